@@ -19,7 +19,7 @@ from octavo.data.inbox import Said, ThreadRef, Unknown
 from octavo.data.inbox_answers import AT_ONCE, MOST_IN_VAIN, InboxAnswers, InboxSnapshot, _Answers
 from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
-from octavo.data.offline import Offline
+from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.queries import change_requests_of
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
@@ -460,15 +460,15 @@ async def test_what_the_inbox_fetched_is_not_fetched_again_for_an_offline_space(
         await ask(comments.Create(at=at, body=says("Too long.")), "tom")
     await follow(inbox)
     asked(gate)
-    offline = Offline(live, state)
+    offline = OfflineSpaces(live, state)
     offline.begin()
-    offline.keep(await ask(spaces.Get(at=here)))
+    offline.add(await ask(spaces.Get(at=here)))
     await offline.rested()
     found = asked(gate)
     assert (found["reviews.List"], found["reviews.ListRequested"], found["comments.List"]) == (0, 0, 3), (
         "of the threads all, of the space and of each change request: the inbox reads the open ones"
     )
-    kept = offline.of(here.space_id)
+    kept = offline.get(here.space_id)
     assert kept is not None
     assert (kept.state, kept.failed, kept.read) == ("kept", (), kept.of)
     await offline.close()
@@ -483,9 +483,9 @@ async def test_what_an_offline_space_fetched_is_shown_in_the_inbox_and_not_fetch
     clock.forward(minutes=1)
     await ask(reviews.Submit(at=mine, status="approved"), "ada")
     await ask(change_requests.Update(at=mine, subject="Rotate all"), "ada")
-    offline = Offline(live, state)
+    offline = OfflineSpaces(live, state)
     offline.begin()
-    offline.keep(await ask(spaces.Get(at=here)))
+    offline.add(await ask(spaces.Get(at=here)))
     await offline.rested()
     assert asked(gate)["reviews.List"]
     await live.refresh(change_requests_of(ACME.organization_id, "open"))

@@ -12,7 +12,7 @@ from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.spaces import Get, Space
 from octavo.api.users import Contributor, User
-from octavo.data import inbox_parts, offline_parts
+from octavo.data import inbox_parts, offline_plan
 from octavo.data.stamps import ListedPlaces, space_stamp
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -121,13 +121,13 @@ def test_stamps_of_the_inbox_are_spelled_as_they_are_stored() -> None:
 
 def test_stamps_of_offline_spaces_are_spelled_as_they_are_stored() -> None:
     parts = [
-        *offline_parts.of_space(SPACE),
-        *offline_parts.of_space(BARE),
-        *offline_parts.of_tree(HERE, TREE, "r9"),
-        *offline_parts.of_threads(HERE, THREADS),
-        *offline_parts.of_request(REQUESTS["c"], OPEN),
-        *offline_parts.of_request(REQUESTS["d"], DRAFT),
-        *offline_parts.of_changes(REQUESTS["c"], OPEN, CHANGES),
+        *offline_plan.of_space(SPACE, "k"),
+        *offline_plan.of_space(BARE, "k"),
+        *offline_plan.of_tree(HERE, TREE, "r9", "k"),
+        *offline_plan.of_threads(HERE, THREADS, "k"),
+        *offline_plan.of_change_request(REQUESTS["c"], OPEN, "k"),
+        *offline_plan.of_change_request(REQUESTS["d"], DRAFT, "k"),
+        *offline_plan.of_changes(REQUESTS["c"], OPEN, CHANGES, "k"),
     ]
     assert {each.url: each.stamp for each in parts} == OFFLINE
 

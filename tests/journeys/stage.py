@@ -25,7 +25,7 @@ from octavo.client.in_process import Application
 from octavo.data.drafts import Drafts
 from octavo.data.index import Index
 from octavo.data.live import Live
-from octavo.data.offline import Offline
+from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.response_cache import ResponseCache
 from octavo.data.sending import Send
 from octavo.data.state import State
@@ -467,7 +467,7 @@ class Stage:
         drafts = Drafts(state)
         outbox = Outbox(gate, state, drafts, undo_seconds=settings.undo_seconds, settle=0.0, read_only=read_only)
         live = Live(gate, shelf, outbox, index=index, now=self.clock)
-        offline = Offline(live, state)
+        offline = OfflineSpaces(live, state)
 
         async def close() -> None:
             await offline.close()

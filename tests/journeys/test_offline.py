@@ -23,7 +23,7 @@ async def choose(run: Run, id: str) -> None:
 async def keep(run: Run) -> None:
     await choose(run, "space.keep_offline")
     await run.until(
-        lambda: (kept := run.app.session.offline.of(HARBOUR)) is not None and kept.state == "kept", "keep it"
+        lambda: (kept := run.app.session.offline.get(HARBOUR)) is not None and kept.state == "kept", "keep it"
     )
 
 
@@ -31,7 +31,7 @@ async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         await keep(run)
-        kept = run.app.session.offline.of(HARBOUR)
+        kept = run.app.session.offline.get(HARBOUR)
         assert kept is not None
         assert (kept.failed, kept.read) == ((), kept.of)
         await run.press("escape", "escape")
@@ -45,7 +45,7 @@ async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
         await run.press("X")
         await run.see("Remove the offline copy of Harbour API?", "available offline, ")
         await run.press("n")
-        assert run.app.session.offline.of(HARBOUR) is not None
+        assert run.app.session.offline.get(HARBOUR) is not None
         await run.press("escape")
         await choose(run, "app.offline")
         await run.see("Offline spaces", "Harbour API")
@@ -136,7 +136,7 @@ async def test_what_was_never_read_says_so(stage: Stage) -> None:
 
 
 async def test_a_large_space_says_its_size_and_asks(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("octavo.data.offline.MANY_PAGES", 30)
+    monkeypatch.setattr("octavo.data.offline_spaces.MANY_PAGES", 30)
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         await choose(run, "space.keep_offline")

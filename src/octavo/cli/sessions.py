@@ -28,7 +28,7 @@ from octavo.client.origin import host_of, is_loopback, triple
 from octavo.data.drafts import Drafts
 from octavo.data.index import Index
 from octavo.data.live import Live
-from octavo.data.offline import Offline
+from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.pictures import Pictures
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import WRITES, State
@@ -530,7 +530,7 @@ def _session(
         client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle, read_only=client.read_only
     )
     live = Live(client, shelf, outbox, index=index, low=lambda: client.low)
-    offline = Offline(live, state, low=lambda: client.low)
+    offline = OfflineSpaces(live, state)
 
     def open_() -> None:
         client.open()

@@ -174,6 +174,8 @@ class SyncQueue:
         self._cut_off: set[str] = set()
         """URLs with an error that concerns all requests: they are fetched again after the pause."""
         self._paused_until = self._limited_until = self._spaced_until = _LONG_AGO
+        self.paused_by: BaseException | None = None
+        """The error before the last pause. None once the server has responded."""
         self._misses = self._in_a_row = self._starts = 0
         """Pauses in a row, failures in a row, and background requests."""
 
@@ -262,7 +264,7 @@ class SyncQueue:
     def reached(self) -> None:
         """End the pause: the server has responded to some request. Rate limits stay."""
         self._misses = self._in_a_row = 0
-        self._paused_until = _LONG_AGO
+        self._paused_until, self.paused_by = _LONG_AGO, None
         for url in [url for url in self._cut_off if _is_not_sent(self.errors[url])]:
             self._clear_error(url)
             self._place(url)
@@ -282,6 +284,10 @@ class SyncQueue:
     def waiting(self, keeper: str) -> frozenset[str]:
         """Return the URLs whose responses `keeper` waits for, also those that failed."""
         return frozenset(self._urls.get(keeper, ()))
+
+    def held_back(self, keeper: str) -> frozenset[str]:
+        """Return the URLs that `keeper` waits for and that are fetched without another round: not those that failed."""
+        return frozenset(url for url in self.waiting(keeper) if url not in self.errors or url in self._cut_off)
 
     def is_idle(self, keeper: str, last: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
         """Return whether no request for `keeper` runs or will start, as far as ranks up to `last` go: all is here or
@@ -343,6 +349,7 @@ class SyncQueue:
             longest = LONGEST_UNREACHED if _is_not_sent(error) else LONGEST_PAUSE
             self._paused_until = now + min(longest, FIRST_PAUSE * 2 ** min(self._misses, 10))
             self._misses += 1
+            self.paused_by = error
 
     def _put(self, want: Want, now: datetime) -> bool:
         held = self._wants.get(want.url, {}).get(want.keeper)

@@ -213,6 +213,13 @@ class Syncer(Generic[R]):
         plan = self._plans.get(keeper) or _Plan()
         return Progress(len(plan.wants), len(self.queue.waiting(keeper)), plan.due)
 
+    def held_back(self, keeper: str) -> str | None:
+        """Return why an idle keeper has requests left: the error before the pause, empty if the rate limit runs low. None
+        if it has none left."""
+        if not self.queue.held_back(keeper):
+            return None
+        return str(self.queue.paused_by) if self.queue.paused_by is not None else ""
+
     def failures(self, keeper: str) -> tuple[LoadFailure, ...]:
         """Return the wants of `keeper` whose responses could not be fetched."""
         found = []
@@ -328,7 +335,9 @@ class Syncer(Generic[R]):
         """Take the wants that a response leads to, and remove those that it does not lead to any more."""
         if self._plans.get(want.keeper) is not plan or plan.planner is None:
             return  # dropped meanwhile
-        children = list(plan.planner.follow(want, value))
+        children = [child async for child in _in_slices(plan.planner.follow(want, value))]
+        if self._plans.get(want.keeper) is not plan:
+            return  # dropped meanwhile
         if want.leads_on:
             gone = {each.url for each in plan.children.get(want.url, ())} - {each.url for each in children} - plan.roots
             plan.children[want.url] = children

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from octavo.api import comments
 from octavo.api.activity import Activity
-from octavo.data.offline import KeptSpace
+from octavo.data.offline_spaces import OfflineSpace
 from octavo.data.state import NotSaved
 from octavo.data.writes.machine import Entry, blocked_by
 from octavo.tui.app import editor_files
@@ -41,7 +41,7 @@ class Mistake:
     sentence: str
 
 
-Line = tuple[str, Entry | Mistake | KeptFile | KeptSpace | Activity]
+Line = tuple[str, Entry | Mistake | KeptFile | OfflineSpace | Activity]
 STATES = {
     "gathered": "pending comment",
     "held": "sending soon",
@@ -53,7 +53,7 @@ STATES = {
 _HEADINGS: dict[type, str] = {
     Mistake: "INVALID SETTINGS",
     KeptFile: "DRAFTS FROM YOUR EDITOR",
-    KeptSpace: "AVAILABLE OFFLINE",
+    OfflineSpace: "AVAILABLE OFFLINE",
     Activity: "API REQUESTS",
 }
 _OF_WRITES = ("NEED YOUR DECISION", "FAILED", "IN PROGRESS")
@@ -201,7 +201,7 @@ class ActivityScreen(Dialog[None]):
             return Row(cells=(Content.styled("ignored", "$warning"), what.sentence, "", ""))
         if isinstance(what, KeptFile):
             return Row(cells=(Content.styled("not sent", "$warning"), what.about.title, "", short_age(what.saved_at)))
-        if isinstance(what, KeptSpace):
+        if isinstance(what, OfflineSpace):
             style = "$warning" if what.failed or what.state in ("waiting", "lost") else "$octavo-muted"
             detail = (f"  {said_of(what)}", "$octavo-muted")
             return Row(
@@ -257,10 +257,10 @@ class ActivityScreen(Dialog[None]):
         return what if isinstance(what, KeptFile) else None
 
     @property
-    def kept(self) -> KeptSpace | None:
+    def kept(self) -> OfflineSpace | None:
         """The space kept for offline that the cursor is on."""
         what = self.rows.item[1] if self.rows.item else None
-        return what if isinstance(what, KeptSpace) else None
+        return what if isinstance(what, OfflineSpace) else None
 
     @on(Lines.Chosen)
     def _open_again(self) -> None:
@@ -286,7 +286,7 @@ class ActivityScreen(Dialog[None]):
                 )
             case KeptFile() | Mistake():
                 said = what.sentence
-            case KeptSpace():
+            case OfflineSpace():
                 failed = "; ".join(f"{each.what}: {in_a_line(each.why)}" for each in what.failed[:_MOST_NAMED])
                 said = f"{what.title}: {said_of(what)}." + (f" {failed}." if failed else "")
             case Activity():
@@ -341,7 +341,7 @@ class ActivityScreen(Dialog[None]):
         app.background(done())
 
 
-def _heading(what: Entry | Mistake | KeptFile | KeptSpace | Activity) -> str:
+def _heading(what: Entry | Mistake | KeptFile | OfflineSpace | Activity) -> str:
     if not isinstance(what, Entry):
         return _HEADINGS[type(what)]
     decide, told, under_way = _OF_WRITES

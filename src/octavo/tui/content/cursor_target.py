@@ -327,7 +327,7 @@ def _history(app: Shell, target: CursorTarget) -> None:
 
 def _keeping(app: Shell, target: CursorTarget) -> bool:
     space = target.space
-    return space is not None and app.session.offline.of(space.id) is not None
+    return space is not None and app.session.offline.get(space.id) is not None
 
 
 def _keep_offline(app: Shell, target: CursorTarget) -> None:

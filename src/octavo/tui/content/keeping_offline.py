@@ -13,7 +13,7 @@ from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import in_a_line, plural
 
 if TYPE_CHECKING:
-    from octavo.data.offline import KeptSpace
+    from octavo.data.offline_spaces import OfflineSpace
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def keep(app: Shell, space: Space) -> None:
     """Download a space for offline use, or update its offline copy. Ask first if the space is large."""
     offline = app.session.offline
-    if offline.of(space.id) is not None:
-        offline.keep(space)
+    if offline.get(space.id) is not None:
+        offline.add(space)
         app.say(f"Checking {space.title or 'this space'} for updates…")
     else:
         app.background(_ask_and_keep(app, space))
@@ -37,7 +37,7 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
         return
 
     def begin() -> None:
-        offline.keep(space)
+        offline.add(space)
         pages = f"{plural(size.pages, 'page')} (about {megabytes(size.bytes)})"
         app.say(f"Downloading {title}: {pages}, with threads and open change requests. Press ! to see the progress.")
 
@@ -64,12 +64,12 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
 def let_go(app: Shell, space_id: str) -> None:
     """Delete the offline copy of a space."""
     offline = app.session.offline
-    if (kept := offline.of(space_id)) is not None:
-        offline.let_go(space_id)
+    if (kept := offline.get(space_id)) is not None:
+        offline.remove(space_id)
         app.say(f"Removed the offline copy of {kept.title} and freed {megabytes(kept.bytes)}.")
 
 
-def ask_to_let_go(app: Shell, kept: KeptSpace) -> None:
+def ask_to_let_go(app: Shell, kept: OfflineSpace) -> None:
     """Delete the offline copy of a space after a confirmation: it cannot be downloaded again without the server."""
     from octavo.tui.widgets.confirm import Confirm
 

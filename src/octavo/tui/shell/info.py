@@ -9,7 +9,7 @@ from textual.screen import Screen
 
 from octavo.api.operation import Model
 from octavo.api.spaces import Space
-from octavo.data.offline import KeptSpace
+from octavo.data.offline_spaces import OfflineSpace
 from octavo.tui.shell.info_facts import LINKS, facts_of
 from octavo.tui.shell.kept_words import said_of
 from octavo.tui.shell.view import View
@@ -27,7 +27,7 @@ def show_info(view: View) -> None:
 
     there = not view.shell.session.is_here
     view.shell.push_screen(
-        InfoScreen(view.things_at_hand, view, view.shell.session.offline.of, addresses=there), chosen
+        InfoScreen(view.things_at_hand, view, view.shell.session.offline.get, addresses=there), chosen
     )
 
 
@@ -41,7 +41,7 @@ class InfoScreen(Chooser[str | None, str]):
         self,
         things: Sequence[Model],
         below: Screen[Any],
-        kept: Callable[[str], KeptSpace | None],
+        kept: Callable[[str], OfflineSpace | None],
         *,
         addresses: bool = True,
     ) -> None:

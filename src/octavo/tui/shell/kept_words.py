@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from octavo.data.offline import KeptSpace
+from octavo.data.offline_spaces import OfflineSpace
 from octavo.tui.widgets.wording import long_age, plural
 
 
-def is_new(kept: KeptSpace) -> bool:
+def is_new(kept: OfflineSpace) -> bool:
     """Whether it is read for the first time just now."""
     return kept.state == "reading" and kept.read_at is None
 
 
-def progress_of(kept: KeptSpace) -> str:
+def progress_of(kept: OfflineSpace) -> str:
     """How far reading it got: `12/340`."""
     return f"{kept.read + len(kept.failed)}/{kept.of}" if kept.of else "…"
 
 
-def mark_of(kept: KeptSpace) -> str:
+def mark_of(kept: OfflineSpace) -> str:
     """Return the status for a row, in a word or two."""
     if kept.state == "lost":
         return "offline copy only"
@@ -25,7 +25,7 @@ def mark_of(kept: KeptSpace) -> str:
     return f"↓ {progress_of(kept)}" if kept.state == "reading" else "↓ queued"
 
 
-def said_of(kept: KeptSpace) -> str:
+def said_of(kept: OfflineSpace) -> str:
     """Return status, size and age: `available offline, 12 MB, updated 3 minutes ago`."""
     size, age = megabytes(kept.bytes), long_age(kept.read_at)
     updated = f"updated {age}" if age else ""

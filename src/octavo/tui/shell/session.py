@@ -10,7 +10,7 @@ from octavo.api.activity import Activity
 from octavo.data.drafts import Drafts
 from octavo.data.index import Index
 from octavo.data.live import Live
-from octavo.data.offline import Offline
+from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.pictures import Pictures
 from octavo.data.state import State
 from octavo.data.writes.outbox import Outbox
@@ -59,7 +59,7 @@ class Session:
     """Puts bytes to an address that an answer named, once and without the key: how many they are, and their MIME type.
     Raises ApiError."""
     close: Callable[[], Awaitable[None]]
-    offline: Offline
+    offline: OfflineSpaces
     """The spaces that are kept for offline."""
     index: Index = field(default_factory=lambda: Index(None))
     """The words of what was read, to be found without the server."""

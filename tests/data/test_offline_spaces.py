@@ -19,7 +19,7 @@ from octavo.api.urgency import urgency
 from octavo.api.wire import encode
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
-from octavo.data.offline import KeptSpace, Offline
+from octavo.data.offline_spaces import OfflineSpace, OfflineSpaces
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.server.app import Platform
@@ -36,8 +36,8 @@ def shelf(tmp_path: Path, clock: Clock) -> Any:
 
 
 @pytest.fixture
-async def offline(live: Live, state: State) -> AsyncIterator[Offline]:
-    offline = Offline(live, state)
+async def offline(live: Live, state: State) -> AsyncIterator[OfflineSpaces]:
+    offline = OfflineSpaces(live, state)
     offline.begin()
     yield offline
     await offline.close()
@@ -66,11 +66,11 @@ def asked(gate: Gate) -> Counter[str]:
 
 
 async def test_a_kept_space_is_read_whole(
-    offline: Offline, live: Live, gate: Gate, shelf: ResponseCache, space: Space, outbox: ByHand, clock: Clock
+    offline: OfflineSpaces, live: Live, gate: Gate, shelf: ResponseCache, space: Space, outbox: ByHand, clock: Clock
 ) -> None:
-    offline.keep(space)
+    offline.add(space)
     await offline.rested()
-    kept = offline.of(space.id)
+    kept = offline.get(space.id)
     assert kept is not None
     assert (kept.state, kept.failed, kept.pages, kept.read_at) == ("kept", (), 2, clock())
     assert kept.read == kept.of
@@ -89,6 +89,16 @@ async def test_a_kept_space_is_read_whole(
     assert not asked(gate)
 
 
+async def changed_to(offline: OfflineSpaces, space: Space, state: str) -> None:
+    """Wait until a space is in this state."""
+    changed = asyncio.Event()
+    leave = offline.watch(changed.set)
+    while (kept := offline.get(space.id)) is None or kept.state != state:
+        await changed.wait()
+        changed.clear()
+    leave()
+
+
 async def tree_of(live: Live, space: Space) -> content.PageTree:
     tree = live.peek(content.ListPages(at=space.ref)).value
     assert tree is not None
@@ -96,12 +106,12 @@ async def tree_of(live: Live, space: Space) -> content.PageTree:
 
 
 async def test_only_what_moved_is_read_again(
-    offline: Offline, gate: Gate, space: Space, ask: Ask, clock: Clock
+    offline: OfflineSpaces, gate: Gate, space: Space, ask: Ask, clock: Clock
 ) -> None:
-    offline.keep(space)
+    offline.add(space)
     await offline.rested()
     asked(gate)
-    offline.keep(space)
+    offline.add(space)
     await offline.rested()
     quiet = asked(gate)
     assert not quiet["content.GetPage"]
@@ -109,23 +119,23 @@ async def test_only_what_moved_is_read_again(
     clock.forward(minutes=1)
     thread = next(each for each in (await ask(comments.List(at=space.ref))).items if not each.replies)
     await ask(comments.CreateReply(at=space.ref, comment_id=thread.id, body=Markdown(markdown="I do.")), "ada")
-    offline.keep(space)
+    offline.add(space)
     await offline.rested()
     assert asked(gate) - quiet == Counter({"comments.ListReplies": 1})
 
 
 async def test_what_is_kept_is_never_thrown_away_until_it_is_let_go(
-    offline: Offline, live: Live, shelf: ResponseCache, space: Space, clock: Clock
+    offline: OfflineSpaces, live: Live, shelf: ResponseCache, space: Space, clock: Clock
 ) -> None:
-    offline.keep(space)
+    offline.add(space)
     await offline.rested()
     clock.forward(days=200)
     tidy: Callable[..., None] = shelf._tidy
     shelf._most_bytes = 10
     shelf._writer.submit(tidy).result()
     assert shelf.get(content.ListPages(at=space.ref)) is not None
-    assert len(shelf.pinned(f"offline {space.id}")) == (offline.of(space.id) or pytest.fail("it is kept")).of + 1
-    offline.let_go(space.id)
+    assert len(shelf.pinned(f"offline {space.id}")) == (offline.get(space.id) or pytest.fail("it is kept")).of
+    offline.remove(space.id)
     shelf.flush()
     assert shelf.get(content.ListPages(at=space.ref)) is None
     assert not shelf.pinned(f"offline {space.id}")
@@ -133,25 +143,34 @@ async def test_what_is_kept_is_never_thrown_away_until_it_is_let_go(
 
 
 async def test_a_page_that_cannot_be_read_is_named_with_its_cause_and_tried_again(
-    offline: Offline, platform: Platform, space: Space
+    offline: OfflineSpaces, platform: Platform, space: Space
 ) -> None:
     platform.refuse_next(content.GetPage, 501, "This page is of another world.")
-    offline.keep(space)
+    offline.add(space)
     await offline.rested()
-    kept = offline.of(space.id)
+    kept = offline.get(space.id)
     assert kept is not None
     assert [each.what for each in kept.failed] == ["the page Intro"]
     assert "of another world" in kept.failed[0].why
     assert kept.read == kept.of - 1
-    offline.keep(space)
+    offline.add(space)
     await offline.rested()
-    kept = offline.of(space.id)
+    kept = offline.get(space.id)
     assert kept is not None
     assert kept.failed == ()
     assert kept.read == kept.of
 
 
-async def test_it_goes_on_where_it_ended(offline: Offline, live: Live, gate: Gate, state: State, space: Space) -> None:
+async def test_it_goes_on_where_it_ended(
+    offline: OfflineSpaces,
+    live: Live,
+    gate: Gate,
+    state: State,
+    space: Space,
+    shelf: ResponseCache,
+    outbox: ByHand,
+    clock: Clock,
+) -> None:
     pages: list[str] = []
 
     class Cut:
@@ -164,54 +183,63 @@ async def test_it_goes_on_where_it_ended(offline: Offline, live: Live, gate: Gat
             return answer
 
     live.send = Cut()
-    offline.keep(space)
+    offline.add(space)
     await offline.rested()
-    kept = offline.of(space.id)
+    kept = offline.get(space.id)
     assert kept is not None
     assert (kept.state, "Nothing answers." in kept.why) == ("waiting", True)
     await offline.close()
     asked(gate)
-    live.send = gate
-    again = Offline(live, state)
+    later = Live(gate, shelf, outbox, now=clock)
+    again = OfflineSpaces(later, state)
     assert [each.id for each in again.all] == [space.id]
     again.begin()
     await again.rested()
     assert pages
     assert asked(gate)["content.GetPage"] == 4 - len(pages), "what was read is not read again"
-    kept = again.of(space.id)
+    kept = again.get(space.id)
     assert kept is not None
     assert kept.state == "kept"
     await again.close()
+    await later.close()
 
 
 @pytest.mark.parametrize("how", ["deleted", "hidden"])
 async def test_a_space_one_may_no_longer_see_is_said_and_stays(
-    offline: Offline, space: Space, ask: Ask, shelf: ResponseCache, platform: Platform, how: str
+    offline: OfflineSpaces, space: Space, ask: Ask, shelf: ResponseCache, platform: Platform, how: str
 ) -> None:
-    offline.keep(space)
+    offline.add(space)
     await offline.rested()
     if how == "deleted":
         await ask(spaces.Delete(at=space.ref))
     else:
         platform.refuse_next(spaces.Get, 403, "You may not see this space.")
-    offline.keep(space)
+    offline.add(space)
     await offline.rested()
-    kept = offline.of(space.id)
+    kept = offline.get(space.id)
     assert kept is not None
     assert kept.state == "lost"
     assert kept.why
     assert shelf.get(content.ListPages(at=space.ref)) is not None
 
 
-async def test_nothing_is_asked_while_the_limits_run_low(live: Live, state: State, gate: Gate, space: Space) -> None:
-    offline = Offline(live, state, low=lambda: 5.0)
+async def test_nothing_is_fetched_until_the_rate_limit_allows(
+    outbox: ByHand, shelf: ResponseCache, state: State, gate: Gate, space: Space, clock: Clock
+) -> None:
+    low = [0.05]
+    live = Live(gate, shelf, outbox, now=clock, low=lambda: low[0])
+    offline = OfflineSpaces(live, state)
     offline.begin()
-    offline.keep(space)
-    for _ in range(20):
-        await asyncio.sleep(0)
-    await asyncio.sleep(0.05)
+    offline.add(space)
+    await offline.rested()
+    kept = offline.get(space.id)
+    assert kept is not None
+    assert (kept.state, kept.why) == ("waiting", "The rate limit of the server is almost used up.")
     assert not gate.asked
+    low[0] = 0.0
+    await asyncio.wait_for(changed_to(offline, space, "kept"), 30)
     await offline.close()
+    await live.close()
 
 
 async def test_what_anybody_waits_for_goes_before_all_of_it(
@@ -224,9 +252,9 @@ async def test_what_anybody_waits_for_goes_before_all_of_it(
         return await gate(op)
 
     live = Live(send, shelf, outbox, now=clock)
-    offline = Offline(live, state)
+    offline = OfflineSpaces(live, state)
     offline.begin()
-    offline.keep(space)
+    offline.add(space)
     await offline.rested()
     assert len(waited_for) > 20
     assert not any(waited_for)
@@ -237,7 +265,7 @@ async def test_what_anybody_waits_for_goes_before_all_of_it(
     await live.close()
 
 
-async def test_its_size_is_said_before(offline: Offline, space: Space) -> None:
+async def test_its_size_is_said_before(offline: OfflineSpaces, space: Space) -> None:
     size = await offline.size(space.ref)
     assert (size.pages, size.is_large) == (2, False)
     assert size.bytes > 0
@@ -252,12 +280,12 @@ class Instance:
         self.shelf = ResponseCache(folder, "mia@test", now=clock)
         self.outbox = ByHand(self.gate, self.state, Drafts(self.state), me=MIA)
         self.live = Live(self.gate, self.shelf, self.outbox, now=clock)
-        self.offline = Offline(self.live, self.state)
+        self.offline = OfflineSpaces(self.live, self.state)
         self.offline.begin()
 
-    def kept(self, space: Space) -> KeptSpace:
+    def kept(self, space: Space) -> OfflineSpace:
         """What is shown of a space that is available offline here."""
-        return self.offline.of(space.id) or pytest.fail("it is not here")
+        return self.offline.get(space.id) or pytest.fail("it is not here")
 
     async def sees(self, check: Callable[[], object]) -> None:
         """Look what others wrote, as the outbox does every second, until `check` is so."""
@@ -279,7 +307,7 @@ async def two(
     tmp_path: Path, gate: Gate, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Instance, Instance]]:
     """Two instances, of which the first is asked first."""
-    monkeypatch.setattr("octavo.data.offline.TAKE_OVER_EVERY", 0.01)
+    monkeypatch.setattr("octavo.data.offline_spaces.TAKE_OVER_EVERY", 0.01)
     instances = Instance(tmp_path, gate, clock), Instance(tmp_path, gate, clock)
     yield instances
     for each in instances:
@@ -288,8 +316,8 @@ async def two(
 
 async def test_two_instances_fetch_each_response_of_a_space_once(two: tuple[Instance, Instance], space: Space) -> None:
     first, second = two
-    first.offline.keep(space)
-    second.offline.keep(space)
+    first.offline.add(space)
+    second.offline.add(space)
     await first.offline.rested()
     await second.sees(lambda: second.kept(space).state == "kept")
     assert second.gate.asked == []
@@ -301,9 +329,9 @@ async def test_space_that_another_instance_has_downloaded_already_is_taken_over_
     two: tuple[Instance, Instance], space: Space
 ) -> None:
     first, second = two
-    first.offline.keep(space)
+    first.offline.add(space)
     await first.offline.rested()
-    second.offline.keep(space)  # before it has seen what the first has done
+    second.offline.add(space)  # before it has seen what the first has done
     await second.sees(lambda: second.kept(space).state == "kept")
     assert second.gate.asked == []
     assert max(Counter(encode(op).url for op in first.gate.asked).values()) == 1
@@ -314,7 +342,7 @@ async def test_another_instance_shows_progress_while_one_downloads(
 ) -> None:
     first, second = two
     first.gate.hold()
-    first.offline.keep(space)
+    first.offline.add(space)
     while not first.gate.waiting:  # noqa: ASYNC110  # nothing tells when a request is held
         await asyncio.sleep(0.001)
     first.gate.let_go(0)
@@ -339,7 +367,7 @@ async def test_another_instance_takes_over_when_one_ends_and_fetches_only_the_re
         return await gate(op)
 
     first.gate._send = cut
-    first.offline.keep(space)
+    first.offline.add(space)
     await first.offline.rested()
     await second.sees(lambda: second.offline.all)
     assert second.gate.asked == []
@@ -357,10 +385,10 @@ async def test_space_that_one_instance_removes_is_gone_in_both(
     by: int, two: tuple[Instance, Instance], space: Space
 ) -> None:
     first, second = two
-    first.offline.keep(space)
+    first.offline.add(space)
     await first.offline.rested()
     await second.sees(lambda: second.offline.all and second.kept(space).state == "kept")
-    two[by].offline.let_go(space.id)
+    two[by].offline.remove(space.id)
     for each in two:
         await each.sees(lambda each=each: not each.offline.all)  # type: ignore[misc]  # mypy infers no type for each=each
     first.shelf.flush()
@@ -374,9 +402,9 @@ async def test_space_that_is_removed_while_another_instance_downloads_does_not_c
 ) -> None:
     first, second = two
     first.gate.hold()
-    first.offline.keep(space)
+    first.offline.add(space)
     await second.sees(lambda: second.offline.all)
-    second.offline.let_go(space.id)
+    second.offline.remove(space.id)
     await first.sees(lambda: not first.offline.all)
     first.gate.let_go()
     await first.offline.rested()
@@ -390,15 +418,15 @@ async def test_space_that_another_instance_adds_is_downloaded_and_asked_for_agai
 ) -> None:
     first, second = two
     other = await ask(spaces.Get(at=(await space_with(ask, more="# More\n\nMuch more.")).ref))
-    first.offline.keep(space)
+    first.offline.add(space)
     await first.offline.rested()
-    second.offline.keep(other)
-    await first.sees(lambda: first.offline.of(other.id) and first.kept(other).state == "kept")
+    second.offline.add(other)
+    await first.sees(lambda: first.offline.get(other.id) and first.kept(other).state == "kept")
     await second.sees(lambda: second.kept(other).state == "kept" and second.kept(space).state == "kept")
     assert second.gate.asked == []
     clock.forward(minutes=1)
     first.gate.asked.clear()
-    second.offline.keep(space)
+    second.offline.add(space)
     assert second.kept(space).state == "waiting"
     await first.sees(lambda: first.kept(space).read_at == clock())
     await second.sees(lambda: second.kept(space).read_at == clock())

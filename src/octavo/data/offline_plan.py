@@ -1,0 +1,226 @@
+"""The responses that a space needs to be available offline, with their stamps.
+
+They are the operations of the views: a view finds a cached response only under the operation that it sends
+(`tests/journeys/test_offline.py` opens all views).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, get_args
+
+from octavo.api import change_requests, comments, content, links, spaces
+from octavo.api.change_requests import ChangeRequest, Status
+from octavo.api.comments import Comment
+from octavo.api.content import Changes, PageTree
+from octavo.api.operation import Listing, ListPage, Operation
+from octavo.api.places import ChangeRequestRef, ContentRef, Discussion, RevisionRef, SpaceRef
+from octavo.api.spaces import Space
+from octavo.api.wire import encode
+from octavo.data import stamps
+from octavo.data.queries import change_requests_of, open_threads_of, requested_of, reviews_of
+from octavo.data.response_cache import ResponseCache, immutable
+from octavo.data.sync_queue import Rank, Want
+from octavo.data.syncer import RoundKind
+
+LISTED, THREADS, CHANGES = 100, 200, (100, 1000)
+"""Items on a page of short lists; of threads, replies, files and links; and of changes: as the views ask."""
+MOST_LISTED = 10_000
+"""Items of a list that are available offline."""
+
+
+class OfflinePlan:
+    """Tells the Syncer which responses a space needs, and pins those that are here. Made anew for each round."""
+
+    def __init__(self, space_id: str, cache: ResponseCache, pinned: Mapping[str, int | None]) -> None:
+        """`pinned` is the size of each response that is pinned already, None if it is not on disk."""
+        self.keeper = keeper_of(space_id)
+        self.home = _want(
+            self.keeper, spaces.Get(at=SpaceRef(space_id=space_id)), stamps.UNTOLD, "the space", leads_on=True
+        )
+        """The want that leads to all others."""
+        self.space: Space | None = None
+        """The space as it is in this round. None until it was fetched."""
+        self.pages = 0
+        """Number of pages in the page tree."""
+        self.incomplete: dict[Want, str] = {}
+        """Lists of which only the first items are available offline, and a sentence that says so."""
+        self.wanted: set[str] = set()
+        """The URLs of all wants of this round."""
+        self._cache = cache
+        self._pinned = {url for url, size in pinned.items() if size is not None}
+        self._lists: set[str] = set()
+        """The URLs of responses that lead to others."""
+        self._change_requests: dict[ChangeRequestRef, ChangeRequest] = {}
+
+    def wants(self, round_kind: RoundKind) -> Iterator[Want]:
+        """Return the space itself: it leads to all other responses."""
+        return self._prepared((self.home,))
+
+    def follow(self, want: Want, value: Any) -> Iterator[Want]:
+        """Pin a response, and return the wants that it leads to."""
+        self._pin(want.url)
+        if isinstance(value, ListPage) and isinstance(want.op, Listing) and want.most and value.next is not None:
+            self.incomplete[want] = f"Only the first {len(value.items)} are available offline."
+        return self._prepared(self._led_to_by(want.op, value))
+
+    def is_list(self, url: str) -> bool:
+        """Return whether the response at `url` leads to others."""
+        return url in self._lists
+
+    def _led_to_by(self, op: Operation[Any], value: Any) -> Iterator[Want]:
+        match op, value:
+            case spaces.Get(), Space():
+                self.space = value
+                if value.deleted_at is None:
+                    yield from of_space(value, self.keeper)
+            case content.ListPages(at=SpaceRef() as at), PageTree():
+                self.pages = sum(page.type == "document" for page in value.walk())
+                revision = self.space.revision if self.space is not None else None
+                yield from of_tree(at, value, revision or "", self.keeper)
+            case comments.List(at=at, status="all"), ListPage():
+                yield from of_threads(at, (each for each in value.items if _is_on_the_server(each)), self.keeper)
+            case change_requests.List(at=at), ListPage():
+                for each in value.items:
+                    self._change_requests[each.ref(at)] = each
+                    yield from of_change_request(each.ref(at), each, self.keeper)
+            case content.ListChanges(at=ChangeRequestRef() as at), Changes():
+                if (listed := self._change_requests.get(at)) is not None:
+                    yield from of_changes(at, listed, value, self.keeper)
+
+    def _prepared(self, wants: Iterable[Want]) -> Iterator[Want]:
+        """Return wants. Those that are not pinned yet are read from disk if they are current, and pinned then."""
+        for want in wants:
+            self.wanted.add(want.url)
+            if want.leads_on:
+                self._lists.add(want.url)
+            if want.url in self._pinned:
+                yield want
+                continue
+            if want.stamp == stamps.IMMUTABLE and want.url not in self._cache.versions and self._cache.body(want.op):
+                self._cache.put_version(want.url, want.stamp)  # a view has fetched it, and it never changes
+            if isinstance(want.op, comments.ListReplies) and want.stamp.startswith("0 "):
+                none: ListPage[Any] = ListPage(items=())
+                self._cache.put(want.op, none)  # the thread says that it has no replies
+                self._cache.put_version(want.url, want.stamp)
+            yield replace(want, leads_on=True)
+
+    def _pin(self, url: str) -> None:
+        if url not in self._pinned:
+            self._pinned.add(url)
+            self._cache.pin(self.keeper, url)
+
+
+def keeper_of(space_id: str) -> str:
+    """Return the name under which the responses of a space are wanted and pinned."""
+    return f"offline {space_id}"
+
+
+def of_space(space: Space, keeper: str) -> Iterator[Want]:
+    """Return the responses of a space as a whole. The page tree is first: it says how much there is."""
+    at, revision = space.ref, space.revision or stamps.UNTOLD
+    yield _want(keeper, content.ListPages(at=at), revision, "the page tree", leads_on=True)
+    yield _threads(keeper, at, stamps.UNTOLD, "the threads")
+    for status in ("open", "draft"):
+        op = change_requests.List(at=at, status=status, limit=LISTED)
+        yield _want(keeper, op, stamps.UNTOLD, f"the list of {status} change requests", leads_on=True)
+    yield _want(keeper, content.ListFiles(at=at, limit=THREADS), revision, "the list of files")
+    yield _want(keeper, links.ListOfSpace(at=at, limit=THREADS), revision, "the links")
+    if space.organization is not None:
+        for status in get_args(Status):
+            of_all = change_requests_of(space.organization, status)
+            yield _want(keeper, of_all, stamps.UNTOLD, f"the {status} change requests in the organization")
+
+
+def of_tree(at: SpaceRef, tree: PageTree, revision: str, keeper: str) -> Iterator[Want]:
+    """Return the pages of a space."""
+    for page in tree.walk():
+        if page.type == "document":
+            op = content.GetPage(at=at, page_id=page.id, format="markdown", dereferenced="reusable-contents")
+            yield _want(keeper, op, stamps.page_stamp(page, revision), f"the page {page.title or 'Untitled'}")
+
+
+def of_threads(at: Discussion, threads: Iterable[Comment], keeper: str) -> Iterator[Want]:
+    """Return the replies of the threads of a space or change request."""
+    for thread in threads:
+        op = comments.ListReplies(at=at, comment_id=thread.id, format="markdown", limit=THREADS)
+        label = f"the replies to {thread.posted_by.name or 'an unknown author'}"
+        yield _want(keeper, op, stamps.edited_replies_stamp(thread), label)
+
+
+def of_change_request(at: ChangeRequestRef, listed: ChangeRequest, keeper: str) -> Iterator[Want]:
+    """Return the responses of a change request."""
+    stamp, name = stamps.change_request_stamp(listed), f"#{listed.number}"
+    revision = listed.revision or stamp
+    yield _want(keeper, change_requests.Get(at=at), stamp, f"change request {name}")
+    for limit in CHANGES:
+        op = content.ListChanges(at=at, limit=limit)
+        yield _want(keeper, op, revision, f"the changes in {name}", leads_on=True)
+    yield _want(keeper, content.ListPages(at=at), revision, f"the page tree in {name}")
+    yield _want(keeper, reviews_of(at), stamps.reviews_stamp(listed), f"the reviews of {name}")
+    yield _want(keeper, requested_of(at), stamps.reviews_stamp(listed), f"the reviewers of {name}")
+    yield _want(keeper, change_requests.ListContributors(at=at), stamp, f"the contributors to {name}")
+    yield _threads(keeper, at, stamp, f"the threads in {name}")
+    if listed.comments:
+        yield _want(keeper, open_threads_of(at), stamps.open_threads_stamp(listed), f"the open threads in {name}")
+    for side in sides(at.space, listed):
+        yield _want(keeper, content.Get(at=side), revision, f"a revision of {name}")
+
+
+def of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Changes, keeper: str) -> Iterator[Want]:
+    """Return both sides of the pages that a change request changes."""
+    kinds: dict[str, set[str]] = {}
+    titles: dict[str, str] = {}
+    for change in changes.changes:
+        if change.page is not None and change.page.type == "document":
+            kinds.setdefault(change.page.id, set()).add(change.type)
+            titles[change.page.id] = change.page.title or "Untitled"
+    ends = sides(at.space, listed)
+    missing = ("page_created", "page_deleted")
+    for page, types in kinds.items():
+        refs: Any = "stable" if "page_moved" in types else None
+        for end, is_missing in zip(ends, missing, strict=False):
+            if is_missing not in types:
+                op = content.GetPage(at=end, page_id=page, format="markdown")
+                op = op.model_copy(update={"refs": refs}) if refs else op
+                label = f"the page {titles[page]} in #{listed.number}"
+                yield _want(keeper, op, listed.revision or stamps.UNTOLD, label)
+
+
+def sides(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
+    """Return the base and the head of a change request. Empty if the base is not known."""
+    if not listed.base:
+        return ()
+    old = RevisionRef(space_id=space.space_id, revision_id=listed.base)
+    if not listed.revision:
+        return old, listed.ref(space)
+    return old, RevisionRef(space_id=space.space_id, revision_id=listed.revision)
+
+
+def _threads(keeper: str, at: Discussion, stamp: str, label: str) -> Want:
+    op = comments.List(at=at, status="all", format="markdown", limit=THREADS)
+    return _want(keeper, op, stamp, label, leads_on=True)
+
+
+def _want(keeper: str, op: Operation[Any], stamp: str, label: str, *, leads_on: bool = False) -> Want:
+    """Return a want. A response of a revision never changes."""
+    stamp = stamps.IMMUTABLE if immutable(op) else stamp
+    is_whole = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
+    return Want(
+        op,
+        encode(op).url,
+        keeper,
+        Rank.OFFLINE,
+        stamp,
+        label=label,
+        max_age=timedelta() if stamp == stamps.UNTOLD else None,
+        leads_on=leads_on,
+        most=MOST_LISTED if is_whole else 0,
+    )
+
+
+def _is_on_the_server(thread: Comment) -> bool:
+    """Return whether the server has a thread. An unsent one is in the outbox."""
+    return not thread.id.startswith("pending-")
