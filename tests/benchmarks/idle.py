@@ -27,9 +27,9 @@ from octavo.api.operation import Operation
 from octavo.client.client import Client
 from octavo.data import inbox_answers
 from octavo.data.drafts import Drafts
-from octavo.data.freshness import Freshness
 from octavo.data.inbox_answers import InboxAnswers
 from octavo.data.live import Live
+from octavo.data.polling import Poller
 from octavo.data.queries import spaces_of
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
@@ -74,7 +74,7 @@ async def measure(served: Served, kept: Path, hours: float, typing: bool) -> Non
         op = comments.List(at=space.ref, status="all", format="markdown", limit=200)
         live.watch(op, lambda snapshot: None, rank=Rank.AWAITED)
     await live.settled()
-    freshness = Freshness(live, low=lambda: client.low, then=inbox.look_again)
+    poller = Poller(live, then=inbox.look_again)
     first = sum(asked.values())
     asked.clear()
     gc.collect()
@@ -84,10 +84,10 @@ async def measure(served: Served, kept: Path, hours: float, typing: bool) -> Non
     while clock() - began < timedelta(hours=hours):
         clock.moment += STEP
         if typing:
-            freshness.key_pressed()
-        if freshness.is_due:
+            poller.key_pressed()
+        if poller.is_due:
             start = time.process_time()
-            await freshness.look()
+            await poller.run()
             await live.settled()
             await asyncio.to_thread(shelf.flush)
             gc.collect(1)

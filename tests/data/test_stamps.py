@@ -4,6 +4,7 @@ user fetch every response of its kind again."""
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
@@ -70,21 +71,21 @@ INBOX = {
 }
 OFFLINE = {
     "/v1/spaces/s/content/pages": "r9",
-    "/v1/spaces/s/comments?limit=200&status=all&format=markdown": "?",
-    "/v1/spaces/s/change-requests?limit=100&status=open": "?",
-    "/v1/spaces/s/change-requests?limit=100&status=draft": "?",
+    "/v1/spaces/s/comments?limit=200&status=all&format=markdown": "r9 2026-05-04T12:00:00+00:00 3 2 1",
+    "/v1/spaces/s/change-requests?limit=100&status=open": "r9 2026-05-04T12:00:00+00:00 3 2 1",
+    "/v1/spaces/s/change-requests?limit=100&status=draft": "r9 2026-05-04T12:00:00+00:00 3 2 1",
     "/v1/spaces/s/content/files?limit=200": "r9",
     "/v1/spaces/s/links?limit=200": "r9",
     "/v1/orgs/o/change-requests?limit=1000&status=draft": "?",
     "/v1/orgs/o/change-requests?limit=1000&status=open": "?",
     "/v1/orgs/o/change-requests?limit=100&status=archived": "?",
     "/v1/orgs/o/change-requests?limit=100&status=merged": "?",
-    "/v1/spaces/b/content/pages": "?",
-    "/v1/spaces/b/comments?limit=200&status=all&format=markdown": "?",
-    "/v1/spaces/b/change-requests?limit=100&status=open": "?",
-    "/v1/spaces/b/change-requests?limit=100&status=draft": "?",
-    "/v1/spaces/b/content/files?limit=200": "?",
-    "/v1/spaces/b/links?limit=200": "?",
+    "/v1/spaces/b/content/pages": "  1 0 0",
+    "/v1/spaces/b/comments?limit=200&status=all&format=markdown": "  1 0 0",
+    "/v1/spaces/b/change-requests?limit=100&status=open": "  1 0 0",
+    "/v1/spaces/b/change-requests?limit=100&status=draft": "  1 0 0",
+    "/v1/spaces/b/content/files?limit=200": "  1 0 0",
+    "/v1/spaces/b/links?limit=200": "  1 0 0",
     "/v1/spaces/s/content/page/p1?format=markdown&dereferenced=reusable-contents": "2026-05-04T12:00:00+00:00",
     "/v1/spaces/s/content/page/p2?format=markdown&dereferenced=reusable-contents": "r9",
     "/v1/spaces/s/comments/t1/replies?limit=200&format=markdown": "2 2026-05-04T12:00:00+00:00",
@@ -137,17 +138,28 @@ def test_stamp_of_a_space_says_when_anything_in_it_changed() -> None:
     assert space_stamp(BARE) == "  1 0 0"
 
 
-def test_lists_tell_of_content_and_of_all_in_a_space_or_change_request() -> None:
+def test_views_inbox_and_offline_spaces_give_the_same_stamp_to_the_same_response() -> None:
+    """They share its version: two stamps would have each of them fetch again what the other has fetched."""
     places = ListedPlaces()
-    places.update([ListPage[Space](items=(SPACE,)), ListPage[ChangeRequest](items=(OPEN,)), None])
-    space, request = places.of(Get(at=HERE)), places.of(inbox_parts.threads_of(REQUESTS["c"]))
-    assert space is not None
-    assert request is not None
-    assert (space.content, space.whole) == ("r9", ("r9", NOON, (3, 4, 2, 1)))
-    assert (request.content, request.whole) == ("r12", ("r12", LATER, "open", 2, False))
-    assert places.of(inbox_parts.threads_of(REQUESTS["d"])) is None, "no list tells of it"
+    places.update([ListPage[Space](items=(SPACE,)), ListPage[ChangeRequest](items=(OPEN, DRAFT)), None])
+    wants: list[Any] = [
+        *offline_plan.of_space(SPACE, "k"),
+        *offline_plan.of_change_request(REQUESTS["c"], OPEN, "k"),
+        *offline_plan.of_change_request(REQUESTS["d"], DRAFT, "k"),
+    ]
+    wants += [*inbox_parts.of_requests([OPEN, DRAFT], "ada"), *inbox_parts.of_spaces([SPACE])]
+    told = {each.url: (each.stamp, places.stamp_of(each.op)) for each in wants if "/orgs/" not in each.url}
+    assert len(told) == 24
+    assert {url: one for url, (one, _) in told.items()} == {url: other for url, (_, other) in told.items()}
+
+
+def test_no_stamp_is_told_of_what_is_in_no_list() -> None:
+    places = ListedPlaces()
+    places.update([ListPage[Space](items=(SPACE,))])
+    assert places.stamp_of(Get(at=HERE)) == space_stamp(SPACE)
+    assert places.stamp_of(inbox_parts.threads_of(REQUESTS["d"])) == ""
     places.update([])
-    assert places.of(Get(at=HERE)) is None
+    assert places.stamp_of(Get(at=HERE)) == ""
 
 
 def test_inbox_and_offline_spaces_give_the_same_stamp_to_the_same_response() -> None:

@@ -37,9 +37,8 @@ class OfflinePlan:
     def __init__(self, space_id: str, cache: ResponseCache, pinned: Mapping[str, int | None]) -> None:
         """`pinned` is the size of each response that is pinned already, None if it is not on disk."""
         self.keeper = keeper_of(space_id)
-        self.home = _want(
-            self.keeper, spaces.Get(at=SpaceRef(space_id=space_id)), stamps.UNTOLD, "the space", leads_on=True
-        )
+        get = spaces.Get(at=SpaceRef(space_id=space_id))
+        self.home = _want(self.keeper, get, stamps.UNTOLD, "the space", leads_on=True, is_told=False)
         """The want that leads to all others."""
         self.space: Space | None = None
         """The space as it is in this round. None until it was fetched."""
@@ -74,6 +73,7 @@ class OfflinePlan:
         match op, value:
             case spaces.Get(), Space():
                 self.space = value
+                self._cache.put_version(self.home.url, stamps.space_stamp(value))  # as the list of spaces tells it
                 if value.deleted_at is None:
                     yield from of_space(value, self.keeper)
             case content.ListPages(at=SpaceRef() as at), PageTree():
@@ -120,18 +120,21 @@ def keeper_of(space_id: str) -> str:
 
 def of_space(space: Space, keeper: str) -> Iterator[Want]:
     """Return the responses of a space as a whole. The page tree is first: it says how much there is."""
-    at, revision = space.ref, space.revision or stamps.UNTOLD
-    yield _want(keeper, content.ListPages(at=at), revision, "the page tree", leads_on=True)
-    yield _threads(keeper, at, stamps.UNTOLD, "the threads")
+    at, whole = space.ref, stamps.space_stamp(space)
+    revision, has_revision = space.revision or whole, bool(space.revision)
+    tree = content.ListPages(at=at)
+    yield _want(keeper, tree, revision, "the page tree", leads_on=True, is_told=has_revision)
+    yield _threads(keeper, at, whole, "the threads", is_told=False)
     for status in ("open", "draft"):
         op = change_requests.List(at=at, status=status, limit=LISTED)
-        yield _want(keeper, op, stamps.UNTOLD, f"the list of {status} change requests", leads_on=True)
-    yield _want(keeper, content.ListFiles(at=at, limit=THREADS), revision, "the list of files")
-    yield _want(keeper, links.ListOfSpace(at=at, limit=THREADS), revision, "the links")
+        yield _want(keeper, op, whole, f"the list of {status} change requests", leads_on=True, is_told=False)
+    yield _want(keeper, content.ListFiles(at=at, limit=THREADS), revision, "the list of files", is_told=has_revision)
+    yield _want(keeper, links.ListOfSpace(at=at, limit=THREADS), revision, "the links", is_told=has_revision)
     if space.organization is not None:
         for status in get_args(Status):
             of_all = change_requests_of(space.organization, status)
-            yield _want(keeper, of_all, stamps.UNTOLD, f"the {status} change requests in the organization")
+            label = f"the {status} change requests in the organization"
+            yield _want(keeper, of_all, stamps.UNTOLD, label, is_told=False)
 
 
 def of_tree(at: SpaceRef, tree: PageTree, revision: str, keeper: str) -> Iterator[Want]:
@@ -186,7 +189,7 @@ def of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Changes, ke
                 op = content.GetPage(at=end, page_id=page, format="markdown")
                 op = op.model_copy(update={"refs": refs}) if refs else op
                 label = f"the page {titles[page]} in #{listed.number}"
-                yield _want(keeper, op, listed.revision or stamps.UNTOLD, label)
+                yield _want(keeper, op, listed.revision or stamps.UNTOLD, label, is_told=bool(listed.revision))
 
 
 def sides(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
@@ -199,13 +202,16 @@ def sides(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
     return old, RevisionRef(space_id=space.space_id, revision_id=listed.revision)
 
 
-def _threads(keeper: str, at: Discussion, stamp: str, label: str) -> Want:
+def _threads(keeper: str, at: Discussion, stamp: str, label: str, *, is_told: bool = True) -> Want:
     op = comments.List(at=at, status="all", format="markdown", limit=THREADS)
-    return _want(keeper, op, stamp, label, leads_on=True)
+    return _want(keeper, op, stamp, label, leads_on=True, is_told=is_told)
 
 
-def _want(keeper: str, op: Operation[Any], stamp: str, label: str, *, leads_on: bool = False) -> Want:
-    """Return a want. A response of a revision never changes."""
+def _want(
+    keeper: str, op: Operation[Any], stamp: str, label: str, *, leads_on: bool = False, is_told: bool = True
+) -> Want:
+    """Return a want. A response of a revision never changes. A response is fetched in each round if its stamp does not tell
+    of all changes."""
     stamp = stamps.IMMUTABLE if immutable(op) else stamp
     is_whole = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
     return Want(
@@ -215,7 +221,7 @@ def _want(keeper: str, op: Operation[Any], stamp: str, label: str, *, leads_on: 
         Rank.OFFLINE,
         stamp,
         label=label,
-        max_age=timedelta() if stamp == stamps.UNTOLD else None,
+        max_age=None if is_told else timedelta(),
         leads_on=leads_on,
         most=MOST_LISTED if is_whole else 0,
     )

@@ -6,16 +6,17 @@ differently, all responses of its kind are fetched again.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
-from octavo.api.content import Page
-from octavo.api.operation import ListPage, Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.content import ListChanges, Page
+from octavo.api.links import ListOfSpace
+from octavo.api.operation import SPECS, ListPage, Operation
+from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.spaces import Space
+from octavo.data.queries import open_threads_of, requested_of, reviews_of
 
 UNTOLD = "?"
 """Stamp of a response that no list tells of: it is fetched in each round."""
@@ -35,7 +36,8 @@ def page_stamp(page: Page, revision: str) -> str:
 
 def change_request_stamp(change_request: ChangeRequest) -> str:
     """Return the stamp of a whole change request."""
-    return f"{reviews_stamp(change_request)} {change_request.comments}"
+    outdated = " outdated" if change_request.outdated else ""
+    return f"{reviews_stamp(change_request)} {change_request.comments}{outdated}"
 
 
 def reviews_stamp(change_request: ChangeRequest) -> str:
@@ -63,47 +65,54 @@ def _updated(place: Space | ChangeRequest) -> str:
     return place.updated_at.isoformat() if place.updated_at is not None else ""
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceStamps:
-    """Stamps of a space or change request: of its content, and of all that is in it."""
-
-    content: Hashable
-    whole: Hashable
-
-
 class ListedPlaces:
-    """Stamps of the spaces and change requests that are in the lists of an organization."""
+    """The spaces and change requests that are in the lists of an organization."""
 
     def __init__(self) -> None:
-        self._lists: dict[int, tuple[ListPage[Any], dict[str, PlaceStamps]]] = {}
-        """Each list with its stamps, by the identity of the list."""
+        self._lists: dict[int, tuple[ListPage[Any], dict[str, Space | ChangeRequest]]] = {}
+        """Each list with its places, by the identity of the list."""
 
     def update(self, lists: Iterable[ListPage[Any] | None]) -> None:
         """Use these lists, and no others. A list that was used before is not read again."""
-        self._lists = {id(each): self._lists.get(id(each)) or _listed(each) for each in lists if each is not None}
+        self._lists = {
+            id(each): self._lists.get(id(each)) or (each, _places_in(each)) for each in lists if each is not None
+        }
 
-    def of(self, op: Operation[Any]) -> PlaceStamps | None:
-        """Return the stamps of the place of an operation. None if no list tells of it."""
+    def stamp_of(self, op: Operation[Any]) -> str:
+        """Return the stamp of the response to an operation. Empty if no list tells of its place."""
         at = getattr(op, "at", None)
         if not isinstance(at, SpaceRef | ChangeRequestRef):
-            return None
-        place = _name(at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else "")
-        return next((stamps[place] for _, stamps in self._lists.values() if place in stamps), None)
+            return ""
+        name = _name(at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else "")
+        listed = next((places[name] for _, places in self._lists.values() if name in places), None)
+        return stamp_in(listed, op, at) if listed is not None else ""
 
 
-def _listed(page: ListPage[Any]) -> tuple[ListPage[Any], dict[str, PlaceStamps]]:
-    return page, dict(filter(None, map(_place_stamps, page.items)))
+def stamp_in(listed: Space | ChangeRequest, op: Operation[Any], at: Discussion) -> str:
+    """Return the stamp of the response to an operation on the space or change request `at`, which a list tells of."""
+    whole = space_stamp(listed) if isinstance(listed, Space) else change_request_stamp(listed)
+    if is_of_content(op):
+        return listed.revision or whole
+    if op == open_threads_of(at):
+        return open_threads_stamp(listed)
+    if (
+        isinstance(at, ChangeRequestRef)
+        and isinstance(listed, ChangeRequest)
+        and op in (reviews_of(at), requested_of(at))
+    ):
+        return reviews_stamp(listed)
+    return whole
 
 
-def _place_stamps(listed: Space | ChangeRequest) -> tuple[str, PlaceStamps] | None:
-    content = listed.revision or listed.updated_at
-    if isinstance(listed, Space):
-        counted = (listed.comments, listed.change_requests, listed.change_requests_open, listed.change_requests_draft)
-        return _name(listed.id), PlaceStamps(content, (content, listed.updated_at, counted))
-    if listed.space is None:
-        return None
-    whole = (content, listed.updated_at, listed.status, listed.comments, listed.outdated)
-    return _name(listed.space, listed.id), PlaceStamps(content, whole)
+def is_of_content(op: Operation[Any]) -> bool:
+    """Return whether the response changes with the revision of the content only."""
+    return SPECS[type(op)].path.startswith("{content}") or isinstance(op, ListChanges | ListOfSpace)
+
+
+def _places_in(page: ListPage[Any]) -> dict[str, Space | ChangeRequest]:
+    return {
+        _name(each.id) if isinstance(each, Space) else _name(each.space or "", each.id): each for each in page.items
+    }
 
 
 def _name(space: str, change_request: str = "") -> str:

@@ -126,7 +126,7 @@ class Syncer(Generic[R]):
         self.changed: Observers[[str]] = Observers()
         """Called with the keeper when its progress or its failures have changed."""
         self._shelf, self._read, self._accept, self._fail = shelf, read, accept, fail
-        self._now, self._low = now, low
+        self._now, self.low = now, low
         self._plans: dict[str, _Plan] = {}
         self._waiters: dict[str, list[asyncio.Future[Any]]] = {}
         """Callers of `get`, by URL."""
@@ -365,7 +365,7 @@ class Syncer(Generic[R]):
 
     def _may_start(self, rank: Rank) -> bool:
         is_for_the_screen = rank in (Rank.VISIBLE, Rank.NEEDED, Rank.LATER)
-        return not (self._low() > 0 or (self._is_hidden and is_for_the_screen))
+        return not (self.low() > 0 or (self._is_hidden and is_for_the_screen))
 
     def _soon(self) -> None:
         """Start requests on the next turn of the loop, so that wants of the same turn are compared."""
@@ -380,7 +380,7 @@ class Syncer(Generic[R]):
             task = self._running[flight] = self._tasks.start(self._run(flight), name=flight.url)
             # Also called if the task is cancelled before its first step.
             task.add_done_callback(partial(self._ended, flight))
-        at, low = self.queue.wake_at(now), self._low()
+        at, low = self.queue.wake_at(now), self.low()
         waits = ([(at - now).total_seconds()] if at is not None else []) + ([min(low, LOOK_EVERY)] if low > 0 else [])
         self._wakening = asyncio.get_running_loop().call_later(min(waits), self._pump) if waits else None
         self._tell()

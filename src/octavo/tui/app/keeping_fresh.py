@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from octavo.api.operation import Operation
-    from octavo.data.freshness import Freshness
+    from octavo.data.polling import Poller
     from octavo.tui.shell.session import Session
     from octavo.tui.shell.shell import Shell
 
@@ -26,7 +26,7 @@ class KeepingFresh:
     def __init__(self, app: Shell, terminal: App[int], *, every: float | None) -> None:
         """`app` is shown in `terminal`, which says whether anybody looks at it. `every`: seconds between two times it is
         seen whether a look is due. None: never, but when `look_if_due` is called."""
-        self.freshness: Freshness | None = None
+        self.poller: Poller | None = None
         """When to look, and what to ask. None: it was not yet seen whether a look is due."""
         self._session: Session | None = None
         self._app, self._terminal, self._every = app, terminal, every
@@ -41,39 +41,39 @@ class KeepingFresh:
 
     def end(self) -> None:
         """The session ends."""
-        self._session = self.freshness = None
+        self._session = self.poller = None
 
     def key_pressed(self) -> None:
         """Somebody is there, and has seen what was said to be new."""
-        if self.freshness is not None:
-            self.freshness.key_pressed()
+        if self.poller is not None:
+            self.poller.key_pressed()
             self._app.workspace.news.seen()
 
     def hide(self) -> None:
         """The terminal says that nobody looks at it."""
-        if self.freshness is not None:
-            self.freshness.hide()
+        if self.poller is not None:
+            self.poller.hide()
 
     def show(self) -> None:
         """Somebody looks at it again."""
-        if self.freshness is not None:
-            self.freshness.show()
+        if self.poller is not None:
+            self.poller.show()
             self.look_if_due()
 
     def look_if_due(self) -> None:
         """Look, where it is time for it."""
         if self._session is None or self._app.ending:
             return
-        if self.freshness is None:
-            from octavo.data.freshness import Freshness  # nothing is due before the first screen is long there
+        if self.poller is None:
+            from octavo.data.polling import Poller  # nothing is due before the first screen is long there
 
             session = self._session
             then = self._app.workspace.inbox.ask_again
-            self.freshness = Freshness(session.live, on_show=self._on_show, low=session.low, then=then)
+            self.poller = Poller(session.live, on_show=self._on_show, then=then)
             if not self._terminal.app_focus:
-                self.freshness.hide()
-        if self.freshness.is_due:
-            self._app.background(self._look(self.freshness))
+                self.poller.hide()
+        if self.poller.is_due:
+            self._app.background(self._look(self.poller))
         if self._session.look_at_files is not None and not self._looks_at_files:
             self._app.background(self._look_at_files(self._session, self._session.look_at_files))
 
@@ -92,11 +92,11 @@ class KeepingFresh:
             for op in self._on_show():
                 self._app.background(session.live.refresh(op))
 
-    async def _look(self, freshness: Freshness) -> None:
-        news = await freshness.look()
-        if freshness is self.freshness and not self._app.ending:
+    async def _look(self, poller: Poller) -> None:
+        news = await poller.run()
+        if poller is self.poller and not self._app.ending:
             self._app.workspace.news.add(news)
-            self._app.workspace.inbox.read_on(freshness.may_ask)
+            self._app.workspace.inbox.read_on(poller.may_ask)
             self._app.workspace.look_at_link()
 
     def _on_show(self) -> Sequence[Operation[Any]]:

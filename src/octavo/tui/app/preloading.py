@@ -25,7 +25,7 @@ FOR_PAGES = (
 """What a page needs that is not there for the first frame: 10 to 30 ms each for the page that is the first to need it."""
 _MODULES = (
     *FOR_PAGES,
-    "octavo.data.freshness",
+    "octavo.data.polling",
     "octavo.documents.diff",
     "octavo.tui.content.content",
     "octavo.tui.review.change_requests",

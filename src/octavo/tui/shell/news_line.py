@@ -10,7 +10,7 @@ from octavo.tui.widgets import wording
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.news import News
+    from octavo.data.polling import RemoteChanges
 
 SEEN_AFTER = timedelta(seconds=10)
 """How long it is there at least: a key pressed in the moment it comes does not say that it was read."""
@@ -21,10 +21,10 @@ class NewsLine:
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
-        self._news: News | None = None
+        self._news: RemoteChanges | None = None
         self._since: datetime | None = None
 
-    def add(self, news: News) -> None:
+    def add(self, news: RemoteChanges) -> None:
         """There is this more."""
         self._news = news if self._news is None else self._news + news
         if self.words and self._since is None:

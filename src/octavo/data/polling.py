@@ -1,0 +1,319 @@
+"""Refreshes what is shown in the background: with few requests, more slowly while nobody types, and not while the
+terminal is hidden.
+
+    poller = Poller(live, on_show=..., then=...)
+    if poller.is_due:
+        changes = await poller.run()
+
+A round fetches the lists of the organization. Another response is fetched only if its stamp has changed
+(`stamps.py`). Lists do not tell of every change: no list counts replies. So a round rechecks a few other responses
+that are shown, and fewer that are not, the oldest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from octavo.api import change_requests, comments, content, reviews, spaces
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited
+from octavo.api.operation import ListPage, Operation
+from octavo.api.places import Discussion, SpaceRef
+from octavo.data.live import Live
+from octavo.data.stamps import ListedPlaces, edited_replies_stamp, is_of_content, page_stamp
+from octavo.data.sync_queue import Rank, Version, Want, is_due, recheck
+from octavo.data.syncer import RoundKind
+
+BETWEEN = (
+    (timedelta(minutes=2), timedelta(seconds=30)),
+    (timedelta(minutes=30), timedelta(minutes=2)),
+    (timedelta.max, timedelta(minutes=10)),
+)
+"""Time since the last key press, and time between two rounds until then."""
+ON_SHOW_AGAIN, OTHERS_AGAIN = 8, 2
+"""Rechecked responses in a round: of those that are shown, and of others that have watchers."""
+MOST_MISSES, MOST_MISSES_OFFLINE = 6, 1
+"""Failed rounds in a row after which the time between two rounds grows no more. Fewer if the server cannot be
+reached."""
+MOST_GONE = 5
+"""Change requests whose new status is looked up in a round."""
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_LISTS = (spaces.List, change_requests.ListOfOrganization)
+
+
+class Poller:
+    """When to look for changes by others, and what to fetch then."""
+
+    def __init__(
+        self,
+        live: Live,
+        *,
+        on_show: Callable[[], Sequence[Operation[Any]]] = lambda: (),
+        then: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """`then` is called at the end of each round."""
+        self._live, self._on_show, self._then = live, on_show, then
+        self._key_at = self._polled_at = live.now()
+        self._hidden = self._polling = False
+        self._misses = 0
+        self._not_before = _LONG_AGO
+        self._places = ListedPlaces()
+
+    def key_pressed(self) -> None:
+        """Note that the user is there."""
+        self._key_at = self._live.now()
+
+    def hide(self) -> None:
+        """Start no more rounds: the terminal is hidden."""
+        self._hidden = True
+        self._live.syncer.hide()
+
+    def show(self) -> None:
+        """Start rounds again: the terminal is shown."""
+        self._hidden = False
+        self._live.syncer.show()
+        self.key_pressed()
+
+    @property
+    def between(self) -> timedelta:
+        """Time between two rounds at present."""
+        idle = self._live.now() - self._key_at
+        usual = next(each for longest, each in BETWEEN if idle <= longest)
+        missed = BETWEEN[0][1] * 2**self._misses if self._misses else usual
+        return max(usual, min(missed, BETWEEN[-1][1]))
+
+    @property
+    def is_due(self) -> bool:
+        """Return whether a round is due."""
+        now = self._live.now()
+        if self._polling or now < self._not_before or not self.may_ask():
+            return False
+        return now - self._polled_at >= self.between
+
+    def may_ask(self) -> bool:
+        """Return whether background requests may be sent: the terminal is shown and the rate limit is not low."""
+        return not (self._hidden or self._live.syncer.low())
+
+    async def run(self) -> RemoteChanges:
+        """Run a round and return what others have changed. The next round retries what fails."""
+        self._polling, self._polled_at = True, self._live.now()
+        me = self._live.outbox.me
+        detector = RemoteChangeDetector(me.id if me is not None else "")
+        before = {each: each.value for each in self._live.watched}
+        gone: list[ChangeRequest] = []
+        try:
+            await self._fetch_what_changed()
+            for each, value in before.items():
+                if each.value is not value:
+                    detector.compare(each.op, value, each.value)
+            gone = await self._became_of(detector.gone)
+            if self._then is not None:
+                await self._then()
+        except ApiError as error:
+            self._missed(error)
+        else:
+            self._misses = 0
+        finally:
+            self._polling = False
+        return detector.changes(gone)
+
+    async def _fetch_what_changed(self) -> None:
+        """Fetch the lists, then what has changed according to them, and a few other responses. Raises ApiError."""
+        live = self._live
+        lists = [each for each in live.watched if isinstance(each.op, _LISTS)]
+        self._places.update(each.value for each in lists)
+        before = ViewPlan(live, self._places, self._on_show())
+        before.adopt_stamps(min((each.fetched_at for each in lists if each.fetched_at is not None), default=_LONG_AGO))
+        for each in lists:
+            with suppress(NotFound, Forbidden):  # the error is shown
+                await live.look_again(each)
+        self._places.update(each.value for each in lists)
+        plan = ViewPlan(live, self._places, self._on_show())
+        live.syncer.run(plan, "poll")
+        await live.syncer.wait_idle(plan.keeper)
+        plan.note_current()
+
+    async def _became_of(self, gone: Sequence[ChangeRequest]) -> list[ChangeRequest]:
+        """Return the present status of change requests that are in no list any more, of the first few that can be
+        read."""
+        found = []
+        for each in gone[:MOST_GONE]:
+            if each.space is not None and self.may_ask():
+                at = each.ref(SpaceRef(space_id=each.space))
+                with suppress(NotFound, Forbidden):
+                    found.append(await self._live.fetch(change_requests.Get(at=at), rank=Rank.AWAITED))
+        return found
+
+    def _missed(self, error: ApiError) -> None:
+        most = MOST_MISSES_OFFLINE if error.outcome is Outcome.NOT_SENT else MOST_MISSES
+        self._misses = min(most, self._misses + 1)
+        if isinstance(error, RateLimited) and error.trace.retry_at is not None:
+            self._not_before = error.trace.retry_at
+
+
+class ViewPlan:
+    """Tells the Syncer which of the responses with watchers have changed. Made anew for each round."""
+
+    keeper = "views"
+
+    def __init__(self, live: Live, places: ListedPlaces, on_show: Iterable[Operation[Any]]) -> None:
+        self._live, self._places, self._on_show = live, places, set(on_show)
+        self._watched = {each.op: each for each in live.watched if not isinstance(each.op, _LISTS)}
+        self._told: list[Want] = []
+        """The wants with a stamp."""
+
+    def adopt_stamps(self, listed_at: datetime) -> None:
+        """Store the stamps of responses that were fetched after the lists, for a watcher: they are not due before a list
+        tells of a change. `listed_at` is when the oldest list was fetched."""
+        cache = self._live.shelf
+        for answer in self._watched.values():
+            version, fetched_at, stamp = cache.versions.get(answer.url), answer.fetched_at, self._stamp(answer.op)
+            is_new = fetched_at is not None and (version is None or version.read_at < fetched_at)
+            if fetched_at is not None and is_new and stamp and fetched_at >= listed_at:
+                cache.put_version(answer.url, stamp, read_at=fetched_at)
+
+    def wants(self, round_kind: RoundKind) -> Iterator[Want]:
+        """Return what lists tell of, and a few other responses."""
+        now, versions = self._live.now(), self._live.shelf.versions
+        self._told = [each for op in self._watched if (each := self._want(op)).stamp]
+        due = {each.url for each in self._told if is_due(each, versions.get(each.url), now)}
+        rest = [self._want(op) for op in self._watched if not (is_of_content(op) and self._stamp(op))]
+        rest = [each for each in rest if each.url not in due]
+        shown = [each for each in rest if each.op in self._on_show]
+        hidden = [each for each in rest if each.op not in self._on_show]
+        again = recheck(shown, self._last_fetched, ON_SHOW_AGAIN, now)
+        again += recheck(hidden, self._last_fetched, OTHERS_AGAIN, now)
+        yield from (replace(each, order=1.0) for each in again)  # after what has changed
+        rechecked = {each.url for each in again}
+        yield from (each for each in self._told if each.url not in rechecked)
+
+    def follow(self, want: Want, value: Any) -> Iterator[Want]:
+        """Return the pages and the replies that a page tree or a list of threads tells of."""
+        match want.op:
+            case content.ListPages(at=SpaceRef() as at):
+                told = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]
+                yield from (each for op in told if (each := self._want(op)).stamp)
+            case comments.List(at=place):
+                replies = [op for op in self._watched if isinstance(op, comments.ListReplies) and op.at == place]
+                yield from (each for op in replies if (each := self._want(op)).stamp)
+
+    def note_current(self) -> None:
+        """Note that the responses whose stamps have not changed are current."""
+        versions = self._live.shelf.versions
+        for want in self._told:
+            version = versions.get(want.url)
+            if version is not None and version.stamp == self._stamp(want.op) and not version.error:
+                self._watched[want.op].as_of = self._live.now()
+
+    def _want(self, op: Operation[Any]) -> Want:
+        return Want(op, self._watched[op].url, self.keeper, Rank.VISIBLE, self._stamp(op))
+
+    def _last_fetched(self, url: str) -> Version:
+        answer = next(each for each in self._watched.values() if each.url == url)
+        return Version("", answer.fetched_at or _LONG_AGO)
+
+    def _stamp(self, op: Operation[Any]) -> str:
+        """Return the stamp of a response as lists in memory tell it. Empty if none does."""
+        match op:
+            case comments.ListReplies():
+                return self._replies_stamp(op)
+            case content.GetPage(at=SpaceRef() as at) if (page := self._page_in_tree(at, op.page_id)) is not None:
+                return page_stamp(page, self._places.stamp_of(op))
+        return self._places.stamp_of(op)
+
+    def _page_in_tree(self, at: SpaceRef, page_id: str) -> content.Page | None:
+        tree = self._watched.get(content.ListPages(at=at))
+        pages = tree.value.walk() if tree is not None and tree.value is not None else ()
+        return next((page for page in pages if page.id == page_id), None)
+
+    def _replies_stamp(self, op: comments.ListReplies) -> str:
+        """Return the stamp of the replies of a thread in a list of threads with watchers. Empty if there is none."""
+        lists = [
+            answer.value
+            for each, answer in self._watched.items()
+            if isinstance(each, comments.List) and each.at == op.at
+        ]
+        threads = [each for listed in lists if listed is not None for each in listed.items if each.id == op.comment_id]
+        return edited_replies_stamp(threads[0]) if threads else ""
+
+
+@dataclass(frozen=True)
+class RemoteChanges:
+    """The number of changes of each kind that others have made."""
+
+    threads: int = 0
+    replies: int = 0
+    reviews: int = 0
+    change_requests: int = 0
+    merges: int = 0
+
+    def __add__(self, more: RemoteChanges) -> RemoteChanges:
+        return RemoteChanges(
+            self.threads + more.threads,
+            self.replies + more.replies,
+            self.reviews + more.reviews,
+            self.change_requests + more.change_requests,
+            self.merges + more.merges,
+        )
+
+
+class RemoteChangeDetector:
+    """Compares responses with those before. A change that several responses show counts once, a change by `me` not at
+    all."""
+
+    def __init__(self, me: str) -> None:
+        self._me = me
+        self._threads: set[str] = set()
+        self._replies: dict[tuple[Discussion, str], int] = {}
+        self._reviews: set[str] = set()
+        self._before: dict[str, ChangeRequest] = {}
+        self._after: dict[str, ChangeRequest] = {}
+
+    def compare(self, op: Operation[Any], before: object, after: object) -> None:
+        """Count what differs between two responses to `op`."""
+        if not isinstance(before, ListPage) or not isinstance(after, ListPage):
+            return
+        known = {getattr(each, "id", None): each for each in before.items}
+        new = [each for each in after.items if getattr(each, "id", None) not in known]
+        match op:
+            case comments.List():
+                # A list that is not whole may show what is old for the first time.
+                if before.next is None:
+                    self._threads |= {each.id for each in new if each.is_open_thread and each.posted_by.id != self._me}
+                for each in after.items:
+                    if (old := known.get(each.id)) is not None and each.replies > old.replies:
+                        self._count_replies(op.at, each.id, each.replies - old.replies)
+            case comments.ListReplies():
+                if before.next is None:
+                    others = sum(each.posted_by.id != self._me for each in new)
+                    self._count_replies(op.at, op.comment_id, others)
+            case reviews.List():
+                if before.next is None:
+                    self._reviews |= {each.id for each in new if each.reviewer.id != self._me}
+            case change_requests.ListOfOrganization(status="open" | "draft") if not (before.next or after.next):
+                self._before |= {each.id: each for each in before.items}
+                self._after |= {each.id: each for each in after.items}
+
+    @property
+    def gone(self) -> list[ChangeRequest]:
+        """The change requests that were in one of the lists before and are in none now."""
+        return [each for name, each in self._before.items() if name not in self._after]
+
+    def changes(self, gone: Iterable[ChangeRequest]) -> RemoteChanges:
+        """Return all changes. `gone` are the change requests of `gone` as they are now."""
+        begun = [each for name, each in self._after.items() if name not in self._before]
+        return RemoteChanges(
+            threads=len(self._threads),
+            replies=sum(self._replies.values()),
+            reviews=len(self._reviews),
+            change_requests=sum(each.created_by is None or each.created_by.id != self._me for each in begun),
+            merges=sum(each.status == "merged" for each in gone),
+        )
+
+    def _count_replies(self, at: Discussion, thread: str, number: int) -> None:
+        if number > 0:
+            self._replies[at, thread] = max(number, self._replies.get((at, thread), 0))
