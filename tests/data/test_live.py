@@ -151,6 +151,21 @@ async def test_what_was_asked_in_vain_is_asked_again_once_the_server_answers_any
     assert len(gate.asked) == 2, "each once, and nothing that nobody looks at"
 
 
+async def test_a_refresh_that_did_not_reach_the_server_is_repeated_once_the_server_responds(
+    live: Live, gate: Gate, here: SpaceRef
+) -> None:
+    screen = Screen()
+    live.watch(spaces.Get(at=here), screen)
+    await live.settled()
+    gate.errors.append(NotSent("Can't reach the server."))
+    await live.refresh(spaces.Get(at=here))
+    assert isinstance(screen.now.error, NotSent)
+    await live.fetch(threads(here))
+    await live.settled()
+    after = screen.now
+    assert (after.error, after.loading) == (None, False)
+
+
 async def test_a_first_load_that_fails_has_no_value(live: Live, gate: Gate, here: SpaceRef) -> None:
     gate.errors.append(NotSent("Can't reach the server."))
     screen = Screen()
