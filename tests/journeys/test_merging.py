@@ -194,7 +194,7 @@ async def test_what_an_undo_puts_back_is_looked_at_again_before_it_is_started(st
         await run.later(seconds=20)
         run.platform.refuse_next(content.Get, 403, "Not on Fridays.", times=9)
         await run.press("y")
-        await run.see("Could not load the merge, so the revert is disabled. Press r to retry.")
+        await run.see("Could not load the merged changes, so the revert is disabled. Press r to retry.")
         assert not run.gate.sent(change_requests.Create)
 
 
@@ -230,7 +230,7 @@ async def test_people_are_asked_for_a_review_and_asked_no_more(stage: Stage) -> 
         await run.press("enter", "V")
         await run.see("Request reviews of #7", "[x] Mara Lindqvist")
         await run.press("ctrl+s")
-        await run.hear("Press enter to select or clear a reviewer first.")
+        await run.hear("Press enter to select or deselect a reviewer first.")
         await run.press(*"aiko", "enter", "ctrl+s")
         await run.hear("Requested a review of #7 from Aiko Jankovic")
         (asked,) = run.gate.sent(reviews.Request)

@@ -81,7 +81,7 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
             )
             assert "not loaded before" not in run.text
         await run.press("s", *"leilani helps")
-        await run.see("in a reply", "Offline: searched only the copies on this machine")
+        await run.see("in a reply", "Offline: searched only the copies on this computer")
         await run.press("escape", "4")
         await run.see("HARBOUR API")
         for words in ("First from the plane.", "Second from the plane.", "Third from the plane."):

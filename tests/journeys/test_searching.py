@@ -54,7 +54,7 @@ async def test_a_word_that_stands_only_in_a_reply_is_found_with_the_server_and_w
         await run.press("s", *"guilty")
         await run.see(
             "Mara Lindqvist in a thread on Style guide",
-            "Offline: searched only the copies on this machine",
+            "Offline: searched only the copies on this computer",
             "last updated 3 hours ago",
         )
         await run.press("enter")
@@ -69,7 +69,8 @@ async def test_offline_a_page_that_was_read_is_found_by_its_words_and_others_by_
     async with stage.play(over=nowhere) as run:
         await run.press("s", *"xylophone")
         await run.see(
-            "Offline: searched only the copies on this machine (2 pages", "No results for “xylophone” on this machine."
+            "Offline: searched only the copies on this computer (2 pages",
+            "No results for “xylophone” on this computer.",
         )
 
 
@@ -155,7 +156,7 @@ async def test_an_address_that_is_pasted_leads_to_what_it_names(stage: Stage) ->
         page = next(each for each in pages.walk() if each.title == "Quickstart")
         await run.press("s")
         await run.type(f"{page.urls.app}-of-old")
-        await run.see("Could not search everything", "quickstart-of-old” here")
+        await run.see("Could not search all content", "quickstart-of-old” here")
         await run.press("ctrl+u")
         await run.type(page.urls.app or "")
         await run.see("PAGES", "1 result")

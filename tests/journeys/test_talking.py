@@ -96,7 +96,7 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.sent()
         await run.see("🚀 1")
         await run.press("+", *"ship")
-        await run.see("yours · enter removes")
+        await run.see("your reaction · enter removes it")
         await run.press("enter")
         await run.gone("🚀 1")
         await run.sent()
@@ -123,7 +123,7 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.see(
             "Delete this reply?",
             "“It took me four.”",
-            "Deletes this reply for everyone. You have 5 seconds to undo this.",
+            "This reply will be deleted for everyone. You will have 5 seconds to undo this.",
         )
         await run.press("X")
         await run.see("Delete this reply?")
@@ -382,7 +382,7 @@ async def test_any_emoji_is_found_for_a_reaction_and_those_used_last_come_first(
         assert sent.added_reactions == ("1f994",)
         await run.press("+")
         first = next(line for line in run.lines if "▌ 🦔" in line)
-        assert "yours · enter removes" in first, "the one used last is the first"
+        assert "your reaction · enter removes it" in first, "the one used last is the first"
         await run.press("escape", "+")
         await run.type("🎉\x1b[31m")
         await run.press("escape", "+")

@@ -107,7 +107,7 @@ async def test_what_is_done_one_by_one_says_so_while_others_are_ticked(stage: St
         await run.press("C")
         await run.hear("3 threads are selected. This key acts on one thread")
         await run.press("enter", "c")
-        await run.hear("3 threads are selected. To act on the selection, press esc to go to the list")
+        await run.hear("3 threads are selected in the list. Press esc to go back to the list")
         await run.press("escape", "escape", "c")
         await run.see("Reply to ")
         assert "threads" not in run.text.split("Reply to ")[1].split("\n")[0]
@@ -189,7 +189,7 @@ async def test_many_writes_that_need_a_person_are_named_and_sent_again_at_once(s
         await run.press("!")
         await run.see("NEED YOUR DECISION", "reply  “", " on How a change becomes a page")
         await run.press("*")
-        await run.see("3 selected. Press r to send again, or X to discard")
+        await run.see("3 changes selected. Press r to retry them, or X to discard them")
         await run.press("r")
         await run.gone("NEED YOUR DECISION")
         await run.press("escape")

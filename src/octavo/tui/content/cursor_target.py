@@ -193,7 +193,7 @@ class CursorTarget:
         )
         here = f"“{row.label}” is selected, but {shown}."
         if row.kind == "page":
-            return f"{here} Press enter to open “{row.label}”, or C to comment on the whole page."
+            return f"{here} Press enter to open the selected page, or C to comment on it as a whole."
         return f"{here} Press tab to go to the open page." if page is not None else here
 
     def why_in_no_space(self) -> str | None:

@@ -36,7 +36,7 @@ from octavo.tui.widgets.wording import plural
 
 
 def _why_no_address(app: Shell, file: File) -> str | None:
-    return None if file.download_url else f"The server gave no link for {file.name or 'this file'}."
+    return None if file.download_url else f"The server did not return a link to {file.name or 'this file'}."
 
 
 FILE: Commands[File] = Commands(

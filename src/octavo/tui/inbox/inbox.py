@@ -118,14 +118,16 @@ def _save_filter(view: InboxScreen) -> None:
     lines, left_out = lines_of(view.narrowing.by, view.rows.query_text.strip(), reasons, taken)
     names = " and ".join(left_out)
     if not lines:
-        view.shell.explain(f"Could not save the filter “{names}”: a tab can filter only by reason, space and words.")
+        view.shell.explain(
+            f"Could not save the filter “{names}”: a saved tab can filter only by reason, space and words."
+        )
         return
     without = f", without “{names}”, which cannot be saved in settings" if left_out else ""
     where = short_path(settings.config_folder / FILE)
     clipboard.copy(
         view.shell,
         lines,
-        f"Copied {lines.splitlines()[0]}{without}. Paste this setting at the end of {where}. The tab appears when you restart Octavo.",
+        f"Copied {lines.splitlines()[0]}{without}. Paste this setting at the end of {where}. The tab will appear when you restart Octavo.",
     )
 
 
@@ -167,7 +169,7 @@ class InboxScreen(ListView[Row]):
     ORDERS: ClassVar[Mapping[str, str]] = sections.ORDERS
     KEPT_ORDER = "order of the inbox"
     HELP = (
-        "Everything that needs your attention, the most urgent first. enter opens an item, c replies, d marks the item as done and "
+        "All items that need your attention, most urgent first. enter opens an item, c replies, d marks the item as done and "
         "w snoozes it. esc goes back to the list."
     )
     CSS_PATH = "inbox.tcss"
@@ -313,11 +315,11 @@ class InboxScreen(ListView[Row]):
             state.empty = "Nothing here yet."
             state.hint = self._progress
         elif snapshot.unknown.words:
-            state.empty = "Nothing that is loaded so far needs your attention."
+            state.empty = "Nothing loaded so far needs your attention."
             state.hint = f"{snapshot.unknown.words}   Press r to refresh."
         elif tab != "all" and self.marked.here:
             state.empty = "Nothing needs your attention in this tab."
-            state.hint = "Press [ or ] to change the tab."
+            state.hint = "Press [ or ] to switch tabs."
         elif is_quiet:
             state.instead = self._day
         is_empty = is_quiet and not self.marked.here and tab == "all"

@@ -42,7 +42,7 @@ def lines(
     out: list[Content] = [
         Content(""),
         Content.assemble(("✓ ", "$success"), ("Nothing needs your attention.", "bold")),
-        Content.styled(summary(done, asleep) or "You are up to date.", "$octavo-muted"),
+        Content.styled(summary(done, asleep) or "You are all caught up.", "$octavo-muted"),
     ]
     if done:
         out += [Content(""), Content.styled("DONE TODAY", "bold $octavo-muted")]

@@ -185,7 +185,9 @@ async def merge_in_order(
 _OVER = "The merge has ended. Press esc to close."
 _ASKING = "The checks are still running."
 _EDITED = "it was edited after the checks"
-_INTRO = "Octavo merges in this order. It checks each change request again and stops at the first problem."
+_INTRO = (
+    "Octavo will merge in this order. It will check each change request again first, and stop at the first problem."
+)
 
 
 def _first(number: int) -> str:

@@ -191,7 +191,7 @@ class ChangedTree:
             self.widget.reveal(following)
         else:
             number = self._comparison.about.number
-            self._view.shell.say(f"Viewed all changes of #{number}. Press a to approve or A to request changes.")
+            self._view.shell.say(f"You viewed all changes in #{number}. Press a to approve, or A to request changes.")
 
     # Where one is
 
