@@ -163,7 +163,7 @@ async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(
         await run.press("Z")
         await run.see("Revert  (y)")
         await run.press("y")
-        await run.hear("to revert #7. It is open for review.")
+        await run.hear("to revert #7.", "is open for review.")
         assert len(run.gate.sent(change_requests.Create)) == 1
         await run.see("Revert #7 Show what a refused time looks like", "0 of 2 viewed")
         assert len(run.gate.sent(content.Edit)) == 2

@@ -144,7 +144,7 @@ async def test_reply_and_resolve_in_one_go(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("D")
-        await run.see("Reply to Yuki Tanabe, then resolve")
+        await run.see("Reply to Yuki Tanabe and resolve the thread")
         await run.type("Settled.")
         await run.press("ctrl+s")
         await run.see("Open 71", "Resolved 18")

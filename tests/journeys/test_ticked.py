@@ -40,7 +40,7 @@ async def test_a_reply_goes_to_all_that_are_ticked_and_not_to_what_is_under_the_
     async with stage.play(start="comments") as run:
         wanted = await three_ticked(run)
         await run.press(key)
-        await run.see("Reply to 3 threads" + (", then resolve" if key == "D" else ""))
+        await run.see("Reply to 3 threads" + (" and resolve them" if key == "D" else ""))
         await run.type("Done in the next release.")
         await run.press("ctrl+s")
         await run.hear("Sending reply to 3 threads" + (" and resolving them" if key == "D" else "") + "…")

@@ -100,7 +100,7 @@ def _can_undo(app: Shell, view: ActivityScreen) -> bool:
 ACTIVITY: Commands[ActivityScreen] = Commands(
     "activity",
     (
-        Command("undo", "u", "Undo last", "Undo your last change", run=lambda app, _: app.undo(), applies=_can_undo),
+        Command("undo", "u", "Undo", "Undo your last change", run=lambda app, _: app.undo(), applies=_can_undo),
         Command("retry", "r", "Retry", "Retry the selected changes", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent, applies=_can_retry),
         Command("discard", "X", "Discard", "Discard the selected changes and keep their text as drafts",
                 run=lambda _, view: view.discard(), why_not=_why_not_discarded, applies=_can_discard),

@@ -82,7 +82,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
         app,
         at,
         place_of_reply(at, comment),
-        f"Reply to {comment.posted_by.name}" + (", then resolve" if resolve else ""),
+        f"Reply to {comment.posted_by.name}" + (" and resolve the thread" if resolve else ""),
         comment.body.text,
         send,
         doing="reply",

@@ -109,7 +109,7 @@ async def _pages(live: Live, space: SpaceRef) -> Fact:
     try:
         tree = await live.fetch(content.ListPages(at=space))
     except ApiError as error:
-        return Fact("bad", "", f"Could not count the pages of the space: {error}")
+        return Fact("bad", "", f"Could not count the pages in the space: {error}")
     number = sum(1 for _ in tree.walk())
     return Fact("care", "", f"{plural(number, 'page')} will be deleted with the space.")
 

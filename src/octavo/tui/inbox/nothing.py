@@ -59,7 +59,7 @@ def lines(
         out += _more(len(asleep))
     keys = [
         ("3", plural(counts.get("changes", 0), "change request")),
-        ("4", plural(counts.get("comments", 0), "open comment")),
+        ("4", plural(counts.get("comments", 0), "open thread")),
         ("2", "pages"),
         ("s", "search"),
     ]

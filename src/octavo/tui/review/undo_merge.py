@@ -155,7 +155,7 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
     if made.contested:
         pages = wording.plural(len(made.contested), "page")
         return f"Created #{draft.number} to revert #{of.number}. Conflicts on {pages} are marked in the text.", at
-    return f"Created #{draft.number} to revert #{of.number}. It is open for review.", at
+    return f"Created #{draft.number} to revert #{of.number}. #{draft.number} is open for review.", at
 
 
 async def _draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
