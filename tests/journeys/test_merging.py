@@ -264,7 +264,7 @@ async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Sta
         await run.press("j", "K")
         await run.see("› #6", "The first change request blocks the merge.", "Press J to move this")
         await run.press("K")
-        await run.hear("#6 in Harbour API is already first.")
+        await run.hear("#6 in Harbour API is already first in the merge order.")
         await run.press("J", "k")
         await run.see("› #7", "Octavo will stop before #6 in Harbour API")
         await run.later(seconds=1)

@@ -162,8 +162,8 @@ class SearchScreen(Dialog[None]):
     IS_STOP: ClassVar[bool] = True
     HELP: ClassVar[str] = (
         "Pages, threads, change requests and spaces that match your search. You can also paste a link. enter opens "
-        "a result, tab switches between the last space you read and all spaces. Results from content on this "
-        "computer appear first, and you can search it offline. esc closes the search."
+        "a result, tab switches between the last space you read and all spaces. Content stored on this "
+        "computer appears first, and you can search it offline. esc closes the search."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
 

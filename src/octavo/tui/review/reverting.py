@@ -152,7 +152,7 @@ async def _put_back(app: Shell, back: RevertedRange, change: ContentEdit) -> Non
 TAKING_BACK: Commands[ChangeAtHand] = Commands(
     "change",
     (
-        Command("take_back", "Q", "Revert change", "Revert the selected block or page", shown=False,
+        Command("take_back", "Q", "Revert change", "Revert the changes to the selected block or page", shown=False,
                 writes=True, run=_take_back, why_not=_why_not_taken_back),
     ),
     context="change request",

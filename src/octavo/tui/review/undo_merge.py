@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from octavo.tui.review.merge_reversal import Plan
     from octavo.tui.shell.shell import Shell
 
-_NO_BEFORE = "Octavo cannot revert this merge: the server did not return the revision before it."
+_NO_BEFORE = "Octavo cannot revert this merge: the server did not return the revision before the merge."
 _SHOWN = 8
 
 

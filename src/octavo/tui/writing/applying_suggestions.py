@@ -86,7 +86,7 @@ async def take_back(
             if await texts(live, _at(at, about.revision), page) != after:
                 return SendResult(
                     "changed",
-                    "Could not undo the applied suggestion: the page has been edited since. Edit the page, or press Q to revert the block.",
+                    "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block.",
                 )
         sent = await edit(live, at, about.revision, _says(outcome.before), sleep=sleep)
     except ApiError as error:
