@@ -199,7 +199,10 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
     undo = f"You will have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
     dialog = Confirm(
-        f"Delete {goes}?", verb="Delete", intro=said, after=f"T{goes[1:]} will be deleted for everyone. {undo}"
+        f"Delete {goes}?",
+        verb="Delete",
+        intro=said,
+        after=f"{goes[:1].upper()}{goes[1:]} will be deleted for everyone. {undo}",
     )
     app.push_screen(dialog, decided)
 

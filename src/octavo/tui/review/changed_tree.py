@@ -115,7 +115,9 @@ class ChangedTree:
         lines = [Content.assemble("PAGES  ", (f"{seen} of {len(keys)} viewed", ""))]
         if again := sum(key in self.marks.changed for key in keys):
             lines.append(
-                Content.styled(f"• {again} changed since you viewed {'it' if again == 1 else 'them'}", "$warning")
+                Content.styled(
+                    f"• {plural(again, 'page')} changed since you viewed {'it' if again == 1 else 'them'}", "$warning"
+                )
             )
         if comparison.left_out:
             lines.append(

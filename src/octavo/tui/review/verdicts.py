@@ -45,7 +45,7 @@ def may_not_withdraw(app: Shell, request: RequestAtHand) -> str | None:
     if may_not(app, request, "edit") is not None:
         return (
             "You need the Editor role to withdraw a review. Ask an editor to request your review again: "
-            "the new request makes your review outdated."
+            "the new review request will make your current review outdated."
         )
     return None
 
