@@ -113,7 +113,7 @@ async def test_a_dialog_that_keeps_its_text_says_so_in_every_place(stage: Stage,
         assert run.text.count("esc close") == 1
         assert "eep draft" not in run.text, "no draft change request is meant"
         await run.type("x")
-        await run.see("draft", "clear the text to discard the draft")
+        await run.see("draft", "clear the text to discard it")
 
 
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""What else a page has, in one form: slug, description, emoji or icon, hidden."""
+"""What else a page has, in one form: slug, description, emoji or icon, visibility."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
         await run.hear("Slug: Use letters, digits and hyphens")
         await run.press("ctrl+u")
         await run.type("quality-flags")
-        await run.see("The page “Quality flags” at the same level already uses this slug.")
+        await run.see("“Quality flags” at this level already uses this slug.")
         await run.press("ctrl+u")
         await run.type("time-zones")
         await run.gone("Use letters, digits and h", "at the same level")

@@ -88,7 +88,7 @@ class SignInScreen(HasCommands, Screen[None]):
                     yield TextButton("Start", "enter", id="start")
             with Horizontal(classes="way"):
                 yield TextButton("Try the demo", "ctrl+d", id="demo")
-                yield Static("sample content, no account or network needed", classes="why")
+                yield Static("sample content, no account, no network", classes="why")
             with Horizontal(classes="way"):
                 yield TextButton("Open a folder", "ctrl+o", id="open")
                 yield PathInput(placeholder="path to a folder of Markdown files", id="folder")

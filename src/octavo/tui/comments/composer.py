@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from octavo.tui.comments.offers import MentionCandidates
 
 _QUOTED_LINES = 3
-_SAVED = "draft saved · clear the text to discard the draft"
+_SAVED = "draft saved · clear the text to discard it"
 
 COMPOSER: Commands[Composer] = Commands(
     "composer",
