@@ -241,7 +241,7 @@ async def test_the_preview_of_descriptions_shows_both_descriptions(stage: Stage)
         await run.press("p", "t", "p")
         await run.see("PREVIEW", "page description: What there is → Where *things* are", "ctrl+s saves the page")
         await run.press("ctrl+s")
-        await run.hear(f"#{number}: 1 conflict resolved.")
+        await run.hear(f"Resolved 1 conflict in #{number}.")
         await contest.merge()
         assert (await contest.page("Yard")).description == "Where *things* are"
         assert await contest.text("Yard") == YARD

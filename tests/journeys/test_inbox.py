@@ -182,7 +182,7 @@ async def test_a_change_request_that_a_merge_of_another_made_conflict_is_decided
         await run.press("m")
         await run.see("1 of 1 resolved")
         await run.press("ctrl+s")
-        await run.hear("1 conflict resolved.")
+        await run.hear("Resolved 1 conflict in #")
         await run.press("1")
         await look(run)
         assert reasons(run, "Say what a datum is") == []
@@ -238,7 +238,7 @@ async def test_done_on_a_thread_removes_the_row_and_does_not_resolve_the_thread(
         await look(run)
         await stand_on(run, "Is this not too long?")
         await run.press("d")
-        await run.hear("Done until something new happens")
+        await run.hear("Marked the item as done until something new happens")
         await run.until(lambda: reasons(run, "Is this not too long?") == [], "see it go")
         assert not run.app.session.outbox.entries
         assert (await run.ask(comments.Get(at=at, comment_id=thread.id), NOOR)).is_open
@@ -303,7 +303,7 @@ async def test_what_is_done_comes_back_when_something_new_happens(stage: Stage) 
         await look(run)
         await stand_on(run, "Say what a datum is")
         await run.press("d")
-        await run.hear("Done until something new happens")
+        await run.hear("Marked the item as done until something new happens")
         assert reasons(run, "Say what a datum is") == []
         await look(run)
         assert reasons(run, "Say what a datum is") == [], "nothing new happened"

@@ -96,7 +96,7 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.sent()
         await run.see("🚀 1")
         await run.press("+", *"ship")
-        await run.see("yours · enter removes")
+        await run.see("your reaction · enter removes it")
         await run.press("enter")
         await run.gone("🚀 1")
         await run.sent()
@@ -123,7 +123,7 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.see(
             "Delete this reply?",
             "“It took me four.”",
-            "Deletes this reply for everyone. You have 5 seconds to undo this.",
+            "This reply will be deleted for everyone. You will have 5 seconds to undo this.",
         )
         await run.press("X")
         await run.see("Delete this reply?")
@@ -144,7 +144,7 @@ async def test_reply_and_resolve_in_one_go(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("D")
-        await run.see("Reply to Yuki Tanabe, then resolve")
+        await run.see("Reply to Yuki Tanabe and resolve the thread")
         await run.type("Settled.")
         await run.press("ctrl+s")
         await run.see("Open 71", "Resolved 18")
@@ -382,7 +382,7 @@ async def test_any_emoji_is_found_for_a_reaction_and_those_used_last_come_first(
         assert sent.added_reactions == ("1f994",)
         await run.press("+")
         first = next(line for line in run.lines if "▌ 🦔" in line)
-        assert "yours · enter removes" in first, "the one used last is the first"
+        assert "your reaction · enter removes it" in first, "the one used last is the first"
         await run.press("escape", "+")
         await run.type("🎉\x1b[31m")
         await run.press("escape", "+")

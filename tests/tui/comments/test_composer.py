@@ -366,10 +366,10 @@ async def test_nothing_is_not_sent_and_it_says_so() -> None:
     async with app.run_test() as pilot:
         await app.write(limit=10)
         await pilot.press("space", "ctrl+s")
-        assert app.explained == ["There is no text to send yet."]
+        assert app.explained == ["Write some text first."]
         await pilot.press(*"eleven chars", "ctrl+s")
         await pilot.pause()
-        assert app.explained[-1] == "The text is 3 characters too long to send."
+        assert app.explained[-1] == "The text is 3 characters over the limit."
         assert "13 of 10 characters" in shown(app)
         assert app.answers == []
 

@@ -159,7 +159,7 @@ async def test_a_main_that_changes_during_the_last_read_ends_it(
 
 async def test_who_asks_to_stop_is_heard_before_the_next(three: Merging) -> None:
     three.stop_after = 1
-    assert await three() == MergeTotals(("#2 in Docs",), "Stopped before #3 in Docs, as you asked")
+    assert await three() == MergeTotals(("#2 in Docs",), "Stopped before #3 in Docs because you canceled the merge")
     assert await three.statuses == ["merged", "draft", "draft"]
 
 

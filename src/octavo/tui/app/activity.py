@@ -100,9 +100,9 @@ def _can_undo(app: Shell, view: ActivityScreen) -> bool:
 ACTIVITY: Commands[ActivityScreen] = Commands(
     "activity",
     (
-        Command("undo", "u", "Undo last", "Undo your last change", run=lambda app, _: app.undo(), applies=_can_undo),
+        Command("undo", "u", "Undo", "Undo your last change", run=lambda app, _: app.undo(), applies=_can_undo),
         Command("retry", "r", "Retry", "Retry the selected changes", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent, applies=_can_retry),
-        Command("discard", "X", "Discard", "Discard the selected changes, keep their text as drafts",
+        Command("discard", "X", "Discard", "Discard the selected changes and keep their text as drafts",
                 run=lambda _, view: view.discard(), why_not=_why_not_discarded, applies=_can_discard),
         Command("close", "escape,q,exclamation_mark", "Close", "Close the activity list", run=lambda _, view: view.dismiss(None)),
     ),
@@ -120,8 +120,8 @@ class ActivityScreen(Dialog[None]):
     CONTEXT: ClassVar[str] = "activity"
     HELP: ClassVar[str] = (
         "This list shows unsent changes, drafts from your editor, offline spaces and recent API requests. "
-        "r sends a change again, X discards a change and keeps its text as a draft, x selects a change, enter opens a draft in your editor. "
-        "If a change may have been sent, check the server before you send the change again. "
+        "r retries a change, X discards a change and keeps its text as a draft, x selects a change, and enter opens a draft in your editor. "
+        "If a change may have been sent, check the server before you retry the change. "
         "esc closes the list."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)
@@ -241,7 +241,7 @@ class ActivityScreen(Dialog[None]):
         if first is None:
             return outbox.pause_reason if entry.state == "queued" else ""
         named = f"{first.doing} · {about}" if (about := self._about(first)) else first.doing
-        return f"Waiting until another change is sent: {named}."
+        return f"Waiting for another change to be sent first: {named}."
 
     @property
     def chosen(self) -> list[Entry]:
@@ -292,7 +292,9 @@ class ActivityScreen(Dialog[None]):
             case Activity():
                 said = what.error
         if self.rows.ticks.keys:
-            said = f"{plural(len(self.rows.ticks.keys), 'change')} selected. Press r to send again, or X to discard and keep the text as drafts."
+            number = len(self.rows.ticks.keys)
+            them, draft = ("it", "a draft") if number == 1 else ("them", "drafts")
+            said = f"{plural(number, 'change')} selected. Press r to retry {them}, or X to discard {them} and keep the text as {draft}."
         self.query_one("#why", Static).update(Content(said))
         self.refresh_bindings()
 
@@ -322,7 +324,7 @@ class ActivityScreen(Dialog[None]):
         title = f"Discard {len(chosen)} changes?" if several else "Discard this change?"
         after = f"{'These changes' if several else 'This change'} will not be sent. Your text will be kept as a draft."
         if any(each.state == "unknown" for each in chosen):
-            after += " A change that may have been sent could still take effect on the server."
+            after += " If a change has already reached the server, it may still take effect."
         self.app.push_screen(Confirm(title, verb="Discard", intro=named + more, after=after), decided)
 
     def _do(self, verb: str, how: str, chosen: Sequence[Entry], step: Callable[[str], Awaitable[None]]) -> None:

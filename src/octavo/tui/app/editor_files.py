@@ -89,7 +89,7 @@ def open_again(app: Shell, file: KeptFile) -> None:
     elif not place:
         app.copy_to_clipboard(result.text)
         app.say(
-            "Copied your draft to the clipboard: Octavo no longer knows which page or thread it is for.",
+            "Copied your draft to the clipboard, because Octavo no longer knows which page or thread the draft belongs to.",
             tone="care",
             seconds=SECONDS,
         )
@@ -156,11 +156,11 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
                 break
     said = f"Octavo could not save {plural(len(unsaved), 'draft')}: {session.drafts.why_unsaved}."
     if written[own]:
-        said += f" {plural(written[own], 'draft')} will be restored at the next start."
+        said += f" {plural(written[own], 'draft')} will be restored when you start Octavo again."
     if written[other]:
-        said += f" {plural(written[other], 'draft is', 'drafts are')} in {other}, in files with names that begin with {UNSAVED}-."
+        said += f" {plural(written[other], 'draft was', 'drafts were')} saved in {other}, in files whose names begin with {UNSAVED}-."
     if lost := len(unsaved) - sum(written.values()):
-        said += f" {plural(lost, 'draft is', 'drafts are')} lost."
+        said += f" {plural(lost, 'draft was', 'drafts were')} lost."
     return said
 
 

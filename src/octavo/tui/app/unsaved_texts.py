@@ -32,7 +32,7 @@ class UnsavedTexts(Confirm):
     CONTEXT: ClassVar[str] = "unsaved texts"
     HELP: ClassVar[str] = (
         "This dialog lists drafts that Octavo cannot save to disk. c copies the drafts, w writes them to a file, "
-        "y quits and discards the drafts. esc goes back."
+        "and y quits and discards them. esc goes back."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (UNSAVED,)
 

@@ -48,7 +48,7 @@ _KEYS_OF_THE_LIST = (
 
 def _too_few(app: Shell, view: CommentsScreen) -> str | None:
     few = not view.narrowing.by and view.in_section < 2
-    return "There are too few threads here to filter." if few else None
+    return "There are too few threads in this list to filter." if few else None
 
 
 def _choose_narrowing(app: Shell, view: CommentsScreen) -> None:
@@ -90,7 +90,7 @@ class CommentsScreen(ListView[Thread]):
     KEPT_ORDER = "order of threads"
     HELP = (
         "Comment threads in the organization, grouped by space and page. c replies, d resolves, enter opens the page, "
-        "and x selects several threads. [ and ] change the tab. The Reviews tab shows the review comments, which do not count as open threads. "
+        "and x selects several threads. [ and ] switch tabs. The Reviews tab shows the review comments, which do not count as open threads. "
         "esc goes back to the list and clears the filters."
     )
     CSS_PATH = "all_threads.tcss"

@@ -57,7 +57,7 @@ def why_not_one(ticked: Collection[Hashable], under_cursor: Hashable) -> str | N
     if set(ticked) <= {under_cursor}:
         return None
     are = "thread is" if len(ticked) == 1 else "threads are"
-    return f"{len(ticked)} {are} selected. To act on the selection, press esc to go to the list. To clear the selection, press esc twice."
+    return f"{len(ticked)} {are} selected in the list. Press esc to go back to the list and act on the selection, or press esc twice to clear it."
 
 
 def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
@@ -80,6 +80,7 @@ def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> Non
 def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
     """Write one reply to all of them, and with `reply_resolve` resolve them when theirs is sent. `then`: it was written."""
     threads, resolves = several.threads, several.deed == "reply_resolve"
+    them = "them" if len(threads) > 1 else "it"
     drafts = app.session.drafts
     shared = f"reply to several {blake2b(' '.join(each.comment.id for each in threads).encode()).hexdigest()[:16]}"
     places = [thread_actions.place_of_reply(each.at, each.comment) for each in threads]
@@ -97,12 +98,12 @@ def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
             writes.append(QueuedWrite(op, "reply", place, about=about, drafts=came_from))
             if resolves and each.comment.is_open:
                 writes.append(QueuedWrite(comments.Update(**where, resolved=True), "resolve the thread", about=about))
-        resolving = f" and resolving {'them' if len(threads) > 1 else 'it'}" if resolves else ""
+        resolving = f" and resolving {them}" if resolves else ""
         sending = f"Sending reply to {plural(len(threads), 'thread')}{resolving}…"
         app.writes.queue(*writes, said=f"{sending}{several.others}")
         then()
 
-    title = f"Reply to {plural(len(threads), 'thread')}" + (", then resolve" if resolves else "")
+    title = f"Reply to {plural(len(threads), 'thread')}" + (f" and resolve {them}" if resolves else "")
     excerpt = " · ".join(thread_actions.name(each.comment) for each in threads)
     thread_actions.compose(app, threads[0].at, shared, title, excerpt, written, start=begin)
 

@@ -243,9 +243,9 @@ class Composer(Dialog[str | None]):
         if trouble := self._trouble():
             return trouble
         if not self.text.strip():
-            return "There is no text to send yet."
+            return "Write some text first."
         if self._limit is not None and len(self.text) > self._limit:
-            return f"The text is {plural(len(self.text) - self._limit, 'character')} too long to send."
+            return f"The text is {plural(len(self.text) - self._limit, 'character')} over the limit."
         return None
 
     @property

@@ -18,7 +18,7 @@ NOTHING = "You have no unsent drafts here."
 
 
 LEFT_BY_AN_EDITOR = (
-    "There is an unsent edit of this page from your editor. Press e to continue, send or discard the edit."
+    "You have an unsent draft of this page from your editor. Press e to continue, send or discard the draft."
 )
 
 

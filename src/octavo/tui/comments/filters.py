@@ -11,7 +11,7 @@ from octavo.api.comments import Comment
 from octavo.api.folding import fold
 from octavo.api.places import Discussion
 from octavo.data.comment_words import names
-from octavo.tui.widgets.wording import plural, short_age
+from octavo.tui.widgets.wording import long_age, plural
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -123,7 +123,7 @@ def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
     for thread in threads:
         there.setdefault(thread.place, []).append(thread)
     return {
-        place: f"{plural(len(each), 'thread')} · oldest {short_age(min(one.posted_at for one in each))}"
+        place: f"{plural(len(each), 'thread')} · oldest {long_age(min(one.posted_at for one in each))}"
         for place, each in there.items()
     }
 

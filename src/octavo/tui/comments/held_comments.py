@@ -39,7 +39,7 @@ def told(held: tuple[Entry, ...], titles: Mapping[str, str]) -> list[str]:
     """Return the pending comments that a review sends, line by line."""
     if not held:
         return []
-    lines = [f"Sends {plural(len(held), 'pending comment')} with the review:"]
+    lines = [f"{plural(len(held), 'pending comment')} will be sent with the review:"]
     for entry in held[:MOST_NAMED]:
         words = " ".join(entry.words.split())
         lines.append(f"• {named(entry, titles)}: {words if len(words) <= 60 else words[:59] + '…'}")
@@ -92,8 +92,8 @@ def drop_held(app: Shell, entry: Entry) -> None:
     words = " ".join(entry.words.split())
     said = f"“{words if len(words) <= 240 else words[:239] + '…'}”"
     after = (
-        "This comment was not sent, so no one else has seen it. The text will be kept as a draft: "
-        "press c in the same place to continue writing."
+        "No one else has seen this comment, because it has not been sent. Its text will be kept as a draft: "
+        "to continue writing, press c in the same place."
     )
     app.push_screen(Confirm("Remove this pending comment?", verb="Remove", intro=said, after=after), decided)
 

@@ -74,7 +74,7 @@ def pick(app: Shell, title: str, mine: Collection[str], there: Collection[str], 
     """As the server calls them: one that is taken back must be called so too."""
     codes = dict.fromkeys((*used_last(state), *usual, *spelled))
     choices = [
-        Choice(code, _named(code, usual), right="yours · enter removes" if spelled.get(code) in mine else "")
+        Choice(code, _named(code, usual), right="your reaction · enter removes it" if spelled.get(code) in mine else "")
         for code in codes
     ]
 

@@ -82,7 +82,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
         app,
         at,
         place_of_reply(at, comment),
-        f"Reply to {comment.posted_by.name}" + (", then resolve" if resolve else ""),
+        f"Reply to {comment.posted_by.name}" + (" and resolve the thread" if resolve else ""),
         comment.body.text,
         send,
         doing="reply",
@@ -197,8 +197,13 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
 
     said = f"“{excerpt_of(words_of(what.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
-    undo = f"You have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
-    dialog = Confirm(f"Delete {goes}?", verb="Delete", intro=said, after=f"Deletes {goes} for everyone. {undo}")
+    undo = f"You will have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
+    dialog = Confirm(
+        f"Delete {goes}?",
+        verb="Delete",
+        intro=said,
+        after=f"{goes[:1].upper()}{goes[1:]} will be deleted for everyone. {undo}",
+    )
     app.push_screen(dialog, decided)
 
 

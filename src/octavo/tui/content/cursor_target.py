@@ -179,7 +179,8 @@ class CursorTarget:
         """Return why the selected row is not a page with text. `lacks` names what a key needs, such as "backlinks"."""
         if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None or row.kind == "page":
             return why
-        return f"“{row.label}” is a {row.kind} and has no {lacks}."
+        kind = "generated page" if row.kind == "computed" else row.kind
+        return f"“{row.label}” is a {kind} and has no {lacks}."
 
     def why_not_here(self) -> str | None:
         """Return why keys for a block of the open page do not apply: another row of a tree is selected."""
@@ -193,7 +194,7 @@ class CursorTarget:
         )
         here = f"“{row.label}” is selected, but {shown}."
         if row.kind == "page":
-            return f"{here} Press enter to open “{row.label}”, or C to comment on the whole page."
+            return f"{here} Press enter to open the selected page, or C to comment on it as a whole."
         return f"{here} Press tab to go to the open page." if page is not None else here
 
     def why_in_no_space(self) -> str | None:

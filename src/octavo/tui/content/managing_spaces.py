@@ -181,11 +181,11 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
         Fact(
             "note",
             "",
-            f"{name} will be moved to the top level of {to.title}. (A space that is on a site or shared with teams cannot be moved.)",
+            f"{name} will be moved to the top level of {to.title}. Spaces that are on a site or shared with teams cannot be moved.",
         ),
     ]
     app.push_screen(
-        Confirm(f"Move {name} to {to.title}?", verb="Move", intro=f"Press u to move {name} back.", facts=facts), decided
+        Confirm(f"Move {name} to {to.title}?", verb="Move", intro="You can undo the move with u.", facts=facts), decided
     )
 
 
@@ -258,7 +258,7 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
         sent=sent,
         verb="Import",
         intro=f"The pages will be added after the last page. {live_now}",
-        doing="Importing… The server responds when all pages have been imported.",
+        doing="Importing… The server will respond when all pages have been imported.",
     )
 
 

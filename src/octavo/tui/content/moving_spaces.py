@@ -76,7 +76,7 @@ def _kind(managed: ManagedSpaces, thing: Held) -> Any:
 def _move(app: Shell, managed: ManagedSpaces, thing: Held, place: SpacePlace, said: str) -> None:
     before = space_places.place_of(thing, _kind(managed, thing))
     if place == before:
-        app.say(f"{title_of(thing)} is already there.")
+        app.say(f"{title_of(thing)} is already in this position.")
         return
     back = UndoAction(
         f"move {title_of(thing)} back",

@@ -161,9 +161,9 @@ class SearchScreen(Dialog[None]):
     CONTEXT: ClassVar[str] = "search"
     IS_STOP: ClassVar[bool] = True
     HELP: ClassVar[str] = (
-        "Pages, threads, change requests and spaces that match what you type. You can also paste a link. enter opens "
-        "a result, tab switches between the last space you read and all spaces. Results from this machine appear first, and also "
-        "when you are offline. esc closes the search."
+        "Pages, threads, change requests and spaces that match your search. You can also paste a link. enter opens "
+        "a result, tab switches between the last space you read and all spaces. Content stored on this "
+        "computer appears first, and you can search it offline. esc closes the search."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
 
@@ -400,8 +400,8 @@ class SearchScreen(Dialog[None]):
             unsearched = unsearched or self._organizations.error
         loading = self._asked != self.words or any(each.loading and each.value is None for each in of)
         unread = any(getattr(each.value, "next", None) is not None for each in of)
-        among = " in what is loaded so far (the server has more)" if unread else ""
-        among = " on this machine" if unsearched is not None or nowhere else among
+        among = " in the content loaded so far (the server has more)" if unread else ""
+        among = " on this computer" if unsearched is not None or nowhere else among
         self.rows.state.empty = (
             "Searching…" if loading or self._looking else f"No results for “{self.words[:60]}”{among}."
         )
@@ -414,7 +414,7 @@ class SearchScreen(Dialog[None]):
             # What the server finds comes later than what is known here: the cursor waits at the top for it.
             self.rows.go_to_first()
         if unsearched is None and error is not None:
-            self.rows.state.fail("Could not search everything", str(error))
+            self.rows.state.fail("Could not search all content", str(error))
         self._say_note(self._said_without_server(unsearched) if unsearched is not None and not loading else "")
         self._say_scope(f"{plural(len(hits), 'result')}{' so far' if loading else ''}" if hits else "")
 
@@ -426,12 +426,8 @@ class SearchScreen(Dialog[None]):
         said = ", ".join(plural(count, one, many) for count, one, many in counts if count)
         here = (
             notice.removesuffix(".")
-            or (
-                f"searched only the copies on this machine ({said}, last updated {long_age(known.latest)})"
-                if said
-                else ""
-            )
-            or "nothing to search on this machine yet"
+            or (f"searched only local copies ({said}, last updated {long_age(known.latest)})" if said else "")
+            or "there is nothing to search on this computer yet"
         )
         if isinstance(error, Unreachable):
             return f"Offline: {in_a_line(here)}."

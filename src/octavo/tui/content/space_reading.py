@@ -130,7 +130,7 @@ class SpaceReading:
             path = [page.title or "Untitled" for page in trail]
         if self.space is not None and not (in_spaces and path):
             path.insert(0, self.space.title or "Untitled")
-        unsent = "unsent edits: press e" if here in self.target.unsent else ""
+        unsent = "unsent draft: press e" if here in self.target.unsent else ""
         is_open = self.page is not None and here == self.page.id
         facts = (unsent, (self._troubles.get("page") or self.view.facts) if is_open else "")
         self._screen.status(" › ".join(path) or "Content", " · ".join(filter(None, facts)))

@@ -62,8 +62,7 @@ def mark_done(app: Shell, about: Rows) -> None:
     change = _marking(
         about, rows, f"mark {_them(rows)} as done", lambda: about.marks.done(*rows), "Moved back to the inbox."
     )
-    done = f"{plural(len(rows), 'item')} done" if len(rows) > 1 else "Done"
-    app.writes.change(change, said=f"{done} until something new happens")
+    app.writes.change(change, said=f"Marked {_them(rows)} as done until something new happens")
 
 
 def snooze(app: Shell, about: Rows) -> None:
@@ -218,7 +217,7 @@ def discard(app: Shell, about: Rows) -> None:
     changes = "These changes" if len(entries) > 1 else "This change"
     after = f"{changes} will not be sent. Your text will be kept as a draft."
     if words:
-        after = f"{after} {plural(len(words), 'unsent draft')} will also be discarded. You can restore discarded drafts with u."
+        after = f"{after} {plural(len(words), 'unsent draft')} will also be discarded. To restore discarded drafts, press u."
 
     async def not_sent() -> None:
         try:

@@ -42,7 +42,7 @@ def _open_thread(app: Shell, ref: ThreadRef, comment: Comment | None) -> None:
 def _open_place(app: Shell, place: str) -> None:
     hung = of_draft(place)
     if hung.at is None:
-        app.explain("Could not open this draft: its page or thread is unknown. Press X to discard it.")
+        app.explain("Could not open this draft: its page or thread is unknown. Press X to discard the draft.")
     elif isinstance(hung.at, ChangeRequestRef):
         app.go(ToChangeRequest(hung.at))
     else:

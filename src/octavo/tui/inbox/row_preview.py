@@ -136,7 +136,7 @@ class RowPreview(Vertical):
                     lines += [safe(entry.words), Content("")] if entry.words else []
                 lines.append(
                     _keys(
-                        ("!", "open the activity log to send the change again"),
+                        ("!", "open the activity list to retry the change"),
                         ("X", "discard the change and keep the text as a draft"),
                     )
                 )

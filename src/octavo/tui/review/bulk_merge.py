@@ -156,7 +156,7 @@ async def merge_in_order(
     merged: list[str] = []
     for number, (one, before) in enumerate(zip(several, seen, strict=True)):
         if not wanted():
-            return MergeTotals(tuple(merged), f"Stopped before {one.name}, as you asked")
+            return MergeTotals(tuple(merged), f"Stopped before {one.name} because you canceled the merge")
         told(number, one.fact("asking", "checking again…"))
         stand = await look(live, one)
         now = stand.checks
@@ -167,7 +167,7 @@ async def merge_in_order(
             told(number, one.fact("bad", _EDITED))
             return MergeTotals(tuple(merged), f"Stopped at {one.name}: {_EDITED}")
         if not wanted():
-            return MergeTotals(tuple(merged), f"Stopped before {one.name}, as you asked")
+            return MergeTotals(tuple(merged), f"Stopped before {one.name} because you canceled the merge")
         told(number, one.fact("asking", "merging…"))
         sent = await merge(live, one.at, now.basis, sleep=sleep)
         clean = sent.kind == "done" and (sent.result is None or sent.result.result != "conflicts")
@@ -185,7 +185,9 @@ async def merge_in_order(
 _OVER = "The merge has ended. Press esc to close."
 _ASKING = "The checks are still running."
 _EDITED = "it was edited after the checks"
-_INTRO = "Octavo merges in this order. It checks each change request again and stops at the first problem."
+_INTRO = (
+    "Octavo will merge in this order. It will check each change request again first, and stop at the first problem."
+)
 
 
 def _first(number: int) -> str:
@@ -299,7 +301,9 @@ class MergeSeveralDialog(Confirm):
         if not self._is_known:
             return _ASKING
         if not 0 <= self._here + step < len(self._stand):
-            return f"{self._stand[self._here].one.name} is already {'last' if self._here else 'first'}."
+            return (
+                f"{self._stand[self._here].one.name} is already {'last' if self._here else 'first'} in the merge order."
+            )
         return None
 
     def scroll_body(self, pages: int) -> None:

@@ -105,7 +105,7 @@ CHANGES: Commands[ChangesScreen] = Commands(
         Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.narrowing.set(), shown=False),
         Command("delete", "X", "Delete", "Explain why a change request cannot be deleted", shown=False,
                 run=lambda app, _: app.explain(NEVER_DELETED), why_not=lambda *_: NEVER_DELETED),
-        Command("mine", "at", "Mine", "Switch between my change requests and all", key_display="@", shown=False, id="list.mine",
+        Command("mine", "at", "Mine", "Switch between my change requests and all change requests", key_display="@", shown=False, id="list.mine",
                 run=_only_mine),
     ),
     find=lambda view: view,

@@ -82,7 +82,7 @@ class ChangedPage:
                 found.append(
                     Setting("place", before, after)
                     if before != after
-                    else Setting("position", "earlier position", "new position")
+                    else Setting("position", "old position", "new position")
                 )
             found += settings_of(change.attributes)
         return tuple(found)

@@ -115,7 +115,9 @@ class ChangedTree:
         lines = [Content.assemble("PAGES  ", (f"{seen} of {len(keys)} viewed", ""))]
         if again := sum(key in self.marks.changed for key in keys):
             lines.append(
-                Content.styled(f"• {again} changed since you viewed {'it' if again == 1 else 'them'}", "$warning")
+                Content.styled(
+                    f"• {plural(again, 'page')} changed since you viewed {'it' if again == 1 else 'them'}", "$warning"
+                )
             )
         if comparison.left_out:
             lines.append(
@@ -191,7 +193,7 @@ class ChangedTree:
             self.widget.reveal(following)
         else:
             number = self._comparison.about.number
-            self._view.shell.say(f"Viewed all changes of #{number}. Press a to approve or A to request changes.")
+            self._view.shell.say(f"You viewed all changes in #{number}. Press a to approve, or A to request changes.")
 
     # Where one is
 

@@ -148,7 +148,7 @@ async def send(
         if outcome.kind != "done":
             app.notices.close(number)
             so_far = f" {sent} of {len(changes)} changes were saved." if sent else ""
-            why = f"{outcome.cause}{so_far} Octavo keeps your choices."
+            why = f"{outcome.cause}{so_far} Octavo kept your choices."
             if outcome.kind == "changed":
                 why = f"someone edited the change request.{so_far} Octavo reloaded the change request. Press ctrl+s to save your choices."
             app.say(f"Could not save your choices in #{change_request.number}: {why}", tone="failed")
@@ -164,7 +164,7 @@ async def send(
     choices.settle(unsettled, decided)
     _remember_settled(app, change_request, unsettled, decided, expected)
     marked, other = await _read_back(live, at, unsettled, decided, change_request)
-    said = f"#{change_request.number}: {plural(count, 'conflict')} resolved."
+    said = f"Resolved {plural(count, 'conflict')} in #{change_request.number}."
     if over:
         said += " Someone else edited the change request at the same time, and their text may be lost. Compare with the previous revision."
     elif marked:

@@ -90,8 +90,9 @@ class ConflictsScreen(View):
     VIEW = "changes"
     CONTEXT = "conflicts"
     HELP = (
-        "The conflicts between main and this change request. m takes main, t takes this change request, b takes both, and "
-        "e opens your editor. Pressing the same key again clears the choice. p previews the page and ctrl+s saves. "
+        "The conflicts between main and this change request. m takes the version in main, t takes the version in this "
+        "change request, b takes both, and e opens your editor. Press the same key again to clear the choice. "
+        "p previews the page and ctrl+s saves. "
         "esc goes back and keeps the choices."
     )
     CSS_PATH = "conflicts.tcss"

@@ -29,14 +29,20 @@ def _show(app: Shell, entry: Entry) -> None:
     app.screen.dismiss(entry)
 
 
-_NOTHING = "No pending comments. To add a comment to your review, press ctrl+t while you write it."
+_NOTHING = "No pending comments. To add a comment to your review, press ctrl+t while you write the comment."
 
 HELD: Commands[Entry] = Commands(
     "held",
     (
         Command("show", "enter", "Show on page", "Show the comment on its page", run=_show),
         Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=held_comments.edit_held),
-        Command("drop", "X", "Remove", "Remove from the review and keep as a draft", run=held_comments.drop_held),
+        Command(
+            "drop",
+            "X",
+            "Remove",
+            "Remove the comment from the review and keep it as a draft",
+            run=held_comments.drop_held,
+        ),
     ),
     nothing=_NOTHING,
     find=lambda dialog: dialog.rows.item,
@@ -62,8 +68,8 @@ class HeldScreen(Dialog[Entry | None]):
     ]
     CONTEXT: ClassVar[str] = "pending comments"
     HELP: ClassVar[str] = (
-        "The pending comments in your review, in the order they will be sent. enter shows a comment on its page, e edits a "
-        "comment, X removes a comment from the review, and ctrl+s sends all without a review. esc closes the list."
+        "The pending comments in your review, in the order in which they will be sent. enter shows a comment on its page, e edits a "
+        "comment, X removes a comment from the review, and ctrl+s sends all comments without a review. esc closes the list."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELD, HELD_LIST)
 

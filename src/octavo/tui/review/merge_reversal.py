@@ -18,7 +18,7 @@ from octavo.documents.merging.page_merge import merge
 from octavo.documents.revision_changes import between, names_texts
 from octavo.tui.review.merge_checks import name
 
-_OTHER = {"file": "file", "reusable_content": "reusable content", "variables": "variables"}
+_OTHER = {"file": "files", "reusable_content": "reusable content", "variables": "variables"}
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class _Planning:
                 by_kind.setdefault(change.type, []).append(change.page.id)
             else:
                 kind = _OTHER.get(change.type.rpartition("_")[0], change.type)
-                self._left.append(f"{name(change)}: {'a file' if kind == 'file' else kind} cannot be reverted")
+                self._left.append(f"{name(change)}: {kind} cannot be reverted")
         restored = [page for page in self._in_order(by_kind.get("page_deleted", [])) if page not in self._now.pages]
         reverted, met = self._edited(by_kind.get("page_edited", []))
         kept = set(restored)

@@ -79,7 +79,7 @@ class OwnConflictsScreen(ConflictsScreen):
 
     HELP = (
         "Others changed the same text while you were editing. m takes their version, t takes yours, b takes both, and e opens "
-        "your editor. Pressing the same key again clears the choice. ctrl+s saves the page. esc goes back and keeps the choices."
+        "your editor. Press the same key again to clear the choice. ctrl+s saves the page. esc goes back and keeps the choices."
     )
     CSS_PATH = "conflicts.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (

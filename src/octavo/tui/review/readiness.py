@@ -53,7 +53,7 @@ def offer(app: Shell, about: ChangeRequest) -> None:
         if answer is not None:
             mark(app, [about])
 
-    said = "The reviews are requested, but this change request is still a draft. You can also mark it as ready later with ~."
+    said = "You requested reviews, but this change request is still a draft. You can also press ~ later to mark it as ready."
     app.push_screen(
         Confirm(
             f"Mark #{about.number} {about.title} as ready for review?",

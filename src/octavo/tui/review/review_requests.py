@@ -140,7 +140,7 @@ def choices_of(
             off = f"{label(role)}: cannot review. To review, a member needs the Reviewer role or a higher role."
         detail = label(role) if role else ""
         if user.id in said and user.id not in asked:
-            detail = f"{detail} · a new review request makes this review outdated".removeprefix(" · ")
+            detail = f"{detail} · a new review request will make this review outdated".removeprefix(" · ")
         found.append(Choice(user.id, user.name, detail, right, off=off))
     order = {each: place for place, each in enumerate([*asked, *said, *recent])}
     return sorted(found, key=lambda each: (bool(each.off), order.get(each.value, len(order)), fold(each.title)))

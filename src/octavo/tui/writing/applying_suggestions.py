@@ -80,17 +80,17 @@ async def take_back(
         about = await live.send(change_requests.Get(at=at))
         if about.revision is None:
             return SendResult(
-                "refused", "Could not undo applying the suggestion: the server did not return the current revision."
+                "refused", "Could not undo the applied suggestion: the server did not return the current revision."
             )
         for page, after in outcome.after.items():
             if await texts(live, _at(at, about.revision), page) != after:
                 return SendResult(
                     "changed",
-                    "Could not undo applying the suggestion: the page has been edited since. Edit the page, or press Q to revert the block.",
+                    "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block.",
                 )
         sent = await edit(live, at, about.revision, _says(outcome.before), sleep=sleep)
     except ApiError as error:
-        return SendResult("refused", f"Could not undo applying the suggestion: {error}")
+        return SendResult("refused", f"Could not undo the applied suggestion: {error}")
     if sent.kind == "done":
         return SendResult("done", result=Outcome((), outcome.after, outcome.before))
     return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.message)

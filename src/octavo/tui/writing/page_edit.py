@@ -107,7 +107,7 @@ class PageEdit:
                 Choice(partial(self._send_draft, draft), "Send the draft", "as it is", group=group),
                 Choice(partial(self._drop, draft), "Discard the draft", "you cannot undo this", group=group),
             ]
-        stay = "the draft stays saved" if len(drafts) == 1 else "the drafts stay saved"
+        stay = "the draft will be kept" if len(drafts) == 1 else "the drafts will be kept"
         choices.append(Choice(self._open_anew, "Start a new edit", f"from the current page; {stay}", group="Or"))
 
         def chosen(act: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
