@@ -194,7 +194,7 @@ async def test_what_an_undo_puts_back_is_looked_at_again_before_it_is_started(st
         await run.later(seconds=20)
         run.platform.refuse_next(content.Get, 403, "Not on Fridays.", times=9)
         await run.press("y")
-        await run.see("Could not load the merged changes, so the revert is disabled. Press r to retry.")
+        await run.see("Could not load the changes, so the revert is disabled. Press r to retry.")
         assert not run.gate.sent(change_requests.Create)
 
 

@@ -50,7 +50,7 @@ def undo_dialog(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> C
             "Main will not change until you merge that change request.",
             label="reverts",
             not_yet="The checks are still running.",
-            unknown="Could not load the merged changes, so the revert is disabled. Press r to retry.",
+            unknown="Could not load the changes, so the revert is disabled. Press r to retry.",
             ask=lambda: _look(app, space, change_request),
             shown=_shown,
             send=lambda seen: undo(app, space, seen.of),
