@@ -42,7 +42,7 @@ from octavo.client.credentials import KeyFiles, StoreUnavailable
 from octavo.data import inbox_kept
 from octavo.data.drafts import Drafts
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.store import OutboxEntries, done_entry
 from octavo.documents import conditions, front_matter, json_to_markdown, specifications, trees, yaml_values
 from octavo.documents.diff import diff

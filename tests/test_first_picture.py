@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.data.state import State
+from octavo.data.state_db import State
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.conftest import library
 

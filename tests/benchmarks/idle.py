@@ -32,7 +32,7 @@ from octavo.data.inbox_answers import InboxAnswers
 from octavo.data.live import Live
 from octavo.data.queries import spaces_of
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.outbox import Outbox
 from tests.benchmarks.inbox import Served, serving
 

@@ -35,7 +35,7 @@ from octavo.data.inbox import ThreadRef
 from octavo.data.inbox_answers import InboxAnswers, InboxSnapshot
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.outbox import Outbox
 from octavo.server.demo import library
 from octavo.server.demo.people import DEFAULT_PERSON

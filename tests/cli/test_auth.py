@@ -17,7 +17,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.machine import Entry, QueuedWrite
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries

@@ -15,7 +15,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.change_request_writes import submit_review
 from octavo.data.writes.outbox import Outbox, QueuedWrite
 from octavo.documents.parse import parse

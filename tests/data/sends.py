@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from octavo.api.errors import ApiError, Lost, NotSent, Trace, rejected
 from octavo.api.operation import SPECS, Operation
 from octavo.data.sending import Send
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.server.middleware import answer
 from octavo.server.store import Missing
 from octavo.server.world import Refused, World

@@ -17,7 +17,7 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.attempt import Basis
 from octavo.server.app import Platform
 from octavo.server.store import Json

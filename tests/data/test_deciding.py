@@ -15,7 +15,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.change_request_writes import create, request_reviews, review, toggle_draft, update
 from octavo.data.writes.direct import SendResult, find_claimed, open_claims
 from octavo.server.app import Platform

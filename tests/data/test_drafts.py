@@ -15,7 +15,7 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, State
 from tests.data.conftest import ByHand
 from tests.server.asking import Clock
 
@@ -82,7 +82,7 @@ async def test_places_that_were_written_last_come_first(drafts: Drafts, clock: C
 def test_what_is_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     code = (
         "import asyncio, sys; from pathlib import Path\n"
-        "from octavo.data.drafts import Drafts; from octavo.data.state import State\n"
+        "from octavo.data.drafts import Drafts; from octavo.data.state_db import State\n"
         "async def main():\n"
         "    drafts = Drafts(State(Path(sys.argv[1]), 'mia'))\n"
         "    for number in range(100000):\n"
@@ -210,7 +210,7 @@ FULL = """
 import asyncio, resource, signal, sys
 from pathlib import Path
 from octavo.data.drafts import Drafts
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, State
 
 async def main() -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

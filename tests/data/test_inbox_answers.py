@@ -22,7 +22,7 @@ from octavo.data.live import Live
 from octavo.data.offline import Offline
 from octavo.data.queries import change_requests_of
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.machine import QueuedWrite
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand

@@ -11,7 +11,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import Row
 from octavo.data.inbox_marks import GONE_FOR, MOST_MARKS, InboxMarks, later
-from octavo.data.state import STEPS, NotSaved, State
+from octavo.data.state_db import STEPS, NotSaved, State
 from tests.data.sends import refuse_to_save
 from tests.server.asking import START, Clock
 

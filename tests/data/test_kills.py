@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.server.app import Platform
 from tests.data.posting import PAGES, words
 from tests.fault_proxy import FaultProxy, Toxic

@@ -14,7 +14,7 @@ from octavo.api.operation import SPECS, ListPage, Next, Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.sending import Send
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.machine import PATIENCE
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform

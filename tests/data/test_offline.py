@@ -21,7 +21,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.offline import KeptSpace, Offline
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate

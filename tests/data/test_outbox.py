@@ -14,7 +14,7 @@ from octavo.api.errors import NotSent, RateLimited, ServerError, Trace, Unauthor
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, State
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import Entry
 from octavo.data.writes.outbox import Outbox, QueuedWrite

@@ -14,7 +14,7 @@ from octavo.api.errors import NotSent, Trace
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.wire import encode
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes import machine as steps
 from octavo.data.writes.kinds import KINDS, kind_of
 from octavo.data.writes.outbox import Outbox

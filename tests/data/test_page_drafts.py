@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.api.text import Raw
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.tui.writing.page_drafts import PagePlace, free_place, page_drafts
 from tests.server.asking import Clock
 

@@ -15,7 +15,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.machine import QueuedWrite
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand

@@ -16,7 +16,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.change_request_writes import merge
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand

@@ -17,7 +17,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform

@@ -9,7 +9,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.data.unsent import UnsentIndex, by_block, of_draft
 from octavo.data.writes.machine import Entry
 from octavo.data.writes.outbox import QueuedWrite

@@ -23,7 +23,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis, read_basis
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Ready
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.kinds import KINDS, kind_of

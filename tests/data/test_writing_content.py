@@ -15,7 +15,7 @@ from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.safety import text as safe
 from octavo.api.text import Raw
 from octavo.data.live import Live
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.content_writes import NO_OPERATION, edit, texts
 from octavo.server.app import Platform
 from tests.data.sends import Gate, refuse_to_save

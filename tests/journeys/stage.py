@@ -28,7 +28,7 @@ from octavo.data.live import Live
 from octavo.data.offline import Offline
 from octavo.data.response_cache import ResponseCache
 from octavo.data.sending import Send
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from octavo.server.demo.library import TODAY

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from octavo.data.state import State
+from octavo.data.state_db import State
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import Stage
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import State
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import Stage
 from tests.journeys.terminals import terminal

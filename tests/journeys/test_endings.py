@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import State
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import Stage
 from tests.journeys.terminals import terminal, written

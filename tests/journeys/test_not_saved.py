@@ -13,7 +13,7 @@ import pytest
 from octavo.api import comments
 from octavo.data import database
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import State
 from tests.data.sends import refuse_to_save
 from tests.journeys.stage import MARA, Stage
 

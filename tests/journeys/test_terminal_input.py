@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import State
 from tests.journeys.stage import Stage
 from tests.journeys.terminals import terminal
 

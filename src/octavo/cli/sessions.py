@@ -31,7 +31,7 @@ from octavo.data.live import Live
 from octavo.data.offline import Offline
 from octavo.data.pictures import Pictures
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import WRITES, State
+from octavo.data.state_db import WRITES, State
 from octavo.data.writes.machine import Entry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries

@@ -16,7 +16,7 @@ from datetime import datetime
 
 from octavo.data.database import Work, moment
 from octavo.data.observers import Observers
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, State
 
 SOON = 0.5
 """Seconds in which a text is usually on disk. What takes longer counts as not saved."""

@@ -21,7 +21,7 @@ from typing import Literal
 
 from octavo.data.database import moment
 from octavo.data.inbox import Row
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, State
 
 MarkKind = Literal["done", "snoozed", "read"]
 GONE_FOR = timedelta(days=60)

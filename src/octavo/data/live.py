@@ -30,7 +30,7 @@ from octavo.data.availability import Availability
 from octavo.data.observers import Observers
 from octavo.data.response_cache import ResponseCache, immutable
 from octavo.data.sending import Send
-from octavo.data.state import utc_now
+from octavo.data.state_db import utc_now
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import Entry
 from octavo.data.writes.outbox import Outbox

@@ -27,7 +27,7 @@ from octavo.api.operation import Listing, ListPage
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.concurrency import Tasks
 from octavo.data.observers import Observers
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, State
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest

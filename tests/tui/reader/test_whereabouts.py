@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.reading_position import MOST_PAGES, ReadingPosition, ReadingPositions

@@ -11,7 +11,7 @@ from octavo.api.mcp_servers import McpServer
 from octavo.api.organizations import Member
 from octavo.api.sites import Site
 from octavo.api.users import User
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.tui.resources.acting import MOST_NAMED, first_of
 from octavo.tui.resources.exports import as_csv, as_json, as_markdown
 from octavo.tui.resources.organization_resources import MEMBERS

@@ -19,7 +19,7 @@ from octavo.client.in_process import Application
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.trees import Json
 from octavo.server.app import Platform

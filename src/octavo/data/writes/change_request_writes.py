@@ -14,7 +14,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewers, Review
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.change_request_kinds import called, review_target_changed
 from octavo.data.writes.direct import SendResult, Sleep, send_direct

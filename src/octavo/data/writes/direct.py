@@ -18,7 +18,7 @@ from octavo.api.operation import Operation
 from octavo.api.wire import Request, decode, encode
 from octavo.data.live import Live
 from octavo.data.sending import Send
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, State
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, WriteKind, fate
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.store import created_ids

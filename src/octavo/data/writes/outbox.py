@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from octavo.data.drafts import Drafts, put_back, take_again
 from octavo.data.sending import Send
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, State
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import (
     Entry,

@@ -17,7 +17,7 @@ from typing import Any
 from octavo.api.wire import Request, decode, encode
 from octavo.data.database import moment
 from octavo.data.observers import Observers
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import Entry, WrongState
 from octavo.untrusted_input import parse_json

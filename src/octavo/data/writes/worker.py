@@ -19,7 +19,7 @@ from octavo.api.errors import ApiError, Outcome, RateLimited, Rejected, Unauthor
 from octavo.api.operation import SPECS, Operation
 from octavo.data.drafts import put_back
 from octavo.data.sending import Send
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.data.writes import machine as steps
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Changed, fate
 from octavo.data.writes.machine import LIFETIME, PATIENCE, Entry, next_due, next_wake, supersedes

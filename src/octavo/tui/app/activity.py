@@ -15,7 +15,7 @@ from textual.widgets import Static
 from octavo.api import comments
 from octavo.api.activity import Activity
 from octavo.data.offline import KeptSpace
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import Entry, blocked_by
 from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import KeptFile

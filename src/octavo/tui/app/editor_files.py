@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.data.unsent import KINDS
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.shell.routes import ToChangeRequest

@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.wording import plural
 

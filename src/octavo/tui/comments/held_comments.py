@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import Entry
 from octavo.tui.shell.dialog_draft import DialogDraft

@@ -10,7 +10,7 @@ from octavo.tui.comments.offers import EmojiNames, in_columns
 from octavo.tui.widgets.chooser import Choice, Chooser, Found
 
 if TYPE_CHECKING:
-    from octavo.data.state import State
+    from octavo.data.state_db import State
     from octavo.tui.shell.shell import Shell
 
 REACTIONS = (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from octavo.api.places import ChangeRequestRef
 from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
 from octavo.data.inbox_marks import InboxMarks, later
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.data.unsent import Unsent
 from octavo.tui.comments import discarding
 from octavo.tui.shell.write_queue import LocalChange

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from octavo.data.state import State
+    from octavo.data.state_db import State
     from octavo.tui.render.layout_context import Folds
 
 MOST_PAGES = 60

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from textual.content import Content
 
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.tui.resources.resource import Column, Names, Resource
 from octavo.tui.widgets import row_list
 from octavo.tui.widgets.row_list import Row

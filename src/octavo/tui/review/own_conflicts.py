@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from octavo.api.errors import ApiError
 from octavo.api.text import Raw
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import texts
 from octavo.documents.merging.marked_page import read_marked
 from octavo.documents.merging.merged_page import MergedPage

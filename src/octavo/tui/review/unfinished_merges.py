@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api import change_requests
 from octavo.api.errors import ApiError
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.data.writes.direct import (
     STALE_SECONDS,
     Claim,

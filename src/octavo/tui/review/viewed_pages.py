@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.tui.render.reading_position import kept
 
 MOST_PLACES = 200

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell

@@ -12,7 +12,7 @@ from octavo.data.index import Index
 from octavo.data.live import Live
 from octavo.data.offline import Offline
 from octavo.data.pictures import Pictures
-from octavo.data.state import State
+from octavo.data.state_db import State
 from octavo.data.writes.outbox import Outbox
 
 

@@ -13,7 +13,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import SpaceRef
 from octavo.api.text import Raw
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import texts
 from octavo.documents.conflicts import markers
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved

@@ -20,7 +20,7 @@ import pytest
 
 from octavo.data.database import connect
 from octavo.data.drafts import Drafts
-from octavo.data.state import STEPS, NotSaved, State, why_not_saved
+from octavo.data.state_db import STEPS, NotSaved, State, why_not_saved
 
 V2 = (*STEPS, ("CREATE TABLE more (name TEXT) STRICT", "INSERT INTO more VALUES ('a')"))
 
@@ -157,7 +157,7 @@ def test_a_file_that_is_only_read_may_be_opened_in_another_thread(folder: Path) 
 
 def test_the_kernel_takes_a_role_back_though_a_program_it_started_lives_on(folder: Path) -> None:
     code = (
-        "import subprocess, sys, time; from pathlib import Path; from octavo.data.state import State\n"
+        "import subprocess, sys, time; from pathlib import Path; from octavo.data.state_db import State\n"
         "role = State(Path(sys.argv[1])).take('outbox')\n"
         "editor = subprocess.Popen([sys.executable, '-c', 'import sys; sys.stdin.read()'], stdin=0, stdout=subprocess.DEVNULL)\n"
         "print('taken', flush=True); time.sleep(60)"
