@@ -257,7 +257,7 @@ class State:
         except sqlite3.DatabaseError:
             whole = False
         if not whole:
-            from octavo.data.salvage import salvage  # rarely needed
+            from octavo.data.database_recovery import salvage  # rarely needed
 
             self._notice(salvage(path, lambda fresh: _migrate(fresh, None, steps), self.now()))
             db = connect(path, synchronous="FULL")
