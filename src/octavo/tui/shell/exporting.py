@@ -17,7 +17,7 @@ from octavo.api import content, pdf
 from octavo.api.content import File, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
-from octavo.data.saving import FileExists, NotSaved, destination, safe_name, save, save_folder
+from octavo.data.atomic_files import FileExists, NotSaved, destination, safe_name, save, save_folder
 from octavo.tui.shell.file_facts import size_in_words
 from octavo.tui.shell.page_queries import page_as_written, text_of
 from octavo.tui.widgets.chooser import Choice
