@@ -43,8 +43,8 @@ from octavo.data.database import (
 
 if TYPE_CHECKING:
     from octavo.api.folding import Range
-    from octavo.data.index_documents import Document, Learned, Scope
     from octavo.data.response_cache import KeptAnswer
+    from octavo.data.search_documents import Document, Learned, Scope
 
 R = TypeVar("R")
 
@@ -489,13 +489,13 @@ class Known:
 
 
 def _learned(op: Operation[Any], value: Any) -> Learned:
-    from octavo.data.index_documents import learned  # brings the models of all it knows with it
+    from octavo.data.search_documents import learned  # brings the models of all it knows with it
 
     return learned(op, value)
 
 
 def _gone(op: Operation[Any]) -> Learned:
-    from octavo.data.index_documents import Learned, gone
+    from octavo.data.search_documents import Learned, gone
 
     return Learned(whole=gone(op))
 
