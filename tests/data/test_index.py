@@ -25,8 +25,8 @@ from octavo.api.safety import text as safe_text
 from octavo.api.searchable import mention, mentions, with_titles
 from octavo.api.users import User
 from octavo.data.index import TIDY_EVERY, Hit, Index
-from octavo.data.index_words import Sought, sections
 from octavo.data.response_cache import ResponseCache
+from octavo.data.search_text import Sought, sections
 from tests.api.test_folding import ALIKE
 from tests.server.asking import Clock
 

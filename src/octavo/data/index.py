@@ -617,7 +617,7 @@ def _search(
     length: int,
     db: sqlite3.Connection,
 ) -> tuple[Hit, ...]:
-    from octavo.data.index_words import Sought
+    from octavo.data.search_text import Sought
 
     sought = Sought(typed)
     wanted = [kind for found in kinds for kind in _KINDS[found]]

@@ -20,7 +20,7 @@ from octavo.api.content import GetPage, ListPages, Page, PageTree
 from octavo.api.operation import ListPage, Operation
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.comment_words import words_of
-from octavo.data.index_words import sections
+from octavo.data.search_text import sections
 
 Kind = Literal["page", "comment", "reply", "change request"]
 Part = Literal["page", "section", "comment", "quote", "reply", "change request"]

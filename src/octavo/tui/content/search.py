@@ -29,9 +29,9 @@ from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.searchable import mentions, with_titles
 from octavo.data.index import Extent, PageName
-from octavo.data.index_words import Sought
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
+from octavo.data.search_text import Sought
 from octavo.documents import anchors, links
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToThread
 from octavo.tui.shell.view import Subscriptions
