@@ -23,10 +23,10 @@ from octavo.cli import sessions
 from octavo.client.client import Client
 from octavo.client.in_process import Application
 from octavo.data.drafts import Drafts
-from octavo.data.index import Index
 from octavo.data.live import Live
 from octavo.data.offline import Offline
 from octavo.data.response_cache import ResponseCache
+from octavo.data.search_index import Index
 from octavo.data.sending import Send
 from octavo.data.state_db import State
 from octavo.data.writes.outbox import Outbox

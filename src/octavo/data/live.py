@@ -36,7 +36,7 @@ from octavo.data.writes.machine import Entry
 from octavo.data.writes.outbox import Outbox
 
 if TYPE_CHECKING:
-    from octavo.data.index import Index
+    from octavo.data.search_index import Index
     from octavo.data.writes.attempt import DurableWrite
 
 __all__ = ["Live", "Send", "Snapshot"]

@@ -22,7 +22,7 @@ _BEFORE = 20
 
 
 class ThreadWords:
-    """The words of the threads of a list. Replies are those the index knows (`data/index.py`): they are looked up anew
+    """The words of the threads of a list. Replies are those the index knows (`data/search_index.py`): they are looked up anew
     whenever somebody begins to filter."""
 
     def __init__(self, view: View) -> None:

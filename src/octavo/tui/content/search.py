@@ -1,6 +1,6 @@
 """Search everywhere: pages of all spaces, threads, change requests and spaces, while you type.
 
-What was read on this machine is found at once, and alone where the server cannot be asked (`data/index.py`). What the server
+What was read on this machine is found at once, and alone where the server cannot be asked (`data/search_index.py`). What the server
 finds of pages takes its place, in the server's order, when it comes.
 """
 
@@ -28,9 +28,9 @@ from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.searchable import mentions, with_titles
-from octavo.data.index import Extent, PageName
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
+from octavo.data.search_index import Extent, PageName
 from octavo.data.search_text import Sought
 from octavo.documents import anchors, links
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToThread
@@ -45,7 +45,7 @@ from octavo.tui.widgets.text_inputs import LineInput
 from octavo.tui.widgets.wording import in_a_line, long_age, plural, short_age
 
 if TYPE_CHECKING:
-    from octavo.data import index
+    from octavo.data import search_index
     from octavo.tui.shell.shell import Shell
 
 ASK_AFTER = 0.15
@@ -89,7 +89,7 @@ class Hit:
     """The title of a page, without that of the section."""
     path: str = ""
     """Where a page lies in its space."""
-    here: index.Hit | None = None
+    here: search_index.Hit | None = None
     """The result of the index of this machine. None for a result of the server."""
 
     @property
@@ -180,7 +180,7 @@ class SearchScreen(Dialog[None]):
         self._at_address: Snapshot[urls.Content] = Snapshot()
         self._changes: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         self._only_space: SpaceRef | None = None
-        self._here: tuple[index.Hit, ...] = ()
+        self._here: tuple[search_index.Hit, ...] = ()
         """Results from this machine for the last search."""
         self._known = Extent()
         """How much that is."""
@@ -308,7 +308,7 @@ class SearchScreen(Dialog[None]):
         finally:
             self._looking = False
 
-    async def _titled(self, hit: index.Hit) -> index.Hit:
+    async def _titled(self, hit: search_index.Hit) -> search_index.Hit:
         """Return a result whose words have the titles of the pages that they mention."""
         titles: dict[str, str | None] = {}
         for address in mentions(hit.snippet):
@@ -596,7 +596,7 @@ class SearchScreen(Dialog[None]):
         else:
             self.shell.go(ToPage(hit.space, hit.id if hit.kind == "page" else None, part=hit.anchor))
 
-    def _open_thread(self, hit: index.Hit) -> None:
+    def _open_thread(self, hit: search_index.Hit) -> None:
         """Go to a thread where it is: on its page, or where all are. This closes before, for one does not go from it; what
         came with a click is handled by this screen, which cannot wait for its own end."""
         from octavo.api import comments
@@ -633,7 +633,7 @@ def _end(path: str) -> str:
     return path if len(path) <= LONGEST_PATH else f"…{path[1 - LONGEST_PATH :]}"
 
 
-def _anchor(hit: index.Hit) -> str:
+def _anchor(hit: search_index.Hit) -> str:
     """What the heading is linked by under which something was found."""
     if not hit.path or hit.anchor:
         return hit.anchor

@@ -8,10 +8,10 @@ from typing import Literal, Protocol
 
 from octavo.api.activity import Activity
 from octavo.data.drafts import Drafts
-from octavo.data.index import Index
 from octavo.data.live import Live
 from octavo.data.offline import Offline
 from octavo.data.pictures import Pictures
+from octavo.data.search_index import Index
 from octavo.data.state_db import State
 from octavo.data.writes.outbox import Outbox
 

@@ -24,8 +24,8 @@ from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.safety import text as safe_text
 from octavo.api.searchable import mention, mentions, with_titles
 from octavo.api.users import User
-from octavo.data.index import TIDY_EVERY, Hit, Index
 from octavo.data.response_cache import ResponseCache
+from octavo.data.search_index import TIDY_EVERY, Hit, Index
 from octavo.data.search_text import Sought, sections
 from tests.api.test_folding import ALIKE
 from tests.server.asking import Clock
