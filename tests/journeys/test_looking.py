@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.data.pictures import Pictures
+from octavo.data.image_cache import Pictures
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.picture import Canvas, PictureScreen
 from tests.journeys.stage import Run, Stage

@@ -26,9 +26,9 @@ from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platforms import Late, Place
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.data.drafts import Drafts
+from octavo.data.image_cache import Pictures
 from octavo.data.live import Live
 from octavo.data.offline import Offline
-from octavo.data.pictures import Pictures
 from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import Index
 from octavo.data.state_db import WRITES, State

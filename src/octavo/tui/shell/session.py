@@ -8,9 +8,9 @@ from typing import Literal, Protocol
 
 from octavo.api.activity import Activity
 from octavo.data.drafts import Drafts
+from octavo.data.image_cache import Pictures
 from octavo.data.live import Live
 from octavo.data.offline import Offline
-from octavo.data.pictures import Pictures
 from octavo.data.search_index import Index
 from octavo.data.state_db import State
 from octavo.data.writes.outbox import Outbox

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from octavo.data.pictures import Pictures
+from octavo.data.image_cache import Pictures
 
 
 def test_a_picture_is_kept_for_one_account_alone(tmp_path: Path) -> None:
