@@ -35,7 +35,7 @@ from octavo.api.users import User
 from octavo.data.comment_words import mention_of, words_of
 from octavo.data.drafts import Draft
 from octavo.data.merge_rules import MergeCandidate, bypasses, rules_for
-from octavo.data.unsent import KINDS, OF_THE_REQUEST, of_draft
+from octavo.data.unsent_index import KINDS, OF_THE_REQUEST, of_draft
 from octavo.data.writes.machine import Entry
 from octavo.settings import InboxFilter
 

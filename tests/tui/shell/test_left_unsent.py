@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from octavo.api.places import SpaceRef
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import Unsent
 from octavo.tui.shell.left_unsent import beside, mark
 
 HERE = SpaceRef(space_id="s")

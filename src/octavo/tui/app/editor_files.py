@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo.data.state_db import NotSaved
-from octavo.data.unsent import KINDS
+from octavo.data.unsent_index import KINDS
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.terminal.external_editor import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from octavo.data.unsent import KINDS
+from octavo.data.unsent_index import KINDS
 from octavo.tui.shell.exporting import Export, ask_where
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import Confirm

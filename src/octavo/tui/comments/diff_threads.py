@@ -11,7 +11,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import Unsent
 from octavo.tui.comments.suggested_wording import Suggested
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.thread_lines import DRAFT, Answer, ThreadLine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import Unsent
 from octavo.data.writes.undo import Discarded
 from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.commands import Command, Commands

@@ -19,7 +19,7 @@ from octavo.api.content import Page
 from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import Unsent
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import suggestions
 from octavo.tui.comments.discarding import UNSENT

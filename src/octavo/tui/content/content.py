@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from octavo.api.operation import Model
 from octavo.api.places import Discussion
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import Unsent
 from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE

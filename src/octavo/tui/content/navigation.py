@@ -14,7 +14,7 @@ from textual.widgets import Static
 from octavo.api.collections import Collection
 from octavo.api.content import PageTree
 from octavo.api.spaces import Space
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import Unsent
 from octavo.documents.emoji import emoji
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.shell.tree_rows import page_nodes, space_nodes

@@ -8,7 +8,7 @@ from octavo.api import comments, content
 from octavo.api.content import Page, PageTree
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.data.unsent import Unsent, UnsentIndex
+from octavo.data.unsent_index import Unsent, UnsentIndex
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.history import ReadingHistory
 from octavo.tui.content.navigation import Navigation, Which

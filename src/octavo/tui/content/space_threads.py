@@ -9,7 +9,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import ListPage
 from octavo.api.places import SpaceRef
 from octavo.data.live import Snapshot
-from octavo.data.unsent import Unsent, by_block
+from octavo.data.unsent_index import Unsent, by_block
 from octavo.documents.blocks import Block
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget

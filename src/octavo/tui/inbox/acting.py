@@ -12,7 +12,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
 from octavo.data.inbox_marks import InboxMarks, later
 from octavo.data.state_db import NotSaved
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import Unsent
 from octavo.tui.comments import discarding
 from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.wording import plural

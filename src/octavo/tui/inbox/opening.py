@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from octavo.api.comments import Comment
 from octavo.api.places import ChangeRequestRef
 from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
-from octavo.data.unsent import of_draft
+from octavo.data.unsent_index import of_draft
 from octavo.tui.shell.routes import ToActivity, ToChangeRequest, ToPage
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from octavo.api.places import SpaceRef
 from octavo.api.users import User
 from octavo.data.live import Snapshot
 from octavo.data.queries import change_requests_of
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import Unsent
 from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter

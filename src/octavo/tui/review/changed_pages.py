@@ -11,7 +11,7 @@ from textual.content import Content
 
 from octavo.api.comments import Comment
 from octavo.api.content import Change, Page, PageReference
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import Unsent
 from octavo.documents.changes import Setting, Size
 from octavo.tui.review.merge_checks import name
 from octavo.tui.shell.left_unsent import mark

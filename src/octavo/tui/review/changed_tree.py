@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.timer import Timer
 
 from octavo.api.errors import ApiError
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import Unsent
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.review.changed_pages import WHOLE, ChangedPage, Marks, discussed, nodes, open_on, order, unchanged
 from octavo.tui.review.diff_base import Comparison, ShowsChanges

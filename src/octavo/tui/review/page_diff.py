@@ -13,7 +13,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.unsent import Unsent, by_block, of_draft
+from octavo.data.unsent_index import Unsent, by_block, of_draft
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Diff

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from octavo.data.unsent import Unsent, UnsentIndex
+from octavo.data.unsent_index import Unsent, UnsentIndex
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from octavo.api.collections import Collection
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
 from octavo.api.spaces import Space
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import Unsent
 from octavo.documents.blocks import Block
 from octavo.documents.emoji import emoji
 from octavo.tui.shell.left_unsent import mark

@@ -10,7 +10,7 @@ from octavo.api.comments import Comment
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import NotSaved
-from octavo.data.unsent import UnsentIndex, by_block, of_draft
+from octavo.data.unsent_index import UnsentIndex, by_block, of_draft
 from octavo.data.writes.machine import Entry
 from octavo.data.writes.outbox import QueuedWrite
 from tests.data.conftest import ByHand
