@@ -16,7 +16,7 @@ from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review, TeamReference
 from octavo.api.spaces import Permissions, Space
 from octavo.api.users import User
-from octavo.data.comment_words import mention_of
+from octavo.data.comment_text import mention_of
 from octavo.data.drafts import Draft
 from octavo.data.inbox import (
     REASONS,

@@ -13,7 +13,7 @@ from octavo.api.errors import NotSent
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.wire import encode
-from octavo.data.comment_words import mention_of
+from octavo.data.comment_text import mention_of
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import Said, ThreadRef, Unknown
 from octavo.data.inbox_answers import AT_ONCE, MOST_IN_VAIN, InboxAnswers, InboxSnapshot, _Answers

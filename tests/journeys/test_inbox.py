@@ -8,7 +8,7 @@ from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.comment_words import mention_of
+from octavo.data.comment_text import mention_of
 from octavo.documents.parse import parse
 from octavo.server.app import Platform
 from octavo.settings import InboxFilter

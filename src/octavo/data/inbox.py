@@ -32,7 +32,7 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.safety import line
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.comment_words import mention_of, words_of
+from octavo.data.comment_text import mention_of, words_of
 from octavo.data.drafts import Draft
 from octavo.data.merge_rules import MergeCandidate, bypasses, rules_for
 from octavo.data.unsent_index import KINDS, OF_THE_REQUEST, of_draft

@@ -22,7 +22,7 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data import stamps
-from octavo.data.comment_words import mention_of
+from octavo.data.comment_text import mention_of
 from octavo.data.inbox import is_mine, ref_of, undecided
 from octavo.data.queries import MOST, open_threads_of, requested_of, reviews_of
 

@@ -19,7 +19,7 @@ from octavo.api.comments import List as ListComments
 from octavo.api.content import GetPage, ListPages, Page, PageTree
 from octavo.api.operation import ListPage, Operation
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
-from octavo.data.comment_words import words_of
+from octavo.data.comment_text import words_of
 from octavo.data.search_text import sections
 
 Kind = Literal["page", "comment", "reply", "change request"]

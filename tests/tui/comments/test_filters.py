@@ -8,7 +8,7 @@ from octavo.api.bodies import Body
 from octavo.api.comments import Comment, Target, TargetNode, TargetPage
 from octavo.api.places import SpaceRef
 from octavo.api.users import User
-from octavo.data.comment_words import mention_of, words_of
+from octavo.data.comment_text import mention_of, words_of
 from octavo.tui.comments.filters import ORDERS, Thread, belongs, narrowed, offered
 from octavo.tui.comments.people import mention
 

@@ -14,7 +14,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.data.comment_words import words_of
+from octavo.data.comment_text import words_of
 from octavo.data.unsent_index import Unsent
 from octavo.tui.comments import bulk_actions, filters
 from octavo.tui.comments.discarding import UNSENT

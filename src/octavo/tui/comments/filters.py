@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from octavo.api.comments import Comment
 from octavo.api.folding import fold
 from octavo.api.places import Discussion
-from octavo.data.comment_words import names
+from octavo.data.comment_text import names
 from octavo.tui.widgets.wording import plural, short_age
 
 _NEVER = datetime.min.replace(tzinfo=UTC)

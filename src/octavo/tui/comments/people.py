@@ -12,7 +12,7 @@ from octavo.api.folding import fold
 from octavo.api.organizations import ListMembers
 from octavo.api.places import Discussion, OrganizationRef
 from octavo.api.users import User
-from octavo.data.comment_words import mention_of
+from octavo.data.comment_text import mention_of
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell

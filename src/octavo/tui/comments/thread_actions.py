@@ -9,7 +9,7 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.data.comment_words import words_of
+from octavo.data.comment_text import words_of
 from octavo.data.writes.attempt import Basis
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import fenced

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from octavo.api.comments import Comment
 from octavo.api.content import Page
-from octavo.data.comment_words import words_of
+from octavo.data.comment_text import words_of
 from octavo.data.unsent_index import Unsent
 from octavo.documents.blocks import Document, Heading
 from octavo.tui.shell.left_unsent import beside

@@ -15,7 +15,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.operation import ListPage
 from octavo.api.places import SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
-from octavo.data.comment_words import words_of
+from octavo.data.comment_text import words_of
 from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of, reviews_of
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, PRESS_L, name, sign
