@@ -18,7 +18,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import State
-from octavo.data.writes.machine import Entry, QueuedWrite
+from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries
 from octavo.settings import read
@@ -95,7 +95,7 @@ def test_signing_out_says_what_waits_to_be_sent_and_loses_none_of_it(
         await outbox.add(comments.Create(at=space, body=Markdown(markdown="One")), doing="comment")
         await outbox.add(comments.Create(at=space, body=Markdown(markdown="Two")), doing="comment")
         await outbox.add_pending_comment(
-            QueuedWrite(comments.Create(at=space, body=Markdown(markdown="Three")), "comment")
+            NewWrite(comments.Create(at=space, body=Markdown(markdown="Three")), "comment")
         )
 
     state = State(tmp_path / "state", name)
@@ -116,7 +116,7 @@ async def nobody(op: Operation[Any]) -> Any:
     raise AssertionError(f"{op} was sent")
 
 
-def waiting(folder: Path, name: str) -> tuple[Entry, ...]:
+def waiting(folder: Path, name: str) -> tuple[OutboxEntry, ...]:
     """The writes that are not done, as the next session finds them."""
     state = State(folder / "state", name)
     try:

@@ -17,7 +17,8 @@ from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import State
 from octavo.data.writes.change_request_writes import submit_review
-from octavo.data.writes.outbox import Outbox, QueuedWrite
+from octavo.data.writes.machine import NewWrite
+from octavo.data.writes.outbox import Outbox
 from octavo.documents.parse import parse
 from tests.data.posting import DEADLINE, SETTLE, Anew
 
@@ -49,7 +50,7 @@ async def main(folder: str, origin: str, space: str, change_request: str, revisi
     for number, words in enumerate(WORDS):
         if not is_known(f"c{number}"):
             op = comments.Create(at=at, page="intro", node=NODE, body=Markdown(markdown=words))
-            await outbox.add_pending_comment(QueuedWrite(op, "comment", f"c{number}"))
+            await outbox.add_pending_comment(NewWrite(op, "comment", f"c{number}"))
             print(f"held {number}", flush=True)
             await asyncio.sleep(0.05)
     while not is_known(PLACE):

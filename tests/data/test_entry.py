@@ -34,8 +34,8 @@ from octavo.data.writes.machine import (
     LIFETIME,
     LOOKS,
     PATIENCE,
-    Entry,
-    State,
+    EntryState,
+    OutboxEntry,
     WrongState,
     blocked_by,
     next_due,
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
 HERE = SpaceRef(space_id="docs")
 LATER = START + timedelta(seconds=60)
 OP = comments.Create(at=HERE, body=Markdown(markdown="Hello"))
-NEW = Entry(id="e1", op=OP, facts=kind_of(OP).facts(OP), doing="comment", created_at=START, asked_at=START)
+NEW = OutboxEntry(id="e1", op=OP, facts=kind_of(OP).facts(OP), doing="comment", created_at=START, asked_at=START)
 
 
-def entry(state: State, **changes: Any) -> Entry:
+def entry(state: EntryState, **changes: Any) -> OutboxEntry:
     """An entry as it is in this state."""
     times: dict[str, Any] = {
         "held": {"held_until": LATER},
@@ -62,17 +62,17 @@ def entry(state: State, **changes: Any) -> Entry:
     return replace(NEW, state=state, **{**times.get(state, {}), **changes})
 
 
-def with_op(before: Entry, op: DurableWrite, **changes: Any) -> Entry:
+def with_op(before: OutboxEntry, op: DurableWrite, **changes: Any) -> OutboxEntry:
     """An entry with another operation."""
     return replace(before, op=op, facts=kind_of(op).facts(op), **changes)
 
 
-STEPS: dict[str, tuple[Callable[[Entry], Entry], dict[str, str]]] = {
+STEPS: dict[str, tuple[Callable[[OutboxEntry], OutboxEntry], dict[str, str]]] = {
     "released": (lambda each: steps.released(each, START), {"held": "queued"}),
-    "let_go": (lambda each: steps.let_go(each, "r1", START, LATER), {"gathered": "held"}),
+    "let_go": (lambda each: steps.submitted(each, "r1", START, LATER), {"gathered": "held"}),
     "returned_to_review": (steps.returned_to_review, {"held": "gathered", "queued": "gathered"}),
     "edited": (lambda each: steps.edited(each, OP, NEW.facts), {"gathered": "gathered"}),
-    "held_anew": (lambda each: steps.held_anew(each, LATER), {"held": "held"}),
+    "held_anew": (lambda each: steps.undo_delay_restarted(each, LATER), {"held": "held"}),
     "held_for_user": (lambda each: steps.held_for_user(each, "Old."), {"held": "held", "queued": "held"}),
     "started": (lambda each: steps.started(each, START), {"queued": "sending"}),
     "confirmed": (steps.confirmed, {"queued": "done", "sending": "done", "unknown": "done"}),
@@ -92,8 +92,8 @@ STEPS: dict[str, tuple[Callable[[Entry], Entry], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("name", STEPS)
-@pytest.mark.parametrize("state", get_args(State))
-def test_each_step_leads_from_its_states_only(name: str, state: State) -> None:
+@pytest.mark.parametrize("state", get_args(EntryState))
+def test_each_step_leads_from_its_states_only(name: str, state: EntryState) -> None:
     step, leads = STEPS[name]
     if state in leads:
         assert step(entry(state)).state == leads[state]
@@ -151,7 +151,7 @@ def test_the_oldest_that_is_due_comes_first() -> None:
 
 @pytest.mark.parametrize("state", ["held", "queued", "sending", "unknown"])
 @pytest.mark.parametrize("page", ["intro", "usage"])
-def test_what_is_under_way_is_not_overtaken_in_its_place(state: State, page: str) -> None:
+def test_what_is_under_way_is_not_overtaken_in_its_place(state: EntryState, page: str) -> None:
     before, after = entry(state, due_at=LATER), with_op(entry("queued"), id="e2", op=_on(page))
     assert next_due((before, after), START) is None
     assert blocked_by(after, (before, after)) == before
@@ -163,7 +163,7 @@ def test_what_is_under_way_is_not_overtaken_in_its_place(state: State, page: str
 
 
 @pytest.mark.parametrize("state", ["gathered", "held", "unknown", "failed"])
-def test_what_waits_for_a_person_stands_in_nobodys_way(state: State) -> None:
+def test_what_waits_for_a_person_stands_in_nobodys_way(state: EntryState) -> None:
     before = entry(state, held_until=None, due_at=None, settles_at=None, rounds=LOOKS)
     after = replace(entry("queued"), id="e2")
     assert next_due((before, after), START) == after

@@ -13,7 +13,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import review, submit_review, withdraw_review_by_request
-from octavo.data.writes.outbox import QueuedWrite
+from octavo.data.writes.machine import NewWrite
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate
 from tests.data.test_deciding import edit, nap
@@ -36,7 +36,7 @@ async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
 async def hold(outbox: ByHand, place: ChangeRequestRef, *words: str) -> None:
     for number, each in enumerate(words):
         op = comments.Create(at=place, page="intro", body=Markdown(markdown=each))
-        await outbox.add_pending_comment(QueuedWrite(op, "comment", f"place {number}"))
+        await outbox.add_pending_comment(NewWrite(op, "comment", f"place {number}"))
 
 
 async def posted(ask: Ask, place: ChangeRequestRef) -> list[str]:

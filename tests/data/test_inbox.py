@@ -34,7 +34,7 @@ from octavo.data.inbox import (
     said,
 )
 from octavo.data.writes.kinds import kind_of
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.settings import InboxFilter
 from tests.server.asking import START
 
@@ -74,9 +74,9 @@ def reply(by: User, says: str = "It is.", name: str = "a1", hour: float = 3) -> 
     return said(Reply(id=name, posted_by=by, posted_at=at_hour(hour), body=Body(markdown=says)))
 
 
-def entry(op: DurableWrite, state: Any = "queued", **more: Any) -> Entry:
+def entry(op: DurableWrite, state: Any = "queued", **more: Any) -> OutboxEntry:
     about = {"id": "e1", "doing": "reply", "created_at": at_hour(6), "asked_at": at_hour(6), "state": state}
-    return Entry(op=op, facts=kind_of(op).facts(op), **{**about, **more})
+    return OutboxEntry(op=op, facts=kind_of(op).facts(op), **{**about, **more})
 
 
 def known(about: ChangeRequest | None = None, **more: Any) -> Known:

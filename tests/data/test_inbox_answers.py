@@ -23,7 +23,7 @@ from octavo.data.offline import Offline
 from octavo.data.queries import change_requests_of
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import State
-from octavo.data.writes.machine import QueuedWrite
+from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate
@@ -268,7 +268,7 @@ async def test_what_is_on_its_way_is_out_of_the_inbox_and_stays_out(
     view = await follow(inbox)
     assert view.reasons() == ["new replies"]
     answer = comments.CreateReply(at=here, comment_id=thread.id, body=says("I see."))
-    await outbox.add_all([QueuedWrite(answer, "reply")])
+    await outbox.add_all([NewWrite(answer, "reply")])
     await inbox.settled()
     assert view.reasons() == []
     clock.forward(seconds=10)
@@ -347,7 +347,7 @@ async def test_drafts_and_held_comments_are_rows_at_once(
 ) -> None:
     at = await opened(ask, here)
     view = await follow(inbox)
-    await outbox.add_pending_comment(QueuedWrite(comments.Create(at=at, body=says("Too long.")), "comment"))
+    await outbox.add_pending_comment(NewWrite(comments.Create(at=at, body=says("Too long.")), "comment"))
     await drafts.save(f"comment {here.space_id} intro ", "Half a")
     await inbox.settled()
     assert [(row.reason, row.words) for row in view.now.rows] == [

@@ -16,8 +16,8 @@ from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import NotSaved, State
 from octavo.data.writes.attempt import Basis
-from octavo.data.writes.machine import Entry
-from octavo.data.writes.outbox import Outbox, QueuedWrite
+from octavo.data.writes.machine import NewWrite, OutboxEntry
+from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate, refuse_to_save
@@ -54,16 +54,16 @@ async def test_a_comment_is_held_then_sent(outbox: ByHand, here: SpaceRef, ask: 
 async def test_of_each_message_of_a_list_it_is_known_what_makes_it_without_looking_through_all_writes(
     outbox: ByHand, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writes = [QueuedWrite(comment(here, str(number)), "comment") for number in range(50)]
+    writes = [NewWrite(comment(here, str(number)), "comment") for number in range(50)]
     entries = await outbox.add_all(writes)
-    named, looks = Entry.__dict__["pending_id"].fget, 0
+    named, looks = OutboxEntry.__dict__["pending_id"].fget, 0
 
-    def counted(entry: Entry) -> str:
+    def counted(entry: OutboxEntry) -> str:
         nonlocal looks
         looks += 1
         return str(named(entry))
 
-    monkeypatch.setattr(Entry, "pending_id", property(counted))
+    monkeypatch.setattr(OutboxEntry, "pending_id", property(counted))
     assert [outbox.named(f"pending-{each.id}") for each in entries] == list(entries)
     assert [outbox.named(f"of the server {number}") for number in range(1000)] == [None] * 1000
     assert looks == 0
@@ -95,13 +95,13 @@ async def test_what_is_begun_together_is_on_disk_together_and_taken_back_togethe
     outbox: ByHand, drafts: Drafts, here: SpaceRef, ask: Ask, clock: Clock, state: State
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
-    wanted = [QueuedWrite(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve") for each in about]
+    wanted = [NewWrite(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve") for each in about]
     allow = refuse_to_save(state)
     with pytest.raises(NotSaved):
         await outbox.add_all(wanted)
     assert outbox.entries == ()
     allow()
-    entries = await outbox.add_all((*wanted, QueuedWrite(comment(here), "comment", "a")))
+    entries = await outbox.add_all((*wanted, NewWrite(comment(here), "comment", "a")))
     assert len({entry.held_until for entry in entries}) == 1, "the time to undo is the same for all"
     clock.forward(seconds=outbox.undo_seconds)
     while len(outbox.entries) == 4:

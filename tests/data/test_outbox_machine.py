@@ -25,7 +25,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import State
-from octavo.data.writes.outbox import QueuedWrite
+from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from octavo.server.world import World
 from tests.data.conftest import MIA, ByHand
@@ -108,7 +108,7 @@ class Writes(RuleBasedStateMachine):
     def gather(self, which: int, words: str) -> None:
         op = comments.Create(at=self.here, page="intro", body=Markdown(markdown=words))
         entry = self.run(
-            self.instances[which].add_pending_comment(QueuedWrite(op, "comment", f"place {self.added.total()}"))
+            self.instances[which].add_pending_comment(NewWrite(op, "comment", f"place {self.added.total()}"))
         )
         assert self.find(entry.id), "It is on disk when gather returns"
         self.added[words] += 1

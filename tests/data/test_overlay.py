@@ -17,7 +17,7 @@ from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.kinds import kind_of
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.optimistic_updates import basis_of, fold
 from tests.server.asking import START
 
@@ -37,9 +37,9 @@ NEW = comments.Create(at=HERE, body=HELLO)
 ANSWER = comments.CreateReply(at=HERE, comment_id="k1", body=HELLO)
 
 
-def pending(op: DurableWrite, **more: Any) -> Entry:
+def pending(op: DurableWrite, **more: Any) -> OutboxEntry:
     return replace(
-        Entry(
+        OutboxEntry(
             id="e1", op=op, facts=kind_of(op).facts(op), doing="write", created_at=START, asked_at=START, state="queued"
         ),
         **more,

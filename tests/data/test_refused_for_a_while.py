@@ -16,7 +16,7 @@ from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import State
-from octavo.data.writes.machine import QueuedWrite
+from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
@@ -104,7 +104,7 @@ async def test_what_one_account_wrote_never_goes_out_in_the_name_of_another(
         await outbox.add(comment(here, words), doing="comment")
     gate.errors.append(Unauthorized("The key was revoked."))
     await deliver(outbox, clock)
-    await outbox.add_pending_comment(QueuedWrite(comment(here, "For a review"), "comment"))
+    await outbox.add_pending_comment(NewWrite(comment(here, "For a review"), "comment"))
     await outbox.close()
 
     client, other = await _of("jun", platform, state)

@@ -12,7 +12,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.writes.attempt import Basis
-from octavo.data.writes.machine import QueuedWrite
+from octavo.data.writes.machine import NewWrite
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
 from tests.data.test_lost_answers import Lossy
@@ -20,9 +20,9 @@ from tests.data.test_outbox import comment, deliver, thread
 from tests.server.asking import Ask, Clock
 
 
-def resolving(here: SpaceRef, threads: list[comments.Comment]) -> list[QueuedWrite]:
+def resolving(here: SpaceRef, threads: list[comments.Comment]) -> list[NewWrite]:
     return [
-        QueuedWrite(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve the thread", about="“Why?”")
+        NewWrite(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve the thread", about="“Why?”")
         for each in threads
     ]
 
@@ -55,7 +55,7 @@ async def test_of_many_replies_half_sent_it_says_how_many_are_posted(
     await drafts.save("several", "Done.")
     await outbox.add_all(
         [
-            QueuedWrite(
+            NewWrite(
                 comments.CreateReply(at=here, comment_id=each.id, body=Markdown(markdown="Done.")),
                 "reply",
                 place=f"reply {each.id}",
@@ -180,6 +180,6 @@ async def test_an_edit_is_held_against_what_was_read_when_it_was_begun(
     where: dict[str, Any] = {"at": here, "comment_id": mine.id}
     await ask(comments.Update(**where, body=Markdown(markdown="Version 2 of another window")), "mia")
     edit = comments.Update(**where, body=Markdown(markdown="Version 2"))
-    await outbox.add_all([QueuedWrite(edit, "edit the comment", "edit", Basis(text="Version 1"))])
+    await outbox.add_all([NewWrite(edit, "edit the comment", "edit", Basis(text="Version 1"))])
     await deliver(outbox, clock)
     assert outbox.entries[0].contested

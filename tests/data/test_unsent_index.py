@@ -11,8 +11,7 @@ from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import UnsentIndex, by_block, of_draft
-from octavo.data.writes.machine import Entry
-from octavo.data.writes.outbox import QueuedWrite
+from octavo.data.writes.machine import NewWrite, OutboxEntry
 from tests.data.conftest import ByHand
 
 HERE = SpaceRef(space_id="s")
@@ -71,10 +70,10 @@ def test_all_that_is_not_sent_is_found_by_what_it_hangs_on() -> None:
     assert [each.kind for each in index.kept_at("reply s k")] == ["reply"]
 
 
-async def held(outbox: ByHand, *words: str) -> tuple[Entry, ...]:
+async def held(outbox: ByHand, *words: str) -> tuple[OutboxEntry, ...]:
     for each in words:
         op = comments.Create(at=AT, page="p", node="n", body=Markdown(markdown=each))
-        await outbox.add_pending_comment(QueuedWrite(op, "comment", "comment s c p n"))
+        await outbox.add_pending_comment(NewWrite(op, "comment", "comment s c p n"))
     return outbox.pending_comments(AT)
 
 

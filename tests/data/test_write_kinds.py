@@ -27,7 +27,7 @@ from octavo.data.state_db import State
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Ready
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.kinds import KINDS, kind_of
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.optimistic_updates import fold
 from octavo.data.writes.outbox import Outbox
 from tests.data.conftest import MIA
@@ -357,7 +357,7 @@ async def test_overlay_shows_the_response_to_come(case: Case, world: World, gate
             after[read] = await gate(READS[read](world))
         except NotFound:  # what was deleted is shown until the server has deleted it
             assert isinstance(op, comments.Delete | comments.DeleteReply)
-    entry = Entry("e1", op, kind.facts(op), "write", START, START, state="queued", basis=Basis(is_open=True))
+    entry = OutboxEntry("e1", op, kind.facts(op), "write", START, START, state="queued", basis=Basis(is_open=True))
     for read, there in after.items():
         shown, _ = fold(READS[read](world), before[read], [entry], MIA)
         assert seen(shown) == seen(there), read.__name__

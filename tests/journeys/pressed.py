@@ -24,7 +24,7 @@ from textual.widget import Widget
 
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import route_of
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.worker import OutboxWorker
 from octavo.tui.shell.view import Subscriptions
@@ -173,7 +173,7 @@ def follow() -> None:
             _queued.update((each.op, cause) for each in writes)
         return await add(outbox, writes, *parts, **named)
 
-    async def deliver_entry(worker: OutboxWorker, entry: Entry) -> None:
+    async def deliver_entry(worker: OutboxWorker, entry: OutboxEntry) -> None:
         token = _cause.set(_queued.get(entry.op))
         try:
             await deliver(worker, entry)

@@ -32,7 +32,7 @@ from octavo.data.offline import Offline
 from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import Index
 from octavo.data.state_db import WRITES, State
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries
 from octavo.first_picture import FirstPicture
@@ -364,7 +364,7 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
     `others` are more names under which its changes are stored. Raises NotSaved."""
     _forget_answers(settings, namespace)
     left = 0
-    waiting: list[Entry] = []
+    waiting: list[OutboxEntry] = []
     for name in (namespace, *others):
         state = State(settings.state_folder, name)
         try:

@@ -36,7 +36,7 @@ from octavo.data.comment_text import mention_of, words_of
 from octavo.data.drafts import Draft
 from octavo.data.merge_rules import MergeCandidate, bypasses, rules_for
 from octavo.data.unsent_index import KINDS, OF_THE_REQUEST, of_draft
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.settings import InboxFilter
 
 Reason = Literal[
@@ -182,7 +182,7 @@ class Known:
     threads: Mapping[Discussion, Sequence[Comment]] = field(default_factory=dict)
     replies: Mapping[Discussion, Mapping[str, Sequence[Said]]] = field(default_factory=dict)
     """By place, the replies of its threads. A thread without any needs none."""
-    entries: Sequence[Entry] = ()
+    entries: Sequence[OutboxEntry] = ()
     """Writes that are not done, and those that were done after what is known was read."""
     drafts: Sequence[Draft] = ()
 
@@ -527,7 +527,7 @@ class _Reading:
             self._cases[key] = case
 
     def _unsent(self) -> None:
-        held: dict[ChangeRequestRef, list[Entry]] = {}
+        held: dict[ChangeRequestRef, list[OutboxEntry]] = {}
         for entry in self._known.entries:
             if entry.state == "gathered" and isinstance(entry.at, ChangeRequestRef):
                 held.setdefault(entry.at, []).append(entry)
@@ -595,7 +595,7 @@ class _Reading:
         return " · ".join(filter(None, (space.title if space is not None else "", *parts)))
 
 
-def _is_under_way(entry: Entry) -> bool:
+def _is_under_way(entry: OutboxEntry) -> bool:
     return entry.state not in ("gathered", "failed") and not entry.asks
 
 

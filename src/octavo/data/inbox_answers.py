@@ -58,7 +58,7 @@ from octavo.data.live import Live
 from octavo.data.observers import Observers
 from octavo.data.queries import MOST, UNDECIDED, change_requests_of, spaces_of
 from octavo.data.response_cache import Version
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 
 AT_ONCE = 4
 """Requests at the same time. The client sends six: the others are left for the user."""
@@ -133,7 +133,7 @@ class InboxSnapshot:
 class _Sent:
     """A confirmed write until the responses it changed are fetched."""
 
-    entry: Entry
+    entry: OutboxEntry
     waits_for: set[str] | None = None
     """The URLs that have not been fetched since. None if nothing was requested since."""
 
@@ -813,7 +813,7 @@ def _is_cut_off(snapshot: Snapshot[Any]) -> bool:
     return isinstance(snapshot.error, NotSent)
 
 
-def _changed_by(entry: Entry, part: Part) -> bool:
+def _changed_by(entry: OutboxEntry, part: Part) -> bool:
     """Return whether a write has changed a response."""
     if part.at != entry.at:
         return False

@@ -32,7 +32,7 @@ from octavo.data.response_cache import ResponseCache, immutable
 from octavo.data.sending import Send
 from octavo.data.state_db import utc_now
 from octavo.data.writes.attempt import Basis
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Live:
         self.now = now
         self._answers: OrderedDict[str, Answer] = OrderedDict()
         self._tasks = Tasks("A refresh")
-        self._confirmed: list[tuple[int, Entry]] = []
+        self._confirmed: list[tuple[int, OutboxEntry]] = []
         self._confirmations = 0
         self._written: list[Operation[Any]] = []
         """Confirmed writes of the outbox whose surroundings have not been fetched again yet."""
@@ -497,7 +497,7 @@ class Live:
                     for watcher in tuple(answer.watchers):
                         watcher(answer.shown)
 
-    def _done(self, entry: Entry) -> None:
+    def _done(self, entry: OutboxEntry) -> None:
         self._confirmations += 1
         self._confirmed = [*self._confirmed[1 - CONFIRMED :], (self._confirmations, entry)]
         self._written.append(entry.op)

@@ -13,7 +13,7 @@ from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
-    from octavo.data.writes.machine import Entry
+    from octavo.data.writes.machine import OutboxEntry
 
 KINDS: Mapping[str, str] = MappingProxyType(
     {
@@ -82,7 +82,7 @@ def of_draft(place: str) -> Unsent:
     return Unsent(kind, _discussion(space, []), place=place)
 
 
-def of_held(entry: Entry) -> Unsent:
+def of_held(entry: OutboxEntry) -> Unsent:
     """What a comment hangs on that is held for a review."""
     facts = entry.facts
     return Unsent("held", entry.at, facts.page, facts.node, facts.thread or entry.pending_id, entry=entry.id)
@@ -92,7 +92,7 @@ class UnsentIndex:
     """All that is not sent, by what it hangs on."""
 
     def __init__(
-        self, drafts: Iterable[str] = (), held: Sequence[Entry] = (), late: frozenset[str] = frozenset()
+        self, drafts: Iterable[str] = (), held: Sequence[OutboxEntry] = (), late: frozenset[str] = frozenset()
     ) -> None:
         """`drafts` are the places of those there are, `late` of those that could not be saved yet."""
         there = {each.id: of_held(each) for each in held}

@@ -18,8 +18,7 @@ from octavo.data.state_db import NotSaved
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.change_request_kinds import called, review_target_changed
 from octavo.data.writes.direct import SendResult, Sleep, send_direct
-from octavo.data.writes.machine import Entry, has_review_in_flight
-from octavo.data.writes.outbox import QueuedWrite
+from octavo.data.writes.machine import NewWrite, OutboxEntry, has_review_in_flight
 
 Verdict = Literal["approved", "changes-requested"]
 
@@ -90,7 +89,7 @@ async def submit_review(
     *,
     doing: str,
     place: str = "",
-) -> SendResult[tuple[Entry, ...]]:
+) -> SendResult[tuple[OutboxEntry, ...]]:
     """Send the pending comments, and the review after them, if the head is still `expected_revision`.
 
     All of them enter the outbox in one transaction: a review whose comments were sent must not be lost with the process.
@@ -98,7 +97,7 @@ async def submit_review(
     """
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     basis = Basis(revision=expected_revision)
-    verdict = QueuedWrite(reviews.Submit(at=at, status=status, **body), doing, place, basis)
+    verdict = NewWrite(reviews.Submit(at=at, status=status, **body), doing, place, basis)
     try:
         now = await live.send(change_requests.Get(at=at))
         if (changed := review_target_changed(now, basis)) is not None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from octavo.api.places import Discussion
     from octavo.data.writes.attempt import DurableWrite
 
-State = Literal["gathered", "held", "queued", "sending", "unknown", "failed", "done"]
+EntryState = Literal["gathered", "held", "queued", "sending", "unknown", "failed", "done"]
 LONGEST_ROUND = timedelta(minutes=5)
 """Longest pause before a write that was not found is looked for, or sent, again."""
 PATIENCE = 5
@@ -46,7 +46,7 @@ LIFETIME = timedelta(hours=24)
 
 
 @dataclass(frozen=True)
-class QueuedWrite:
+class NewWrite:
     """A write for the outbox: `doing` follows “Could not”, and `place` is the key of its draft."""
 
     op: DurableWrite
@@ -61,7 +61,7 @@ class QueuedWrite:
 
 
 @dataclass(frozen=True)
-class Entry:
+class OutboxEntry:
     """A write in the outbox."""
 
     id: str
@@ -82,7 +82,7 @@ class Entry:
     writer: str = ""
     """Id of the user who wrote. Empty if that was unknown."""
     writer_name: str = ""
-    state: State = "held"
+    state: EntryState = "held"
     reason: str = ""
     """Why the write is not sent or not done yet, as a sentence. Empty if nothing is wrong."""
     held_until: datetime | None = None
@@ -174,42 +174,42 @@ class WrongState(Exception):
     """An entry cannot take a step from its state: another instance was faster."""
 
 
-def released(entry: Entry, now: datetime) -> Entry:
+def released(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Return an entry whose undo delay is over."""
     return replace(_only(entry, "held"), state="queued", held_until=None, due_at=now, reason="")
 
 
-def let_go(entry: Entry, review: str, now: datetime, held_until: datetime | None) -> Entry:
+def submitted(entry: OutboxEntry, review: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
     """Return a pending comment that is sent with the others of `review`, after the undo delay."""
     due = now if held_until is None else None
-    state: State = "queued" if held_until is None else "held"
+    state: EntryState = "queued" if held_until is None else "held"
     entry = _only(entry, "gathered")
     return replace(entry, state=state, review=review, asked_at=now, held_until=held_until, due_at=due)
 
 
-def returned_to_review(entry: Entry) -> Entry:
+def returned_to_review(entry: OutboxEntry) -> OutboxEntry:
     """Return a comment that is pending again, because its review was undone."""
     return replace(_only(entry, "held", "queued"), state="gathered", review="", held_until=None, due_at=None, reason="")
 
 
-def edited(entry: Entry, op: DurableWrite, facts: WriteFacts) -> Entry:
+def edited(entry: OutboxEntry, op: DurableWrite, facts: WriteFacts) -> OutboxEntry:
     """Return a pending comment with another text. `facts` are those of `op`."""
     return replace(_only(entry, "gathered"), op=op, facts=facts)
 
 
-def held_anew(entry: Entry, now: datetime) -> Entry:
+def undo_delay_restarted(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Return an entry with its full undo delay again, because a crash cut the delay short."""
     entry = _only(entry, "held")
     left = entry.held_until - entry.asked_at if entry.held_until is not None else timedelta()
     return replace(entry, held_until=now + left)
 
 
-def held_for_user(entry: Entry, reason: str) -> Entry:
+def held_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
     """Return an entry that waits until the user asks to send it."""
     return replace(_only(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
 
 
-def addressed(entry: Entry, thread: str) -> Entry:
+def addressed(entry: OutboxEntry, thread: str) -> OutboxEntry:
     """Return a reply to, or a change of, a thread that was not posted yet, with the id that the server gave to the thread."""
     return replace(
         entry, op=entry.op.model_copy(update={"comment_id": thread}), facts=replace(entry.facts, thread=thread)
@@ -217,8 +217,13 @@ def addressed(entry: Entry, thread: str) -> Entry:
 
 
 def started(
-    entry: Entry, now: datetime, *, thread: str = "", baseline: tuple[str, ...] = (), since: datetime | None = None
-) -> Entry:
+    entry: OutboxEntry,
+    now: datetime,
+    *,
+    thread: str = "",
+    baseline: tuple[str, ...] = (),
+    since: datetime | None = None,
+) -> OutboxEntry:
     """Return an entry that is about to be sent, `addressed` to `thread` unless that is empty."""
     entry = _only(entry, "queued")
     if thread:
@@ -235,14 +240,14 @@ def started(
     )
 
 
-def confirmed(entry: Entry, remote: str = "", *, needless: bool = False) -> Entry:
+def confirmed(entry: OutboxEntry, remote: str = "", *, needless: bool = False) -> OutboxEntry:
     """Return an entry that is done: the server said so, or has the write. `needless`: another person had done the same."""
     entry = _only(entry, "queued", "sending", "unknown")
     needless = needless and entry.tries == 0
     return replace(entry, state="done", due_at=None, reason="", remote=remote, needless=needless)
 
 
-def postponed(entry: Entry, due_at: datetime, reason: str, *, own: bool = False) -> Entry:
+def postponed(entry: OutboxEntry, due_at: datetime, reason: str, *, own: bool = False) -> OutboxEntry:
     """Return an entry that is sent later: it did not reach the server, or the server asked to wait.
 
     `own`: the server responds to other requests.
@@ -251,18 +256,18 @@ def postponed(entry: Entry, due_at: datetime, reason: str, *, own: bool = False)
     return replace(entry, state="queued", due_at=due_at, reason=reason, put_off=entry.put_off + own)
 
 
-def refused(entry: Entry, reason: str, *, contested: bool = False) -> Entry:
+def refused(entry: OutboxEntry, reason: str, *, contested: bool = False) -> OutboxEntry:
     """Return an entry that failed: the server refused it, or it was not sent because its target had changed (`contested`)."""
     entry = _only(entry, "queued", "sending", "unknown")
     return replace(entry, state="failed", due_at=None, reason=reason, contested=contested)
 
 
-def outcome_unknown(entry: Entry, due_at: datetime, settles_at: datetime, reason: str) -> Entry:
+def outcome_unknown(entry: OutboxEntry, due_at: datetime, settles_at: datetime, reason: str) -> OutboxEntry:
     """Return an entry whose response was lost. The server may act on the write until `settles_at`."""
     return replace(_only(entry, "sending"), state="unknown", due_at=due_at, settles_at=settles_at, reason=reason)
 
 
-def still_unknown(entry: Entry, due_at: datetime, reason: str, *, own: bool = False) -> Entry:
+def still_unknown(entry: OutboxEntry, due_at: datetime, reason: str, *, own: bool = False) -> OutboxEntry:
     """Return an unknown entry after a look that told nothing.
 
     `own`: the look failed, though the server responds to other requests.
@@ -272,8 +277,8 @@ def still_unknown(entry: Entry, due_at: datetime, reason: str, *, own: bool = Fa
 
 
 def not_found(
-    entry: Entry, now: datetime, cause: str = "the response was lost, and Octavo did not find the change."
-) -> Entry:
+    entry: OutboxEntry, now: datetime, cause: str = "the response was lost, and Octavo did not find the change."
+) -> OutboxEntry:
     """Return an unknown entry that was not found. The user decides about a write that could exist twice; any other is queued."""
     entry = _only(entry, "unknown")
     pause = min(timedelta(seconds=2.0 ** min(entry.rounds, 20)), LONGEST_ROUND)
@@ -287,7 +292,7 @@ def not_found(
     return replace(entry, state="queued", due_at=now + pause if entry.rounds > 1 else now, reason="")
 
 
-def retried(entry: Entry, now: datetime) -> Entry:
+def retried(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Return an entry that the user asked to send. If it may have arrived, Octavo looks for it first."""
     entry = _only(entry, "gathered", "held", "queued", "unknown", "failed")
     if entry.contested and not entry.makes:
@@ -300,8 +305,8 @@ def retried(entry: Entry, now: datetime) -> Entry:
 
 
 def next_due(
-    entries: tuple[Entry, ...], now: datetime, *, quiet: bool = False, busy: Collection[str] = ()
-) -> Entry | None:
+    entries: tuple[OutboxEntry, ...], now: datetime, *, quiet: bool = False, busy: Collection[str] = ()
+) -> OutboxEntry | None:
     """Return the entry whose next step is due. None if there is none.
 
     `quiet`: nothing may be sent or looked for. `busy`: the places in which a step is running.
@@ -309,13 +314,13 @@ def next_due(
     return next(_due(entries, now, quiet=quiet, busy=busy), None)
 
 
-def next_wake(entries: tuple[Entry, ...], now: datetime) -> datetime | None:
+def next_wake(entries: tuple[OutboxEntry, ...], now: datetime) -> datetime | None:
     """Return the next time at which a step becomes due by itself. None if there is none."""
     times = (entry.held_until if entry.state == "held" else entry.due_at for entry in entries)
     return min((each for each in times if each is not None and each > now), default=None)
 
 
-def supersedes(later: Entry, earlier: Entry) -> bool:
+def supersedes(later: OutboxEntry, earlier: OutboxEntry) -> bool:
     """Return whether `later` makes `earlier` needless: both only resolve or reopen the same thread.
 
     `earlier` stays until `later` is done, so that undo of `later` leaves it. A held entry supersedes nothing yet.
@@ -330,17 +335,19 @@ def supersedes(later: Entry, earlier: Entry) -> bool:
     )
 
 
-def blocked_by(entry: Entry, entries: tuple[Entry, ...]) -> Entry | None:
+def blocked_by(entry: OutboxEntry, entries: tuple[OutboxEntry, ...]) -> OutboxEntry | None:
     """Return the entry that has to end before `entry` is sent. None if it waits for no other."""
     return next((other for each, other in _waiting(entries) if each.id == entry.id), None)
 
 
-def has_review_in_flight(entries: Iterable[Entry], at: Discussion) -> bool:
+def has_review_in_flight(entries: Iterable[OutboxEntry], at: Discussion) -> bool:
     """Return whether a review of `at` is in the outbox and may still arrive."""
     return any(entry.at == at and entry.is_verdict and entry.is_on_its_way for entry in entries)
 
 
-def _due(entries: tuple[Entry, ...], now: datetime, *, quiet: bool, busy: Collection[str]) -> Iterator[Entry]:
+def _due(
+    entries: tuple[OutboxEntry, ...], now: datetime, *, quiet: bool, busy: Collection[str]
+) -> Iterator[OutboxEntry]:
     # First, so that entries that are released together are shown together.
     yield from (each for each in entries if each.state == "held" and each.held_until and each.held_until <= now)
     if quiet:
@@ -351,14 +358,14 @@ def _due(entries: tuple[Entry, ...], now: datetime, *, quiet: bool, busy: Collec
             yield entry
 
 
-def _waiting(entries: tuple[Entry, ...]) -> Iterator[tuple[Entry, Entry | None]]:
+def _waiting(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, OutboxEntry | None]]:
     """Return each entry with the one that it waits for."""
     going = (each for each in entries if each.state in ("queued", "sending", "unknown"))
     last_wish = {each.target: each for each in going if each.facts.only_resolves}
-    threads: dict[str, Entry] = {}
-    reviews: dict[str, Entry] = {}
-    targets: dict[tuple[str, str], Entry] = {}
-    places: dict[str, Entry] = {}
+    threads: dict[str, OutboxEntry] = {}
+    reviews: dict[str, OutboxEntry] = {}
+    targets: dict[tuple[str, str], OutboxEntry] = {}
+    places: dict[str, OutboxEntry] = {}
     stuck: set[str] = set()
     """Ids of entries that wait for the user, and of those that need one of them: no other entry waits for them."""
     for entry in entries:
@@ -381,7 +388,7 @@ def _waiting(entries: tuple[Entry, ...]) -> Iterator[tuple[Entry, Entry | None]]
             targets.setdefault(entry.target, entry)
 
 
-def _only(entry: Entry, *states: State) -> Entry:
+def _only(entry: OutboxEntry, *states: EntryState) -> OutboxEntry:
     if entry.state not in states:
         raise WrongState(f"{entry.doing} is {entry.state}")
     return entry

@@ -18,13 +18,13 @@ from octavo.data.sending import Send
 from octavo.data.state_db import NotSaved, State
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import (
-    Entry,
-    QueuedWrite,
+    NewWrite,
+    OutboxEntry,
     blocked_by,
     edited,
-    let_go,
     released,
     retried,
+    submitted,
 )
 from octavo.data.writes.store import Also, OutboxEntries
 from octavo.data.writes.undo import Discarded, UndoResult, discard_words, restore_discarded, undo_writes
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
     from octavo.api.users import User
     from octavo.data.writes.attempt import DurableWrite
 
-Insert = Callable[[Sequence[Entry], Also], Awaitable[tuple[Entry, ...]]]
+Insert = Callable[[Sequence[OutboxEntry], Also], Awaitable[tuple[OutboxEntry, ...]]]
 """Stores new entries, and returns those that are stored then."""
-
-__all__ = ["Entry", "Outbox", "QueuedWrite", "UndoResult"]
 
 REMEMBERED = 100
 """Number of writes that can be undone, one after the other."""
@@ -82,11 +80,11 @@ class Outbox:
         """What `undo` undoes, the newest last: the ids of the writes that belong together."""
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[OutboxEntry, ...]:
         """Return the entries that are not done, oldest first."""
         return self._entries.entries
 
-    def named(self, message_id: str) -> Entry | None:
+    def named(self, message_id: str) -> OutboxEntry | None:
         """Return the entry that creates the message with this id. None if the message is on the server, or unknown."""
         return self._entries.by_name.get(message_id)
 
@@ -109,7 +107,7 @@ class Outbox:
             self._kept_me = me
 
     @property
-    def entries_of_other_accounts(self) -> tuple[Entry, ...]:
+    def entries_of_other_accounts(self) -> tuple[OutboxEntry, ...]:
         """Return the entries that another account wrote: they are not sent by this one."""
         return tuple(filter(self._worker.delivery.is_of_another, self.entries))
 
@@ -128,7 +126,7 @@ class Outbox:
         """Return whether the server refuses the token."""
         return self._worker.connection.is_key_refused
 
-    def other_account_reason(self, entry: Entry) -> str:
+    def other_account_reason(self, entry: OutboxEntry) -> str:
         """Return why another account has to send `entry`, in a sentence. Empty if this account may send it."""
         if not self._worker.delivery.is_of_another(entry):
             return ""
@@ -143,7 +141,7 @@ class Outbox:
         """Call `watcher` after each change. Returns a function that ends this."""
         return self._entries.changed.add(watcher)
 
-    def on_done(self, told: Callable[[Entry], None]) -> None:
+    def on_done(self, told: Callable[[OutboxEntry], None]) -> None:
         """Call `told` with each write that is done, in this instance or another."""
         self._entries.done.add(told)
 
@@ -157,15 +155,15 @@ class Outbox:
         """Take the next step that is due, and return how many seconds to wait. For tests: the worker does this by itself."""
         return await self._worker.step()
 
-    async def add(self, op: DurableWrite, *, doing: str, place: str = "") -> Entry:
+    async def add(self, op: DurableWrite, *, doing: str, place: str = "") -> OutboxEntry:
         """Add a write: it is on disk when this returns, and the draft of `place` is deleted in the same transaction.
 
         `doing` follows “Could not”: “reply”, “resolve the thread”. Raises NotSaved.
         """
-        (entry,) = await self.add_all((QueuedWrite(op, doing, place),))
+        (entry,) = await self.add_all((NewWrite(op, doing, place),))
         return entry
 
-    async def add_all(self, writes: Sequence[QueuedWrite]) -> tuple[Entry, ...]:
+    async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
         """Add writes that belong together: `undo` undoes all of them. All are on disk when this returns, or none.
 
         Raises NotSaved.
@@ -174,10 +172,10 @@ class Outbox:
         self._remember(entries)
         return entries
 
-    async def add_pending_comment(self, write: QueuedWrite) -> Entry:
+    async def add_pending_comment(self, write: NewWrite) -> OutboxEntry:
         """Add a pending comment, which is sent with a review. It is on disk when this returns. Raises NotSaved."""
 
-        async def insert(entries: Sequence[Entry], also: Also) -> tuple[Entry, ...]:
+        async def insert(entries: Sequence[OutboxEntry], also: Also) -> tuple[OutboxEntry, ...]:
             gathered = tuple(replace(each, state="gathered", due_at=None) for each in entries)
             await self._entries.insert(gathered, also)
             return gathered
@@ -186,11 +184,11 @@ class Outbox:
         self._remember(entries)
         return entries[0]
 
-    def pending_comments(self, at: Discussion) -> tuple[Entry, ...]:
+    def pending_comments(self, at: Discussion) -> tuple[OutboxEntry, ...]:
         """Return the pending comments of a review of `at`, in the order written."""
         return tuple(entry for entry in self.entries if self._is_gathered(entry, at))
 
-    def _is_gathered(self, entry: Entry, at: Discussion) -> bool:
+    def _is_gathered(self, entry: OutboxEntry, at: Discussion) -> bool:
         return entry.state == "gathered" and entry.at == at and not self._worker.delivery.is_of_another(entry)
 
     async def edit_pending_comment(self, entry_id: str, op: DurableWrite, place: str) -> bool:
@@ -207,16 +205,16 @@ class Outbox:
             self._drafts.forget(place, turn)
         return after is not None
 
-    async def submit_review(self, at: Discussion, verdict: QueuedWrite | None = None) -> tuple[Entry, ...]:
+    async def submit_review(self, at: Discussion, verdict: NewWrite | None = None) -> tuple[OutboxEntry, ...]:
         """Send the pending comments of `at`, and the review after them, when the undo delay is over. Return all entries.
 
         Empty if a review of `at` is already being sent. Raises NotSaved.
         """
         review, now = secrets.token_hex(8), self._now()
         until = now + timedelta(seconds=self.undo_seconds) if self.undo_seconds > 0 else None
-        change = partial(let_go, review=review, now=now, held_until=until)
+        change = partial(submitted, review=review, now=now, held_until=until)
 
-        async def insert(then: Sequence[Entry], also: Also) -> tuple[Entry, ...]:
+        async def insert(then: Sequence[OutboxEntry], also: Also) -> tuple[OutboxEntry, ...]:
             with_it = [replace(each, review=review) for each in then]
             return await self._entries.let_go(lambda each: self._is_gathered(each, at), change, with_it, also)
 
@@ -245,7 +243,7 @@ class Outbox:
         self._may_send()
         now = self._now()
 
-        def take(db: sqlite3.Connection, entry: Entry) -> None:
+        def take(db: sqlite3.Connection, entry: OutboxEntry) -> None:
             take_again(db, self.state.namespace, entry.place, entry.id)
 
         await self._entries.step(entry_id, partial(retried, now=now), take)
@@ -301,7 +299,7 @@ class Outbox:
             with suppress(NotSaved):
                 await self._entries.release(held, partial(released, now=self._now()))
 
-    def _is_moving(self, entry: Entry) -> bool:
+    def _is_moving(self, entry: OutboxEntry) -> bool:
         if self._read_only or self._worker.delivery.is_of_another(entry):
             return False
         due = entry.due_at is None or entry.due_at <= self._now()
@@ -324,11 +322,13 @@ class Outbox:
             with suppress(NotSaved):
                 await self._worker.leave()
 
-    def _remember(self, entries: Sequence[Entry]) -> None:
+    def _remember(self, entries: Sequence[OutboxEntry]) -> None:
         if entries:
             self._history = [*self._history[1 - REMEMBERED :], tuple(entry.id for entry in entries)]
 
-    async def _add(self, writes: Sequence[QueuedWrite], hold: float, insert: Insert | None = None) -> tuple[Entry, ...]:
+    async def _add(
+        self, writes: Sequence[NewWrite], hold: float, insert: Insert | None = None
+    ) -> tuple[OutboxEntry, ...]:
         from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
 
         self._may_send()
@@ -339,7 +339,7 @@ class Outbox:
         came_from: dict[str, tuple[str, ...]] = {}
         """For each entry the places of the drafts that its text came from."""
         for write in writes:
-            entry = Entry(
+            entry = OutboxEntry(
                 id=secrets.token_hex(8),
                 op=write.op,
                 facts=kind_of(write.op).facts(write.op),
@@ -370,7 +370,7 @@ class Outbox:
         places = dict.fromkeys(place for each in came_from.values() for place in each if place)
         drafts = {place: (self._drafts.removal(place), self._drafts.turn(place)) for place in places}
 
-        def also(db: sqlite3.Connection, entry: Entry) -> None:
+        def also(db: sqlite3.Connection, entry: OutboxEntry) -> None:
             for place in filter(None, came_from[entry.id]):
                 drafts[place][0](db)
             for each in failed[entry.id]:
@@ -393,7 +393,7 @@ class Outbox:
         if self._read_only:
             raise NotSaved(self._read_only)
 
-    def _put_back(self, db: sqlite3.Connection, entry: Entry) -> None:
+    def _put_back(self, db: sqlite3.Connection, entry: OutboxEntry) -> None:
         if entry.place and entry.state != "failed" and entry.words:
             put_back(db, self.state.namespace, entry.place, entry.words, entry.id, self._now())
 
@@ -410,7 +410,7 @@ class Outbox:
         self._worker.wake()
 
 
-def _begun(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
+def _begun(entries: Sequence[OutboxEntry]) -> list[tuple[str, ...]]:
     """Return the ids of the entries of earlier instances that wait to be sent, in groups that belong together."""
     groups: dict[str, list[str]] = {}
     for entry in entries:

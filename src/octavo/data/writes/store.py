@@ -19,13 +19,13 @@ from octavo.data.database import moment
 from octavo.data.observers import Observers
 from octavo.data.state_db import State
 from octavo.data.writes.attempt import Basis
-from octavo.data.writes.machine import Entry, WrongState
+from octavo.data.writes.machine import OutboxEntry, WrongState
 from octavo.untrusted_input import parse_json
 
 SENT_DAYS, SENT_ROWS = 30, 500
 """How many days, and how many, sent writes are stored."""
 
-Kept = tuple[int, str, str, str]
+StoredEntry = tuple[int, str, str, str]
 """An entry as it is stored: its position, id, state and record."""
 _TIMES = ("created_at", "asked_at", "held_until", "due_at", "started_at", "settles_at", "since")
 
@@ -35,13 +35,13 @@ def entry_records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str
     return db.execute("SELECT id, record FROM outbox WHERE namespace = ? ORDER BY position", (namespace,)).fetchall()
 
 
-def find_entry(db: sqlite3.Connection, entry_id: str) -> Entry | None:
+def find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
     """Return the entry with an id. None if there is none. Raises ValueError if its record cannot be read."""
     row = db.execute("SELECT record FROM outbox WHERE id = ?", (entry_id,)).fetchone()
     return decode_entry(row[0]) if row else None
 
 
-def insert_entry(db: sqlite3.Connection, namespace: str, entry: Entry) -> None:
+def insert_entry(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
     """Add an entry after all others."""
     db.execute(
         "INSERT INTO outbox (id, namespace, state, record) VALUES (?, ?, ?, ?)",
@@ -50,8 +50,8 @@ def insert_entry(db: sqlite3.Connection, namespace: str, entry: Entry) -> None:
 
 
 def change_entry(
-    db: sqlite3.Connection, namespace: str, entry_id: str, change: Callable[[Entry], Entry], now: datetime
-) -> Entry | None:
+    db: sqlite3.Connection, namespace: str, entry_id: str, change: Callable[[OutboxEntry], OutboxEntry], now: datetime
+) -> OutboxEntry | None:
     """Take one step with the stored entry, and return it. None if it is gone, or cannot take this step any more."""
     entry = find_entry(db, entry_id)
     if entry is None:
@@ -72,7 +72,7 @@ def delete_entry(db: sqlite3.Connection, entry_id: str) -> None:
     db.execute("DELETE FROM outbox WHERE id = ?", (entry_id,))
 
 
-def take_pending_comment(db: sqlite3.Connection, entry_id: str) -> Kept | None:
+def take_pending_comment(db: sqlite3.Connection, entry_id: str) -> StoredEntry | None:
     """Delete a pending comment, and return it as it was stored. None if it is not pending any more."""
     rows = db.execute(
         "DELETE FROM outbox WHERE id = ? AND state = 'gathered' RETURNING position, id, state, record", (entry_id,)
@@ -80,7 +80,7 @@ def take_pending_comment(db: sqlite3.Connection, entry_id: str) -> Kept | None:
     return rows[0] if rows else None
 
 
-def restore_entry(db: sqlite3.Connection, namespace: str, kept: Kept) -> None:
+def restore_entry(db: sqlite3.Connection, namespace: str, kept: StoredEntry) -> None:
     """Store an entry again that `take_pending_comment` deleted, in its place, else after all others."""
     position, entry_id, state, record = kept
     insert = "INSERT OR IGNORE INTO outbox (position, id, namespace, state, record) VALUES (?, ?, ?, ?, ?)"
@@ -88,7 +88,7 @@ def restore_entry(db: sqlite3.Connection, namespace: str, kept: Kept) -> None:
         db.execute(insert, (None, entry_id, namespace, state, record))
 
 
-def done_entry(db: sqlite3.Connection, entry_id: str) -> Entry | None:
+def done_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
     """Return the sent write with an id. None if it is not sent, or its record cannot be read."""
     row = db.execute("SELECT record FROM sent WHERE id = ?", (entry_id,)).fetchone()
     try:
@@ -103,7 +103,7 @@ def created_ids(db: sqlite3.Connection, namespace: str) -> frozenset[str]:
     return frozenset(str(row[0]) for row in rows)
 
 
-def _finish(db: sqlite3.Connection, namespace: str, entry: Entry, now: datetime) -> None:
+def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: datetime) -> None:
     record = _record(entry)
     values = (entry.id, namespace, entry.remote or None, now.timestamp(), record)
     if not db.execute("INSERT OR IGNORE INTO sent VALUES (?, ?, ?, ?, ?)", values).rowcount:
@@ -120,7 +120,7 @@ def _finish(db: sqlite3.Connection, namespace: str, entry: Entry, now: datetime)
     )
 
 
-def _record(entry: Entry) -> str:
+def _record(entry: OutboxEntry) -> str:
     request = encode(entry.op)
     plain = {
         each.name: getattr(entry, each.name) for each in fields(entry) if each.name not in ("op", "facts", "basis")
@@ -132,7 +132,7 @@ def _record(entry: Entry) -> str:
     return json.dumps(plain)
 
 
-def decode_entry(record: str) -> Entry:
+def decode_entry(record: str) -> OutboxEntry:
     """Return the entry of a record. Raises ValueError if this version of Octavo cannot read it."""
     try:
         return _entry(parse_json(record))
@@ -140,24 +140,24 @@ def decode_entry(record: str) -> Entry:
         raise ValueError(f"the record is damaged ({type(error).__name__})") from None
 
 
-def _entry(plain: Any) -> Entry:
+def _entry(plain: Any) -> OutboxEntry:
     from octavo.data.writes.kinds import KINDS  # lazy: the areas of the API that write
 
     op: Any = decode(Request(plain.pop("method"), plain.pop("url"), plain.pop("body")))
     kind = KINDS.get(type(op))
     if kind is None or not kind.is_durable:
         raise ValueError(f"{type(op).__name__} is not a durable write")
-    known = {each.name for each in fields(Entry)} - {"facts"}
+    known = {each.name for each in fields(OutboxEntry)} - {"facts"}
     values = {name: value for name, value in plain.items() if name in known}
     for name in _TIMES:
         if values.get(name) is not None:
             values[name] = moment(values[name])
     values["baseline"] = tuple(values.get("baseline", ()))
     values["basis"] = Basis(**values.get("basis", {}))
-    return Entry(op=op, facts=kind.facts(op), **values)
+    return OutboxEntry(op=op, facts=kind.facts(op), **values)
 
 
-Also = Callable[[sqlite3.Connection, Entry], None]
+Also = Callable[[sqlite3.Connection, OutboxEntry], None]
 """Work in the same transaction as a step."""
 
 
@@ -167,16 +167,16 @@ class OutboxEntries:
     def __init__(self, state: State, now: Callable[[], datetime]) -> None:
         self.state = state
         self.now = now
-        self.entries: tuple[Entry, ...] = ()
-        self.by_name: dict[str, Entry] = {}
+        self.entries: tuple[OutboxEntry, ...] = ()
+        self.by_name: dict[str, OutboxEntry] = {}
         """The entries by the ids of what they create."""
-        self._read: dict[str, Entry] = {}
+        self._read: dict[str, OutboxEntry] = {}
         self.changed: Observers[[]] = Observers()
-        self.done: Observers[[Entry]] = Observers()
+        self.done: Observers[[OutboxEntry]] = Observers()
         """Called with each write that is done, in this instance or another, before `changed`."""
         self.reload()
 
-    def find(self, entry_id: str) -> Entry | None:
+    def find(self, entry_id: str) -> OutboxEntry | None:
         """Return the entry with an id. None if there is none."""
         return next((entry for entry in self.entries if entry.id == entry_id), None)
 
@@ -185,7 +185,7 @@ class OutboxEntries:
         if self.state.changed():
             self.reload()
 
-    async def insert(self, entries: Sequence[Entry], also: Also) -> None:
+    async def insert(self, entries: Sequence[OutboxEntry], also: Also) -> None:
         """Store all `entries`, or none. Raises NotSaved."""
 
         def work(db: sqlite3.Connection) -> None:
@@ -196,14 +196,16 @@ class OutboxEntries:
         await self.state.write(work)
         self.reload()
 
-    async def step(self, entry_id: str, change: Callable[[Entry], Entry], also: Also | None = None) -> Entry | None:
+    async def step(
+        self, entry_id: str, change: Callable[[OutboxEntry], OutboxEntry], also: Also | None = None
+    ) -> OutboxEntry | None:
         """Take one step with the stored entry, and return it. None if it is gone, or cannot take this step any more.
 
         Raises NotSaved.
         """
         now = self.now()
 
-        def work(db: sqlite3.Connection) -> Entry | None:
+        def work(db: sqlite3.Connection) -> OutboxEntry | None:
             after = change_entry(db, self.state.namespace, entry_id, change, now)
             if after and also:
                 also(db, after)
@@ -213,7 +215,7 @@ class OutboxEntries:
         self.reload()
         return after
 
-    async def release(self, entry_ids: Iterable[str], change: Callable[[Entry], Entry]) -> None:
+    async def release(self, entry_ids: Iterable[str], change: Callable[[OutboxEntry], OutboxEntry]) -> None:
         """Take one step with those of several entries that can take it. Raises NotSaved."""
         now, ids = self.now(), tuple(entry_ids)
 
@@ -225,8 +227,12 @@ class OutboxEntries:
         self.reload()
 
     async def let_go(
-        self, found: Callable[[Entry], bool], change: Callable[[Entry], Entry], then: Sequence[Entry], also: Also
-    ) -> tuple[Entry, ...]:
+        self,
+        found: Callable[[OutboxEntry], bool],
+        change: Callable[[OutboxEntry], OutboxEntry],
+        then: Sequence[OutboxEntry],
+        also: Also,
+    ) -> tuple[OutboxEntry, ...]:
         """Take one step with all stored entries that are `found`, add `then` after them, and return all of them.
 
         Empty, and nothing is changed, if an entry like one of `then` may still arrive. Raises NotSaved.
@@ -257,11 +263,11 @@ class OutboxEntries:
         self.reload()
         return tuple(entry for entry in self.entries if entry.id in ids)
 
-    async def remove(self, entry_ids: Iterable[str], also: Also, *states: str) -> tuple[Entry, ...]:
+    async def remove(self, entry_ids: Iterable[str], also: Also, *states: str) -> tuple[OutboxEntry, ...]:
         """Delete the entries that are in one of `states`, and return them. Raises NotSaved."""
         ids = tuple(entry_ids)
 
-        def work(db: sqlite3.Connection) -> tuple[Entry, ...]:
+        def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
             found = (find_entry(db, entry_id) for entry_id in ids)
             removed = tuple(entry for entry in found if entry is not None and entry.state in states)
             for entry in removed:
@@ -297,7 +303,7 @@ class OutboxEntries:
                 self.done.notify(done)
         self.changed.notify()
 
-    def _decoded(self, entry_id: str, record: str) -> Entry | None:
+    def _decoded(self, entry_id: str, record: str) -> OutboxEntry | None:
         try:
             return decode_entry(record)
         except ValueError:

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, Literal
 
 from octavo.data.drafts import Drafts, Version, give_back, take_all
-from octavo.data.writes.machine import Entry, QueuedWrite, returned_to_review
-from octavo.data.writes.store import Also, Kept, OutboxEntries, done_entry, restore_entry, take_pending_comment
+from octavo.data.writes.machine import NewWrite, OutboxEntry, returned_to_review
+from octavo.data.writes.store import Also, OutboxEntries, StoredEntry, done_entry, restore_entry, take_pending_comment
 
 Fate = Literal["Canceled", "Pending again", "Undone", "", "late"]
 """The result of the undo of one write. Empty: no change. `late`: it is being sent, and undo can be tried again."""
@@ -29,13 +29,13 @@ class UndoResult:
     place: str = ""
     text: str = ""
     """Text that is the draft of `place` again."""
-    back: tuple[Entry, ...] = ()
+    back: tuple[OutboxEntry, ...] = ()
     """The entries that were undone, in the order they were written."""
 
 
 @dataclass(frozen=True)
 class _Undone:
-    entry: Entry
+    entry: OutboxEntry
     fate: Fate
     reason: str = ""
 
@@ -44,7 +44,7 @@ async def undo_writes(
     group: Sequence[str],
     pending: OutboxEntries,
     put_back: Also,
-    add: Callable[[Sequence[QueuedWrite]], Awaitable[object]],
+    add: Callable[[Sequence[NewWrite]], Awaitable[object]],
 ) -> tuple[UndoResult | None, tuple[str, ...]]:
     """Undo the writes of `group`, which were begun together. None if nothing is left of them. Raises NotSaved.
 
@@ -82,7 +82,7 @@ async def undo_writes(
     return UndoResult(_sentence(told), done=bool(back), place=place, text=text, back=back), late
 
 
-def _opposite(entry: Entry) -> tuple[_Undone, list[QueuedWrite]]:
+def _opposite(entry: OutboxEntry) -> tuple[_Undone, list[NewWrite]]:
     """Return the fate of a write that does not wait any more, and the write that undoes it."""
     from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
 
@@ -93,7 +93,7 @@ def _opposite(entry: Entry) -> tuple[_Undone, list[QueuedWrite]]:
     opposite: Any = kind_of(entry.op).undo(entry.op, entry.basis)
     if not isinstance(opposite, str):
         going = "" if entry.state == "done" else "The change is already being sent, and will be undone after that."
-        return _Undone(entry, "Undone", going), [QueuedWrite(opposite, f"undo “{entry.doing}”", about=entry.about)]
+        return _Undone(entry, "Undone", going), [NewWrite(opposite, f"undo “{entry.doing}”", about=entry.about)]
     if entry.state == "done":
         return _Undone(entry, "", opposite), []
     return _Undone(
@@ -138,7 +138,7 @@ class Discarded:
     """Drafts and pending comments that were discarded, as they were stored."""
 
     drafts: tuple[Version, ...] = ()
-    held: tuple[Kept, ...] = ()
+    held: tuple[StoredEntry, ...] = ()
 
 
 async def discard_words(

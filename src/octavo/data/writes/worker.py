@@ -22,7 +22,7 @@ from octavo.data.sending import Send
 from octavo.data.state_db import NotSaved
 from octavo.data.writes import machine as steps
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Changed, fate
-from octavo.data.writes.machine import LIFETIME, PATIENCE, Entry, next_due, next_wake, supersedes
+from octavo.data.writes.machine import LIFETIME, PATIENCE, OutboxEntry, next_due, next_wake, supersedes
 from octavo.data.writes.store import OutboxEntries, change_entry, created_ids, done_entry
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class OutboxWorker:
         if fault := next((each for each in faults if not isinstance(each, NotSaved)), None):
             raise fault
 
-    async def _next(self) -> tuple[Entry | None, float]:
+    async def _next(self) -> tuple[OutboxEntry | None, float]:
         """Return the entry whose step is due, else None and how many seconds to wait. Raises NotSaved."""
         if self._give_up_role is None and not await self._take_over():
             self._pending.refresh()
@@ -170,7 +170,7 @@ class OutboxWorker:
         times = [next_wake(ours, now), self.connection.quiet_until]
         return None, min(POLL, *((each - now).total_seconds() for each in times if each and each > now), POLL)
 
-    async def _do(self, entry: Entry) -> None:
+    async def _do(self, entry: OutboxEntry) -> None:
         match entry.state:
             case "held":
                 await self._pending.step(entry.id, partial(steps.released, now=self._pending.now()))
@@ -226,7 +226,7 @@ class OutboxWorker:
                 await self.delivery.lose(entry, CLOSED, timedelta())
             elif crashed and entry.state == "held" and entry.held_until is not None and entry.held_until < now:
                 # A queued entry never left: it is sent however late, after its target is checked.
-                await self._pending.step(entry.id, partial(steps.held_anew, now=now))
+                await self._pending.step(entry.id, partial(steps.undo_delay_restarted, now=now))
         await state.write(lambda db: self._mark(db, running=True))
         return True
 
@@ -270,13 +270,13 @@ class OutboxDelivery:
         self._timeout = timeout
         self._settle = settle
 
-    def is_of_another(self, entry: Entry) -> bool:
+    def is_of_another(self, entry: OutboxEntry) -> bool:
         """Return whether another account wrote the entry: with this token it would be sent under the wrong name."""
         if self.me is None or not self.me.id or entry.id in self.written_here:
             return False
         return entry.writer not in ("", self.me.id)
 
-    async def deliver(self, entry: Entry) -> None:
+    async def deliver(self, entry: OutboxEntry) -> None:
         """Send `entry` if its target has not changed, and record the result. Raises NotSaved."""
         from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
 
@@ -328,11 +328,11 @@ class OutboxDelivery:
         if under_way := await self._pending.step(entry.id, start):
             await self._travel(under_way, op)
 
-    async def _before(self, entry: Entry) -> Send:
+    async def _before(self, entry: OutboxEntry) -> Send:
         """Return the function that reads the target of `entry`. Raises ApiError."""
         return await self._ahead.before(entry)
 
-    async def _travel(self, entry: Entry, op: Operation[Any]) -> None:
+    async def _travel(self, entry: OutboxEntry, op: Operation[Any]) -> None:
         try:
             async with asyncio.timeout(self._timeout.total_seconds()):
                 answer = await self._send(op)
@@ -344,7 +344,7 @@ class OutboxDelivery:
             self._connection.reached()
             await self._confirm(entry, answer.id if entry.makes else "")
 
-    async def look(self, entry: Entry) -> None:
+    async def look(self, entry: OutboxEntry) -> None:
         """Check whether a lost write has arrived. Raises NotSaved."""
         # Taken before the request: the response shows the state at this time at the earliest.
         now = self._pending.now()
@@ -367,7 +367,7 @@ class OutboxDelivery:
         else:
             await self._pending.step(entry.id, partial(steps.not_found, now=self._pending.now()))
 
-    async def _found(self, entry: Entry) -> AlreadyDone | None:
+    async def _found(self, entry: OutboxEntry) -> AlreadyDone | None:
         """Return what the server made of `entry`. None if it is not on the server. Raises ApiError."""
         from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
 
@@ -375,7 +375,7 @@ class OutboxDelivery:
         attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.since, await self._caller(), claimed)
         return await kind_of(entry.op).find(self._send, attempt)
 
-    async def _not_found(self, entry: Entry, now: datetime, error: ApiError) -> None:
+    async def _not_found(self, entry: OutboxEntry, now: datetime, error: ApiError) -> None:
         """Record that the check failed."""
         reason = f"Octavo could not check whether this change arrived. {error}"
         refused, own = fate(error, has_left=False) == "refused", _is_own(error)
@@ -388,7 +388,7 @@ class OutboxDelivery:
             due = self._connection.failed(error)
             await self._pending.step(entry.id, partial(steps.still_unknown, due_at=due, reason=reason, own=own))
 
-    async def _not_done(self, entry: Entry, error: ApiError, *, has_left: bool) -> None:
+    async def _not_done(self, entry: OutboxEntry, error: ApiError, *, has_left: bool) -> None:
         match fate(error, has_left=has_left):
             case "refused":
                 await self._refuse(entry, str(error))
@@ -399,7 +399,7 @@ class OutboxDelivery:
                 postponed = partial(steps.postponed, due_at=due, reason=reason, own=_is_own(error))
                 await self._pending.step(entry.id, postponed)
 
-    async def lose(self, entry: Entry, reason: str = LOST, after: timedelta = FIRST_LOOK) -> None:
+    async def lose(self, entry: OutboxEntry, reason: str = LOST, after: timedelta = FIRST_LOOK) -> None:
         """Mark `entry` as lost, to be checked `after` some time. Raises NotSaved."""
         now = self._pending.now()
         # The request left before now. Its start does not count: the machine may have slept since.
@@ -407,21 +407,21 @@ class OutboxDelivery:
         lost = partial(steps.outcome_unknown, due_at=now + after, settles_at=settles_at, reason=reason)
         await self._pending.step(entry.id, lost)
 
-    async def _refuse(self, entry: Entry, cause: str, *, contested: bool = False) -> None:
+    async def _refuse(self, entry: OutboxEntry, cause: str, *, contested: bool = False) -> None:
         state = self._pending.state
 
-        def give_back(db: sqlite3.Connection, entry: Entry) -> None:
+        def give_back(db: sqlite3.Connection, entry: OutboxEntry) -> None:
             if entry.place and entry.words:
                 put_back(db, state.namespace, entry.place, entry.words, entry.id, state.now())
 
         reason = f"Could not {entry.doing}: {cause}"
         await self._pending.step(entry.id, partial(steps.refused, reason=reason, contested=contested), give_back)
 
-    async def _confirm(self, entry: Entry, remote: str = "", *, needless: bool = False) -> None:
+    async def _confirm(self, entry: OutboxEntry, remote: str = "", *, needless: bool = False) -> None:
         before = takewhile(lambda each: each.id != entry.id, self._pending.entries)
         replaced = [each.id for each in before if supersedes(entry, each)]
 
-        def with_replaced(db: sqlite3.Connection, entry: Entry) -> None:
+        def with_replaced(db: sqlite3.Connection, entry: OutboxEntry) -> None:
             state = self._pending.state
             for each in replaced:
                 change_entry(db, state.namespace, each, steps.confirmed, self._pending.now())
@@ -429,7 +429,7 @@ class OutboxDelivery:
         done = partial(steps.confirmed, remote=remote, needless=needless and not replaced)
         await self._pending.step(entry.id, done, with_replaced)
 
-    async def park(self, entry: Entry, reason: str) -> None:
+    async def park(self, entry: OutboxEntry, reason: str) -> None:
         """Let `entry` wait until the user decides. Raises NotSaved."""
         await self._pending.step(entry.id, partial(steps.held_for_user, reason=reason))
 
@@ -448,7 +448,7 @@ class OutboxDelivery:
             self._asked_me = True
         return self.me.id if self.me else None
 
-    def _posted_thread(self, entry: Entry) -> str | None:
+    def _posted_thread(self, entry: OutboxEntry) -> str | None:
         """Return the id of the thread of `entry`, if that was not posted yet when `entry` was written. Empty if it was.
 
         None if the thread was not posted, and will not be.
@@ -479,7 +479,7 @@ class ThreadsAhead:
         self._send, self._pending = send, pending
         self._read: dict[Discussion, tuple[datetime, dict[str, comments.Comment]]] = {}
 
-    async def before(self, entry: Entry) -> Send:
+    async def before(self, entry: OutboxEntry) -> Send:
         """Return the function that reads the target of `entry` before it is sent. Raises ApiError."""
         if not _is_alike(entry, entry):
             return self._send
@@ -507,7 +507,7 @@ class _Answering:
         return known if known is not None else await self._send(op)
 
 
-def _is_alike(entry: Entry, other: Entry) -> bool:
+def _is_alike(entry: OutboxEntry, other: OutboxEntry) -> bool:
     """Return whether `entry` resolves or reopens a thread in the same place as `other`, and was never sent."""
     return entry.state == "queued" and entry.facts.only_resolves and entry.tries == 0 and entry.at == other.at
 

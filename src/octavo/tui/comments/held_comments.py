@@ -10,7 +10,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.direct import SendResult
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.wording import plural
@@ -23,19 +23,19 @@ MOST_NAMED = 8
 """How many pending comments a dialog lists. Of the others it says how many there are."""
 
 
-def page_of(entry: Entry) -> str:
+def page_of(entry: OutboxEntry) -> str:
     """Return the id of the page of a pending comment. Empty for a change request as a whole, and for a reply."""
     return entry.facts.page
 
 
-def named(entry: Entry, titles: Mapping[str, str]) -> str:
+def named(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
     """Return what a pending comment is on: the title of the page, or the thread it replies to."""
     if entry.facts.thread:
         return f"Reply: {entry.about}" if entry.about else "Reply"
     return titles.get(page_of(entry)) or entry.about or ("Untitled page" if page_of(entry) else "General comments")
 
 
-def told(held: tuple[Entry, ...], titles: Mapping[str, str]) -> list[str]:
+def told(held: tuple[OutboxEntry, ...], titles: Mapping[str, str]) -> list[str]:
     """Return the pending comments that a review sends, line by line."""
     if not held:
         return []
@@ -48,7 +48,7 @@ def told(held: tuple[Entry, ...], titles: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def edit_held(app: Shell, entry: Entry) -> None:
+def edit_held(app: Shell, entry: OutboxEntry) -> None:
     """Edit a pending comment. It stays pending."""
     from octavo.tui.comments.composer import Composer
     from octavo.tui.comments.people import People
@@ -80,7 +80,7 @@ def edit_held(app: Shell, entry: Entry) -> None:
     app.push_screen(composer, written)
 
 
-def drop_held(app: Shell, entry: Entry) -> None:
+def drop_held(app: Shell, entry: OutboxEntry) -> None:
     """Remove a pending comment from the review after a confirmation."""
     from octavo.tui.widgets.confirm import Confirm
 
@@ -101,7 +101,7 @@ def drop_held(app: Shell, entry: Entry) -> None:
 def send_held(app: Shell, at: ChangeRequestRef, name: str) -> None:
     """Send the pending comments without a review."""
 
-    async def let_go() -> SendResult[tuple[Entry, ...]]:
+    async def let_go() -> SendResult[tuple[OutboxEntry, ...]]:
         try:
             return SendResult("done", result=await app.session.outbox.submit_review(at))
         except NotSaved as error:

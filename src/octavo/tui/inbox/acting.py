@@ -18,7 +18,7 @@ from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.writes.machine import Entry
+    from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.shell.inbox_feed import InboxFeed
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
@@ -188,7 +188,7 @@ def words_of(app: Shell, about: Rows) -> list[Unsent]:
     return list(dict.fromkeys(found))
 
 
-def _writes_of(app: Shell, about: Rows) -> list[Entry]:
+def _writes_of(app: Shell, about: Rows) -> list[OutboxEntry]:
     wanted = {row.about.entry_id for row in about.rows if isinstance(row.about, WriteRef)}
     return [entry for entry in app.session.outbox.entries if entry.id in wanted]
 

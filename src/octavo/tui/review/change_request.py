@@ -46,7 +46,7 @@ from octavo.tui.widgets.tree import Tree
 from octavo.tui.writing.authoring import WRITING, Authoring, may_not_write
 
 if TYPE_CHECKING:
-    from octavo.data.writes.machine import Entry
+    from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.shell.shell import Shell
 
 DRAW_AGAIN = 0.15
@@ -355,7 +355,7 @@ class ChangeRequestScreen(View):
         if pages and self.changed_tree.reveal(pages[0]):
             self.view.focus()
 
-    def _show_where_held(self, entry: Entry) -> None:
+    def _show_where_held(self, entry: OutboxEntry) -> None:
         self.changed_tree.reveal(page_of(entry) or WHOLE)
         self.page_discussion.open_thread(entry.pending_id)
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
     from octavo.api.comments import Comment
     from octavo.data.answer import Answer
-    from octavo.data.writes.machine import Entry
+    from octavo.data.writes.machine import OutboxEntry
 
 MOST_SPACES = 1000
 HELD = "pending comment"
@@ -303,7 +303,7 @@ class Workspace:
             self._link_state = state
             self._frame()
 
-    def held(self, message_id: str) -> Entry | None:
+    def held(self, message_id: str) -> OutboxEntry | None:
         """The message that is held for a review under this name, if it is one."""
         entry = self._entry(message_id)
         return entry if entry is not None and entry.state == "gathered" else None
@@ -313,7 +313,7 @@ class Workspace:
         entry = self._entry(message_id)
         return entry is not None and entry.state in ("gathered", "failed")
 
-    def _entry(self, message_id: str) -> Entry | None:
+    def _entry(self, message_id: str) -> OutboxEntry | None:
         return self._session.outbox.named(message_id) if self._session is not None else None
 
     @property
@@ -359,7 +359,7 @@ class Workspace:
         ]
         return " · ".join(each for each in said if each)
 
-    def _write_done(self, entry: Entry) -> None:
+    def _write_done(self, entry: OutboxEntry) -> None:
         """A verdict that went out after its comments has arrived: nobody looked at it for as long as that took."""
         if entry.is_verdict:
             self._app.say(f"Submitted your review: {entry.doing}.")
@@ -471,12 +471,12 @@ class Workspace:
         self._frame()
 
 
-def _is_news(entry: Entry) -> bool:
+def _is_news(entry: OutboxEntry) -> bool:
     """Whether a person has to hear of it: it waits for them, or the server does not do it."""
     return entry.asks or entry.state == "failed"
 
 
-def _told_of(entry: Entry) -> str:
+def _told_of(entry: OutboxEntry) -> str:
     kept = " Your text is saved as a draft." if entry.place and entry.words and entry.state == "failed" else ""
     return f"{entry.reason}{kept}"
 

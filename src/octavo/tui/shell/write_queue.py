@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.outbox import QueuedWrite as QueuedWrite
+from octavo.data.writes.machine import NewWrite
 from octavo.tui.shell.host import Host
 from octavo.tui.shell.routes import ToThread
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.data.writes.direct import SendResult
-    from octavo.data.writes.machine import Entry
+    from octavo.data.writes.machine import OutboxEntry
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -92,7 +92,7 @@ class Writes:
 
     @_in_background
     async def queue(
-        self, *writes: QueuedWrite, said: str = "", here: LocalChange | None = None, in_review: bool = False
+        self, *writes: NewWrite, said: str = "", here: LocalChange | None = None, in_review: bool = False
     ) -> None:
         """Put writes into the outbox, then show `said`. They are sent when the undo delay is over.
 
@@ -269,7 +269,7 @@ class Writes:
                 self._app.notices.close(notice.number)
 
 
-def _place_of(app: Host, entry: Entry, view: str) -> ToThread:
+def _place_of(app: Host, entry: OutboxEntry, view: str) -> ToThread:
     """Where a write was made in a `view`: the thread it is done to, as far as that is known."""
     from octavo.api import comments  # the first screen does without
     from octavo.data.queries import open_threads_of
