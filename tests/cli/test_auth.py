@@ -92,8 +92,8 @@ def test_signing_out_says_what_waits_to_be_sent_and_loses_none_of_it(
 
     async def write(state: State) -> None:
         outbox = Outbox(nobody, state, Drafts(state), undo_seconds=0)
-        await outbox.add(comments.Create(at=space, body=Markdown(markdown="One")), doing="comment")
-        await outbox.add(comments.Create(at=space, body=Markdown(markdown="Two")), doing="comment")
+        await outbox.add(comments.Create(at=space, body=Markdown(markdown="One")), action="comment")
+        await outbox.add(comments.Create(at=space, body=Markdown(markdown="Two")), action="comment")
         await outbox.add_pending_comment(
             NewWrite(comments.Create(at=space, body=Markdown(markdown="Three")), "comment")
         )

@@ -77,12 +77,12 @@ async def main(folder: str, origin: str, spaces: str, who: str, how_many: str, d
         if not known:
             at, body = SpaceRef(space_id=space(number, spaces.split(","))), Markdown(markdown=words(who, number))
             await drafts.save(place, body.markdown)
-            await outbox.add(comments.Create(at=at, page=page(number), body=body), doing="comment", place=place)
+            await outbox.add(comments.Create(at=at, page=page(number), body=body), action="comment", draft_key=place)
             print(f"done {number}", flush=True)
             await asyncio.sleep(0.02)
-    while any(decides or not entry.asks for entry in outbox.entries):
+    while any(decides or not entry.needs_user for entry in outbox.entries):
         for entry in outbox.entries:
-            if decides and entry.asks and entry.rounds >= PATIENT:
+            if decides and entry.needs_user and entry.failed_lookups >= PATIENT:
                 await outbox.retry(entry.id)
         await asyncio.sleep(0.05)
     await outbox.close()

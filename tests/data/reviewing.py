@@ -54,11 +54,11 @@ async def main(folder: str, origin: str, space: str, change_request: str, revisi
             print(f"held {number}", flush=True)
             await asyncio.sleep(0.05)
     while not is_known(PLACE):
-        await submit_review(live, at, "changes-requested", revision, VERDICT, doing="ask for changes", place=PLACE)
+        await submit_review(live, at, "changes-requested", revision, VERDICT, action="ask for changes", draft_key=PLACE)
         await asyncio.sleep(0.05)
     while outbox.entries:
         for entry in outbox.entries:
-            if entry.asks:
+            if entry.needs_user:
                 await outbox.retry(entry.id)
         await asyncio.sleep(0.05)
     await outbox.close()

@@ -99,7 +99,7 @@ class Changes(RuleBasedStateMachine):
         text, is_open = str(now["body"]["markdown"]), now["status"] == "open"
         for entry in self.outbox.entries:
             if isinstance(entry.op, comments.Update) and entry.op.comment_id == op.comment_id:
-                text = text if entry.state == "failed" or not entry.words else entry.words
+                text = text if entry.state == "failed" or not entry.text else entry.text
         return Basis(text, is_open)
 
     @rule(
@@ -117,7 +117,9 @@ class Changes(RuleBasedStateMachine):
             "react": comments.Update(**where, added_reactions=(EMOJI,)),
             "unreact": comments.Update(**where, removed_reactions=(EMOJI,)),
         }
-        entry = self.run(self.outbox.add(ops[what], doing=what, place=f"edit {self.number}" if what == "edit" else ""))
+        entry = self.run(
+            self.outbox.add(ops[what], action=what, draft_key=f"edit {self.number}" if what == "edit" else "")
+        )
         match what:
             case "resolve" | "reopen":
                 self.wished[thread].append(("resolved", what == "resolve"))
@@ -220,12 +222,12 @@ class Changes(RuleBasedStateMachine):
         self.line.write_fault = self.line.read_fault = ""
         for _ in range(60):
             self.run(self.outbox.run_dry())
-            if all(each.asks for each in self.outbox.entries):
+            if all(each.needs_user for each in self.outbox.entries):
                 break
             self.clock.forward(seconds=31)
             self.line.arrive()
         left = self.outbox.entries
-        assert all(each.contested for each in left), f"It does not settle: {left}"
+        assert all(each.changed_by_others for each in left), f"It does not settle: {left}"
         assert all(each.facts.thread in self.touched for each in left)
         for thread in set(self.threads) - self.touched:
             self.is_as_wished(thread)

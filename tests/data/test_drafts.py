@@ -134,7 +134,7 @@ async def test_what_is_written_while_the_outbox_takes_a_draft_stays(outbox: ByHa
     drafts = outbox._drafts
     await drafts.save("a", "Hello")
     op = comments.Create(at=here, body=Markdown(markdown="Hello"))
-    adding = asyncio.create_task(outbox.add(op, doing="comment", place="a"))
+    adding = asyncio.create_task(outbox.add(op, action="comment", draft_key="a"))
     await asyncio.sleep(0)
     more = drafts.save("a", "And more")
     await adding

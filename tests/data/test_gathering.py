@@ -48,7 +48,9 @@ async def verdicts(ask: Ask, place: ChangeRequestRef) -> list[str]:
 
 
 async def approve(live: Live, of: ChangeRequest, place: ChangeRequestRef, words: str = "") -> str:
-    return (await submit_review(live, place, "approved", of.revision, words, doing="approve", place="verdict")).kind
+    return (
+        await submit_review(live, place, "approved", of.revision, words, action="approve", draft_key="verdict")
+    ).kind
 
 
 async def test_what_is_held_stays_until_the_verdict_and_goes_out_before_it(
@@ -123,11 +125,11 @@ async def test_without_one_of_its_comments_the_verdict_is_not_sent(
     await outbox.step()
     gate.errors.append(rejected("No.", Trace(status=403)))
     await outbox.run_dry()
-    failed = {each.doing: each.reason for each in outbox.entries}
+    failed = {each.action: each.reason for each in outbox.entries}
     assert await verdicts(ask, at) == []
     assert "one pending comment was not sent" in failed["approve"]
     assert (drafts.get("verdict"), drafts.get("place 0")) == ("Well done.", "One")
-    await outbox.discard(next(each.id for each in outbox.entries if each.doing == "comment"))
+    await outbox.discard(next(each.id for each in outbox.entries if each.action == "comment"))
     assert await approve(live, seen, at, "Well done.") == "done"
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.run_dry()
@@ -149,8 +151,8 @@ async def test_taken_back_it_is_held_again_and_the_words_of_the_verdict_are_a_dr
     undone = await outbox.undo()
     assert undone
     assert undone.done
-    assert undone.sentence == "Canceled: approve. Pending again: comment, both."
-    assert [each.state for each in outbox.entries] == ["gathered", "gathered"]
+    assert undone.message == "Canceled: approve. Pending again: comment, both."
+    assert [each.state for each in outbox.entries] == ["pending", "pending"]
     assert drafts.get("verdict") == "Well done."
     clock.forward(seconds=60)
     await outbox.run_dry()
@@ -171,8 +173,8 @@ async def test_where_the_change_request_went_on_nothing_leaves(
         await edit(ask, at, "intro", "# Intro\n\nOther words.")
     else:
         await ask(change_requests.Update(at=at, status="archived"))
-    sent = await submit_review(live, at, "approved", seen.revision, doing="approve")
-    assert (sent.kind, [each.state for each in outbox.entries]) == ("changed", ["gathered"])
+    sent = await submit_review(live, at, "approved", seen.revision, action="approve")
+    assert (sent.kind, [each.state for each in outbox.entries]) == ("changed", ["pending"])
     assert how in sent.message
     assert "Your comments stay pending." in sent.message
 
@@ -197,7 +199,7 @@ async def test_where_it_went_on_after_its_comments_the_verdict_stays_a_draft(
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.run_dry()
     assert await verdicts(ask, at) == []
-    assert [(each.doing, how in each.reason) for each in outbox.entries][-1] == ("approve", True)
+    assert [(each.action, how in each.reason) for each in outbox.entries][-1] == ("approve", True)
     assert drafts.get("verdict") == "Well done."
 
 
@@ -211,7 +213,7 @@ async def test_without_a_connection_nothing_is_let_go(
     await hold(outbox, at, "One")
     gate.errors.append(NotSent("Can't reach the server."))
     assert await approve(live, seen, at) == "refused"
-    assert [each.state for each in outbox.entries] == ["gathered"]
+    assert [each.state for each in outbox.entries] == ["pending"]
 
 
 async def test_who_presses_twice_gives_one_verdict(
@@ -255,7 +257,7 @@ async def test_a_comment_sent_at_once_does_not_wait_for_what_is_held_on_its_page
     clock: Clock,
 ) -> None:
     await hold(outbox, at, "One")
-    await outbox.add(comments.Create(at=at, page="intro", body=Markdown(markdown="Now")), doing="comment")
+    await outbox.add(comments.Create(at=at, page="intro", body=Markdown(markdown="Now")), action="comment")
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.run_dry()
     assert await posted(ask, at) == ["Now"]

@@ -75,7 +75,7 @@ def reply(by: User, says: str = "It is.", name: str = "a1", hour: float = 3) -> 
 
 
 def entry(op: DurableWrite, state: Any = "queued", **more: Any) -> OutboxEntry:
-    about = {"id": "e1", "doing": "reply", "created_at": at_hour(6), "asked_at": at_hour(6), "state": state}
+    about = {"id": "e1", "action": "reply", "created_at": at_hour(6), "requested_at": at_hour(6), "state": state}
     return OutboxEntry(op=op, facts=kind_of(op).facts(op), **{**about, **more})
 
 
@@ -128,7 +128,7 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
             "not sent",
             "may have been sent: reply",
             known(entries=(entry(new_reply(), "unknown"),)),
-            known(entries=(entry(new_reply(), "unknown", settles_at=at_hour(7)),)),
+            known(entries=(entry(new_reply(), "unknown", may_arrive_until=at_hour(7)),)),
             id="a write in doubt that waits for a person, not one that is looked for",
         ),
         pytest.param(
@@ -313,7 +313,7 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
         pytest.param(
             "unsent draft",
             "2 pending comments: submit your review to send them",
-            known(entries=tuple(entry(new_reply(at=AT), "gathered", id=name) for name in ("e1", "e2"))),
+            known(entries=tuple(entry(new_reply(at=AT), "pending", id=name) for name in ("e1", "e2"))),
             known(entries=tuple(entry(new_reply(at=AT), id=name, review="e9") for name in ("e1", "e2"))),
             id="held comments, not those let go with a verdict",
         ),
@@ -341,7 +341,7 @@ def test_one_thing_is_one_row_that_says_all_its_reasons_the_most_urgent_first() 
     row = only(inbox_of(in_thread(comment(MIA), reply(TOM, MENTION))))
     assert (row.reason, row.also) == ("new replies", ("mentioned",))
     assert row.words == "1 new reply from Tom Lund · Tom Lund mentioned you"
-    held = (entry(new_reply(at=AT), "gathered"),)
+    held = (entry(new_reply(at=AT), "pending"),)
     row = only(inbox_of(known(request(), requested={AT: (asked(),)}, entries=held)))
     assert (row.reason, row.also) == ("review requested", ("unsent draft",))
     unsent = (Draft("reply s k", "Half a", at_hour(6), "w"),)

@@ -128,7 +128,9 @@ class Writes(RuleBasedStateMachine):
             "space": comments.Create(at=self.here, body=body),
             "other space": comments.Create(at=self.other, body=body),
         }
-        entry = self.run(self.instances[which].add(ops[where], doing="comment", place=f"place {self.added.total()}"))
+        entry = self.run(
+            self.instances[which].add(ops[where], action="comment", draft_key=f"place {self.added.total()}")
+        )
         assert self.find(entry.id), "It is on disk when add returns"
         self.added[words] += 1
         if words.startswith("Note"):
@@ -174,28 +176,28 @@ class Writes(RuleBasedStateMachine):
             self.instances[which] = self.start()
         else:
             undone = self.run(self.instances[which].undo())
-            for entry in undone.back if undone else ():
-                if entry.place and not self.find(entry.id):  # one undo may cancel several, and all become drafts
-                    self.taken_back[entry.words] += 1
-                    kept = self.state.rows("SELECT text FROM drafts WHERE place = ?", entry.place)
-                    assert (entry.words,) in kept
+            for entry in undone.undone if undone else ():
+                if entry.draft_key and not self.find(entry.id):  # one undo may cancel several, and all become drafts
+                    self.taken_back[entry.text] += 1
+                    kept = self.state.rows("SELECT text FROM drafts WHERE place = ?", entry.draft_key)
+                    assert (entry.text,) in kept
 
     def crash(self, which: int) -> None:
         self.instances[which]._worker._let_go()  # as the kernel does when a process is gone
         self.instances[which] = self.start()
 
-    @precondition(lambda self: any(entry.asks for entry in self.instances[0].entries))
+    @precondition(lambda self: any(entry.needs_user for entry in self.instances[0].entries))
     @rule(which=st.integers(0, 1))
     def retry(self, which: int) -> None:
         self.see_who_is_asked(which)
         for entry in self.instances[which].entries:
-            if entry.asks:
-                self.dared[entry.words] += sum(op == entry.op for op in self.line.under_way)
+            if entry.needs_user:
+                self.dared[entry.text] += sum(op == entry.op for op in self.line.under_way)
                 self.run(self.instances[which].retry(entry.id))
 
     def see_who_is_asked(self, which: int) -> None:
         self.instances[which]._entries.reload()
-        self.asked |= {entry.id for entry in self.instances[which].entries if entry.asks}
+        self.asked |= {entry.id for entry in self.instances[which].entries if entry.needs_user}
 
     @invariant()
     def nothing_is_doubled_and_nothing_is_lost(self) -> None:
@@ -245,7 +247,7 @@ class Writes(RuleBasedStateMachine):
     def retry_all(self, which: int) -> None:
         self.run(self.instances[which].submit_review(self.here))
         for entry in self.instances[which].entries:
-            if entry.asks:
+            if entry.needs_user:
                 self.run(self.instances[which].retry(entry.id))
 
     def there(self) -> Counter[str]:
@@ -258,7 +260,7 @@ class Writes(RuleBasedStateMachine):
     def waiting(self) -> Counter[str]:
         """What is still in the outbox, as it is on disk."""
         self.instances[0]._entries.reload()
-        return Counter(entry.words for entry in self.instances[0].entries)
+        return Counter(entry.text for entry in self.instances[0].entries)
 
     def find(self, entry_id: str) -> bool:
         return bool(self.state.rows("SELECT 1 FROM outbox WHERE id = ?", entry_id))

@@ -196,8 +196,8 @@ class TestMigrations:
     def test_killed_at_any_statement_it_is_old_or_new(self, folder: Path, after: int) -> None:
         _with_draft(folder)
         code = (
-            "import os, sqlite3, sys; from pathlib import Path; from octavo.data import state\n"
-            "opened = state.connect\n"
+            "import os, sqlite3, sys; from pathlib import Path; from octavo.data import state_db\n"
+            "opened = state_db.connect\n"
             "class Dying(sqlite3.Connection):\n"
             "    left = int(sys.argv[2])\n"
             "    def execute(self, query, *values):\n"
@@ -205,8 +205,8 @@ class TestMigrations:
             "            if Dying.left == 0: os._exit(9)\n"
             "            Dying.left -= 1\n"
             "        return super().execute(query, *values)\n"
-            "state.connect = lambda path, **options: sqlite3.connect(path, isolation_level=None, factory=Dying)\n"
-            f"state.State(Path(sys.argv[1]), 'p', steps={V2!r})"
+            "state_db.connect = lambda path, **options: sqlite3.connect(path, isolation_level=None, factory=Dying)\n"
+            f"state_db.State(Path(sys.argv[1]), 'p', steps={V2!r})"
         )
         process = subprocess.run([sys.executable, "-c", code, str(folder), str(after)], check=False)
         assert process.returncode == 9

@@ -230,7 +230,7 @@ async def test_lost_response_is_found(case: Case, world: World, gate: Gate) -> N
     result = await gate(attempt.op)
     found = await kind_of(attempt.op).find(gate, attempt)
     assert isinstance(found, AlreadyDone)
-    if kind_of(attempt.op).facts(attempt.op).makes:
+    if kind_of(attempt.op).facts(attempt.op).creates:
         assert found.remote_id == result.id
 
 
@@ -241,7 +241,7 @@ async def test_lost_request_is_not_found(case: Case, world: World, gate: Gate) -
 
 async def test_same_write_of_another_person_is_not_found_as_own(case: Case, world: World, gate: Gate, ask: Ask) -> None:
     attempt = await checked(gate, case, world)
-    if kind_of(attempt.op).facts(attempt.op).makes:
+    if kind_of(attempt.op).facts(attempt.op).creates:
         await ask(attempt.op)
         assert await kind_of(attempt.op).find(gate, attempt) is None
 

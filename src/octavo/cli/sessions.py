@@ -374,8 +374,8 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
             left += len(Drafts(state).all())
         finally:
             state.close()
-    asked_about = [each for each in waiting if each.asks or each.state == "gathered"]
-    refused = [each for each in waiting if each.state == "failed" and not each.asks]
+    asked_about = [each for each in waiting if each.needs_user or each.state == "pending"]
+    refused = [each for each in waiting if each.state == "failed" and not each.needs_user]
     return Kept(left, len(waiting) - len(asked_about) - len(refused), len(asked_about))
 
 

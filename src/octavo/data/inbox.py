@@ -341,7 +341,7 @@ class _Reading:
         }
         """Threads that this person answered or resolved, though no answer says so yet."""
         self._mention = mention_of(self._me)
-        self._reviewed = {each.at for each in under_way if each.is_verdict}
+        self._reviewed = {each.at for each in under_way if each.is_review}
 
     def inbox(self) -> Inbox:
         self._writes()
@@ -513,14 +513,14 @@ class _Reading:
 
     def _writes(self) -> None:
         for entry in self._known.entries:
-            if entry.state in ("gathered", "done") or not (entry.asks or entry.state == "failed"):
+            if entry.state in ("pending", "done") or not (entry.needs_user or entry.state == "failed"):
                 continue
-            words = {"failed": f"could not {entry.doing}", "unknown": f"may have been sent: {entry.doing}"}
-            title = _title(entry.words) or line(entry.about) or entry.doing
+            words = {"failed": f"could not {entry.action}", "unknown": f"may have been sent: {entry.action}"}
+            title = _title(entry.text) or line(entry.context) or entry.action
             context = self._context(entry.at.space_id, line(entry.reason))
             key = f"write {entry.id}"
             case = _Case(key, WriteRef(entry.id), title, context, entry.at.space_id)
-            said = words.get(entry.state, f"needs your attention: {entry.doing}")
+            said = words.get(entry.state, f"needs your attention: {entry.action}")
             case.claims.append(
                 _Claim("not sent", said, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
             )
@@ -529,10 +529,10 @@ class _Reading:
     def _unsent(self) -> None:
         held: dict[ChangeRequestRef, list[OutboxEntry]] = {}
         for entry in self._known.entries:
-            if entry.state == "gathered" and isinstance(entry.at, ChangeRequestRef):
+            if entry.state == "pending" and isinstance(entry.at, ChangeRequestRef):
                 held.setdefault(entry.at, []).append(entry)
         for into, entries in held.items():
-            case = self._request_case(into, _title(entries[0].words))
+            case = self._request_case(into, _title(entries[0].text))
             words = f"{_number(len(entries), 'pending comment')}: submit your review to send {'it' if len(entries) == 1 else 'them'}"
             stamp = " ".join(each.id for each in entries)
             case.claims.append(_Claim("unsent draft", words, entries[-1].created_at, stamp))
@@ -596,7 +596,7 @@ class _Reading:
 
 
 def _is_under_way(entry: OutboxEntry) -> bool:
-    return entry.state not in ("gathered", "failed") and not entry.asks
+    return entry.state not in ("pending", "failed") and not entry.needs_user
 
 
 def _ids(at: Discussion) -> tuple[str, ...]:

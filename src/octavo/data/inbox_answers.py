@@ -478,7 +478,7 @@ class InboxAnswers:
         written = {
             each.at
             for each in self._live.outbox.entries
-            if each.state in ("held", "queued", "sending") and not each.asks
+            if each.state in ("held", "queued", "sending") and not each.needs_user
         }
         is_due = self._answers.is_due
         return [each for each in tuple(parts) if is_due(each) and not (written and each.at in written)]
@@ -817,6 +817,6 @@ def _changed_by(entry: OutboxEntry, part: Part) -> bool:
     """Return whether a write has changed a response."""
     if part.at != entry.at:
         return False
-    if entry.is_verdict:
+    if entry.is_review:
         return part.kind in ("reviews", "requested")
     return part.kind == "threads" or (part.kind == "replies" and part.thread == entry.facts.thread)

@@ -40,11 +40,11 @@ class WriteFacts:
     """Id of the page of a new thread."""
     node: str = ""
     """Key of the block of a new thread."""
-    words: str = ""
+    text: str = ""
     """Text that the write sends."""
-    makes: bool = False
+    creates: bool = False
     """Whether the write creates something: sent twice, it would exist twice."""
-    is_verdict: bool = False
+    is_review: bool = False
     """Whether the write submits a review."""
     only_resolves: bool = False
     """Whether the write only resolves or reopens a thread."""

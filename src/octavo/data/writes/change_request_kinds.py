@@ -178,7 +178,7 @@ def _name(at: ChangeRequestRef) -> str:
 
 
 def _facts_of_review(op: reviews.Submit) -> WriteFacts:
-    return WriteFacts(words=op.comment.markdown if op.comment is not None else "", makes=True, is_verdict=True)
+    return WriteFacts(text=op.comment.markdown if op.comment is not None else "", creates=True, is_review=True)
 
 
 CHANGE_REQUEST_KINDS: Mapping[type[Operation[Any]], WriteKind[Any]] = {

@@ -87,8 +87,8 @@ async def submit_review(
     expected_revision: str | None,
     comment: str = "",
     *,
-    doing: str,
-    place: str = "",
+    action: str,
+    draft_key: str = "",
 ) -> SendResult[tuple[OutboxEntry, ...]]:
     """Send the pending comments, and the review after them, if the head is still `expected_revision`.
 
@@ -97,7 +97,7 @@ async def submit_review(
     """
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     basis = Basis(revision=expected_revision)
-    verdict = NewWrite(reviews.Submit(at=at, status=status, **body), doing, place, basis)
+    verdict = NewWrite(reviews.Submit(at=at, status=status, **body), action, draft_key, basis)
     try:
         now = await live.send(change_requests.Get(at=at))
         if (changed := review_target_changed(now, basis)) is not None:

@@ -161,7 +161,7 @@ def _undone_by_others(op: _Edit) -> str:
 def _facts_of_edit(op: _Edit) -> WriteFacts:
     more = {"body", "added_reactions", "removed_reactions"} & op.model_fields_set
     only_resolves = isinstance(op, comments.Update) and op.resolved is not None and not more
-    return WriteFacts(op.comment_id, words=op.body.markdown if op.body is not None else "", only_resolves=only_resolves)
+    return WriteFacts(op.comment_id, text=op.body.markdown if op.body is not None else "", only_resolves=only_resolves)
 
 
 def _own(
@@ -218,7 +218,7 @@ _REPLIES: Mapping[type[Operation[Any]], Overlay] = {comments.ListReplies: in_rep
 
 COMMENT_KINDS: Mapping[type[Operation[Any]], WriteKind[Any]] = {
     comments.Create: WriteKind(
-        facts=lambda op: WriteFacts(page=op.page or "", node=op.node or "", words=op.body.markdown, makes=True),
+        facts=lambda op: WriteFacts(page=op.page or "", node=op.node or "", text=op.body.markdown, creates=True),
         check=check_comment,
         find=find_comment,
         undo=no_undo_of_comment,
@@ -226,7 +226,7 @@ COMMENT_KINDS: Mapping[type[Operation[Any]], WriteKind[Any]] = {
         is_durable=True,
     ),
     comments.CreateReply: WriteKind(
-        facts=lambda op: WriteFacts(op.comment_id, words=op.body.markdown, makes=True),
+        facts=lambda op: WriteFacts(op.comment_id, text=op.body.markdown, creates=True),
         check=check_reply,
         find=find_reply,
         undo=no_undo_of_comment,

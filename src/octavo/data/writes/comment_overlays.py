@@ -109,7 +109,7 @@ def on_counters(read: Operation[Any], page: ListPage[Any], entry: OutboxEntry, m
 
 def opened(entry: OutboxEntry) -> int:
     """Return by how much a write changes the number of open comments."""
-    if entry.state in ("failed", "gathered"):
+    if entry.state in ("failed", "pending"):
         return 0  # Other people do not see a pending comment.
     match entry.op:
         case comments.Create():

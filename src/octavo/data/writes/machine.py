@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from octavo.api.places import Discussion
     from octavo.data.writes.attempt import DurableWrite
 
-EntryState = Literal["gathered", "held", "queued", "sending", "unknown", "failed", "done"]
+EntryState = Literal["pending", "held", "queued", "sending", "unknown", "failed", "done"]
 LONGEST_ROUND = timedelta(minutes=5)
 """Longest pause before a write that was not found is looked for, or sent, again."""
 PATIENCE = 5
@@ -47,16 +47,16 @@ LIFETIME = timedelta(hours=24)
 
 @dataclass(frozen=True)
 class NewWrite:
-    """A write for the outbox: `doing` follows “Could not”, and `place` is the key of its draft."""
+    """A write for the outbox: `action` follows “Could not”, and `draft_key` is the key of its draft."""
 
     op: DurableWrite
-    doing: str
-    place: str = ""
+    action: str
+    draft_key: str = ""
     basis: Basis | None = None
     """State of the target when the user wrote. None: what the screen shows."""
-    about: str = ""
+    context: str = ""
     """Text of the thread and its page, for messages."""
-    drafts: tuple[str, ...] | None = None
+    draft_keys: tuple[str, ...] | None = None
     """Keys of the drafts that the text came from. None: `place` alone."""
 
 
@@ -68,14 +68,14 @@ class OutboxEntry:
     op: DurableWrite
     facts: WriteFacts
     """The facts of `op`."""
-    doing: str
+    action: str
     """The action, which follows “Could not”: “reply”, “resolve the thread”."""
     created_at: datetime
-    asked_at: datetime
+    requested_at: datetime
     """When the user last asked to send the write."""
-    place: str = ""
+    draft_key: str = ""
     """Key of the draft that its text came from."""
-    about: str = ""
+    context: str = ""
     """Text of the thread and its page, for messages."""
     group: str = ""
     """Id shared by the writes that are undone together."""
@@ -90,25 +90,25 @@ class OutboxEntry:
     due_at: datetime | None = None
     """Queued: the earliest time to send. Unknown: the time of the next look; None if Octavo looks no more."""
     started_at: datetime | None = None
-    settles_at: datetime | None = None
+    may_arrive_until: datetime | None = None
     """Unknown: the time after which the server can no longer act on the write. None if that is over, and nothing was found."""
     tries: int = 0
-    rounds: int = 0
+    failed_lookups: int = 0
     """How often the write was not found after that time."""
-    put_off: int = 0
+    postponements: int = 0
     """How often the write could not be sent or looked for, though the server responds to other requests."""
     baseline: tuple[str, ...] = ()
     """What the check found before the first attempt: ids, or the signs of a change by others."""
     since: datetime | None = None
     """Time of the newest item of the baseline, by the clock of the server."""
     basis: Basis = field(default_factory=Basis)
-    remote: str = ""
+    remote_id: str = ""
     """Id that the server gave to what the write created."""
     review: str = ""
     """Id shared by the comments of a review and the review: they are sent in the order written."""
-    contested: bool = False
+    changed_by_others: bool = False
     """Whether the write was not sent because another person changed the target: the user decides."""
-    needless: bool = False
+    already_done: bool = False
     """Whether the write was not sent because another person had done the same."""
 
     @property
@@ -119,55 +119,55 @@ class OutboxEntry:
     @property
     def pending_id(self) -> str:
         """Return the id of what the write creates: the one of the server, else a temporary one."""
-        return self.remote or f"pending-{self.id}"
+        return self.remote_id or f"pending-{self.id}"
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """Return the text that the write sends."""
-        return self.facts.words
+        return self.facts.text
 
     @property
-    def makes(self) -> bool:
+    def creates(self) -> bool:
         """Return whether the write creates something: sent twice, it would exist twice."""
-        return self.facts.makes
+        return self.facts.creates
 
     @property
-    def is_verdict(self) -> bool:
+    def is_review(self) -> bool:
         """Return whether the write submits a review."""
-        return self.facts.is_verdict
+        return self.facts.is_review
 
     @property
-    def asks(self) -> bool:
+    def needs_user(self) -> bool:
         """Return whether the write waits for the user. One that was refused and has no text only shows its message."""
         return (
-            (self.state == "failed" and (self.words != "" or self.makes or self.contested))
+            (self.state == "failed" and (self.text != "" or self.creates or self.changed_by_others))
             or (self.state == "held" and self.held_until is None)
-            or (self.state == "unknown" and self.makes and self.settles_at is None)
+            or (self.state == "unknown" and self.creates and self.may_arrive_until is None)
         )
 
     @property
-    def is_on_its_way(self) -> bool:
+    def may_still_arrive(self) -> bool:
         """Return whether the write may arrive without the user doing anything."""
-        return self.state == "unknown" or not self.asks
+        return self.state == "unknown" or not self.needs_user
 
     @cached_property
-    def place_of_order(self) -> str:
+    def ordering_key(self) -> str:
         """Return the key of the place whose writes are sent in order: a space, or a change request."""
         return self.at.model_dump_json()
 
     @property
-    def holds_up(self) -> bool:
+    def blocks_later(self) -> bool:
         """Return whether later writes of the same place wait for this one."""
-        if self.state == "unknown" or self.rounds:
-            under_way = self.makes and self.rounds < LOOKS
+        if self.state == "unknown" or self.failed_lookups:
+            under_way = self.creates and self.failed_lookups < LOOKS
         else:
-            under_way = self.state in ("queued", "sending") or (self.state == "held" and not self.asks)
-        return under_way and self.put_off < PATIENCE
+            under_way = self.state in ("queued", "sending") or (self.state == "held" and not self.needs_user)
+        return under_way and self.postponements < PATIENCE
 
     @cached_property
     def target(self) -> tuple[str, str]:
         """Return what the write changes. Writes to one target are sent one at a time, in the order written."""
-        return self.place_of_order, self.facts.thread or f"page {self.facts.page}"
+        return self.ordering_key, self.facts.thread or f"page {self.facts.page}"
 
 
 class WrongState(Exception):
@@ -183,24 +183,24 @@ def submitted(entry: OutboxEntry, review: str, now: datetime, held_until: dateti
     """Return a pending comment that is sent with the others of `review`, after the undo delay."""
     due = now if held_until is None else None
     state: EntryState = "queued" if held_until is None else "held"
-    entry = _only(entry, "gathered")
-    return replace(entry, state=state, review=review, asked_at=now, held_until=held_until, due_at=due)
+    entry = _only(entry, "pending")
+    return replace(entry, state=state, review=review, requested_at=now, held_until=held_until, due_at=due)
 
 
 def returned_to_review(entry: OutboxEntry) -> OutboxEntry:
     """Return a comment that is pending again, because its review was undone."""
-    return replace(_only(entry, "held", "queued"), state="gathered", review="", held_until=None, due_at=None, reason="")
+    return replace(_only(entry, "held", "queued"), state="pending", review="", held_until=None, due_at=None, reason="")
 
 
 def edited(entry: OutboxEntry, op: DurableWrite, facts: WriteFacts) -> OutboxEntry:
     """Return a pending comment with another text. `facts` are those of `op`."""
-    return replace(_only(entry, "gathered"), op=op, facts=facts)
+    return replace(_only(entry, "pending"), op=op, facts=facts)
 
 
 def undo_delay_restarted(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Return an entry with its full undo delay again, because a crash cut the delay short."""
     entry = _only(entry, "held")
-    left = entry.held_until - entry.asked_at if entry.held_until is not None else timedelta()
+    left = entry.held_until - entry.requested_at if entry.held_until is not None else timedelta()
     return replace(entry, held_until=now + left)
 
 
@@ -240,11 +240,11 @@ def started(
     )
 
 
-def confirmed(entry: OutboxEntry, remote: str = "", *, needless: bool = False) -> OutboxEntry:
-    """Return an entry that is done: the server said so, or has the write. `needless`: another person had done the same."""
+def confirmed(entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> OutboxEntry:
+    """Return an entry that is done: the server said so, or has the write. `already_done`: another person had done the same."""
     entry = _only(entry, "queued", "sending", "unknown")
-    needless = needless and entry.tries == 0
-    return replace(entry, state="done", due_at=None, reason="", remote=remote, needless=needless)
+    already_done = already_done and entry.tries == 0
+    return replace(entry, state="done", due_at=None, reason="", remote_id=remote_id, already_done=already_done)
 
 
 def postponed(entry: OutboxEntry, due_at: datetime, reason: str, *, own: bool = False) -> OutboxEntry:
@@ -253,18 +253,20 @@ def postponed(entry: OutboxEntry, due_at: datetime, reason: str, *, own: bool = 
     `own`: the server responds to other requests.
     """
     entry = _only(entry, "queued", "sending")
-    return replace(entry, state="queued", due_at=due_at, reason=reason, put_off=entry.put_off + own)
+    return replace(entry, state="queued", due_at=due_at, reason=reason, postponements=entry.postponements + own)
 
 
-def refused(entry: OutboxEntry, reason: str, *, contested: bool = False) -> OutboxEntry:
-    """Return an entry that failed: the server refused it, or it was not sent because its target had changed (`contested`)."""
+def refused(entry: OutboxEntry, reason: str, *, changed_by_others: bool = False) -> OutboxEntry:
+    """Return an entry that failed: the server refused it, or it was not sent because its target had changed (`changed_by_others`)."""
     entry = _only(entry, "queued", "sending", "unknown")
-    return replace(entry, state="failed", due_at=None, reason=reason, contested=contested)
+    return replace(entry, state="failed", due_at=None, reason=reason, changed_by_others=changed_by_others)
 
 
-def outcome_unknown(entry: OutboxEntry, due_at: datetime, settles_at: datetime, reason: str) -> OutboxEntry:
-    """Return an entry whose response was lost. The server may act on the write until `settles_at`."""
-    return replace(_only(entry, "sending"), state="unknown", due_at=due_at, settles_at=settles_at, reason=reason)
+def outcome_unknown(entry: OutboxEntry, due_at: datetime, may_arrive_until: datetime, reason: str) -> OutboxEntry:
+    """Return an entry whose response was lost. The server may act on the write until `may_arrive_until`."""
+    return replace(
+        _only(entry, "sending"), state="unknown", due_at=due_at, may_arrive_until=may_arrive_until, reason=reason
+    )
 
 
 def still_unknown(entry: OutboxEntry, due_at: datetime, reason: str, *, own: bool = False) -> OutboxEntry:
@@ -273,7 +275,12 @@ def still_unknown(entry: OutboxEntry, due_at: datetime, reason: str, *, own: boo
     `own`: the look failed, though the server responds to other requests.
     """
     entry = _only(entry, "unknown")
-    return replace(entry, due_at=due_at, reason=entry.reason if entry.asks else reason, put_off=entry.put_off + own)
+    return replace(
+        entry,
+        due_at=due_at,
+        reason=entry.reason if entry.needs_user else reason,
+        postponements=entry.postponements + own,
+    )
 
 
 def not_found(
@@ -281,24 +288,26 @@ def not_found(
 ) -> OutboxEntry:
     """Return an unknown entry that was not found. The user decides about a write that could exist twice; any other is queued."""
     entry = _only(entry, "unknown")
-    pause = min(timedelta(seconds=2.0 ** min(entry.rounds, 20)), LONGEST_ROUND)
-    entry = replace(entry, rounds=entry.rounds + 1, settles_at=None)
-    if entry.makes:
-        due = now + pause if now - entry.asked_at < LIFETIME else None
+    pause = min(timedelta(seconds=2.0 ** min(entry.failed_lookups, 20)), LONGEST_ROUND)
+    entry = replace(entry, failed_lookups=entry.failed_lookups + 1, may_arrive_until=None)
+    if entry.creates:
+        due = now + pause if now - entry.requested_at < LIFETIME else None
         decide = (
             "Check the server, then press ! to retry or discard the change. Octavo sends later changes in the meantime."
         )
-        return replace(entry, due_at=due, reason=f"“{entry.doing}” may have been sent: {cause} {decide}")
-    return replace(entry, state="queued", due_at=now + pause if entry.rounds > 1 else now, reason="")
+        return replace(entry, due_at=due, reason=f"“{entry.action}” may have been sent: {cause} {decide}")
+    return replace(entry, state="queued", due_at=now + pause if entry.failed_lookups > 1 else now, reason="")
 
 
 def retried(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Return an entry that the user asked to send. If it may have arrived, Octavo looks for it first."""
-    entry = _only(entry, "gathered", "held", "queued", "unknown", "failed")
-    if entry.contested and not entry.makes:
-        entry = replace(entry, basis=Basis(), baseline=(), contested=False)
-    entry = replace(entry, asked_at=now, rounds=min(entry.rounds, 1 if entry.makes else 0), put_off=0)
-    if entry.state == "unknown" and not entry.asks:
+    entry = _only(entry, "pending", "held", "queued", "unknown", "failed")
+    if entry.changed_by_others and not entry.creates:
+        entry = replace(entry, basis=Basis(), baseline=(), changed_by_others=False)
+    entry = replace(
+        entry, requested_at=now, failed_lookups=min(entry.failed_lookups, 1 if entry.creates else 0), postponements=0
+    )
+    if entry.state == "unknown" and not entry.needs_user:
         # The server may still act on the write: looking earlier would tell nothing.
         return replace(entry, due_at=max(now, entry.due_at or now))
     return replace(entry, state="queued", held_until=None, due_at=now, reason="")
@@ -328,7 +337,7 @@ def supersedes(later: OutboxEntry, earlier: OutboxEntry) -> bool:
     return (
         earlier.state == "queued"
         and later.state in ("queued", "sending", "unknown")
-        and not later.asks
+        and not later.needs_user
         and earlier.target == later.target
         and earlier.facts.only_resolves
         and later.facts.only_resolves
@@ -342,7 +351,7 @@ def blocked_by(entry: OutboxEntry, entries: tuple[OutboxEntry, ...]) -> OutboxEn
 
 def has_review_in_flight(entries: Iterable[OutboxEntry], at: Discussion) -> bool:
     """Return whether a review of `at` is in the outbox and may still arrive."""
-    return any(entry.at == at and entry.is_verdict and entry.is_on_its_way for entry in entries)
+    return any(entry.at == at and entry.is_review and entry.may_still_arrive for entry in entries)
 
 
 def _due(
@@ -354,7 +363,7 @@ def _due(
         return
     for entry, other in _waiting(entries):
         ready = entry.state == "unknown" or (entry.state == "queued" and other is None)
-        if ready and entry.due_at is not None and entry.due_at <= now and entry.place_of_order not in busy:
+        if ready and entry.due_at is not None and entry.due_at <= now and entry.ordering_key not in busy:
             yield entry
 
 
@@ -372,7 +381,7 @@ def _waiting(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, Ou
         needed = threads.get(entry.facts.thread) or reviews.get(entry.review)
         wish = last_wish.get(entry.target)
         instead = wish if wish is not None and wish.id != entry.id and supersedes(wish, entry) else None
-        yield entry, needed or instead or targets.get(entry.target) or places.get(entry.place_of_order)
+        yield entry, needed or instead or targets.get(entry.target) or places.get(entry.ordering_key)
         if entry.state == "failed":
             continue
         threads[entry.pending_id] = entry
@@ -380,9 +389,9 @@ def _waiting(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, Ou
             reviews.setdefault(entry.review, entry)
         if needed is not None and needed.id in stuck:
             stuck.add(entry.id)
-        elif entry.holds_up and instead is None:
-            places.setdefault(entry.place_of_order, entry)
-        elif entry.asks or entry.state == "gathered":
+        elif entry.blocks_later and instead is None:
+            places.setdefault(entry.ordering_key, entry)
+        elif entry.needs_user or entry.state == "pending":
             stuck.add(entry.id)
         elif instead is None:
             targets.setdefault(entry.target, entry)
@@ -390,5 +399,5 @@ def _waiting(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, Ou
 
 def _only(entry: OutboxEntry, *states: EntryState) -> OutboxEntry:
     if entry.state not in states:
-        raise WrongState(f"{entry.doing} is {entry.state}")
+        raise WrongState(f"{entry.action} is {entry.state}")
     return entry

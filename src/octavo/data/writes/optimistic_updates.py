@@ -38,7 +38,7 @@ def fold(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry], me: Use
         for entry in entries:
             overlay = kind_of(entry.op).overlay[type(op)]
             before, value = value, overlay(op, value, entry, me or NOBODY)
-            if value is not before and entry.state != "done" and not entry.asks:
+            if value is not before and entry.state != "done" and not entry.needs_user:
                 shown.add(entry.id)
         return value
 

@@ -155,12 +155,12 @@ class Outbox:
         """Take the next step that is due, and return how many seconds to wait. For tests: the worker does this by itself."""
         return await self._worker.step()
 
-    async def add(self, op: DurableWrite, *, doing: str, place: str = "") -> OutboxEntry:
-        """Add a write: it is on disk when this returns, and the draft of `place` is deleted in the same transaction.
+    async def add(self, op: DurableWrite, *, action: str, draft_key: str = "") -> OutboxEntry:
+        """Add a write: it is on disk when this returns, and the draft of `draft_key` is deleted in the same transaction.
 
-        `doing` follows “Could not”: “reply”, “resolve the thread”. Raises NotSaved.
+        `action` follows “Could not”: “reply”, “resolve the thread”. Raises NotSaved.
         """
-        (entry,) = await self.add_all((NewWrite(op, doing, place),))
+        (entry,) = await self.add_all((NewWrite(op, action, draft_key),))
         return entry
 
     async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
@@ -176,7 +176,7 @@ class Outbox:
         """Add a pending comment, which is sent with a review. It is on disk when this returns. Raises NotSaved."""
 
         async def insert(entries: Sequence[OutboxEntry], also: Also) -> tuple[OutboxEntry, ...]:
-            gathered = tuple(replace(each, state="gathered", due_at=None) for each in entries)
+            gathered = tuple(replace(each, state="pending", due_at=None) for each in entries)
             await self._entries.insert(gathered, also)
             return gathered
 
@@ -189,36 +189,36 @@ class Outbox:
         return tuple(entry for entry in self.entries if self._is_gathered(entry, at))
 
     def _is_gathered(self, entry: OutboxEntry, at: Discussion) -> bool:
-        return entry.state == "gathered" and entry.at == at and not self._worker.delivery.is_of_another(entry)
+        return entry.state == "pending" and entry.at == at and not self._worker.delivery.is_of_another(entry)
 
-    async def edit_pending_comment(self, entry_id: str, op: DurableWrite, place: str) -> bool:
-        """Replace a pending comment by `op`, and delete the draft of `place` in the same transaction.
+    async def edit_pending_comment(self, entry_id: str, op: DurableWrite, draft_key: str) -> bool:
+        """Replace a pending comment by `op`, and delete the draft of `draft_key` in the same transaction.
 
         False if the comment is not pending any more: the draft stays. Raises NotSaved.
         """
-        removal, turn = self._drafts.removal(place), self._drafts.turn(place)
+        removal, turn = self._drafts.removal(draft_key), self._drafts.turn(draft_key)
         from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
 
         change = partial(edited, op=op, facts=kind_of(op).facts(op))
         after = await self._entries.step(entry_id, change, lambda db, _: removal(db))
         if after is not None:
-            self._drafts.forget(place, turn)
+            self._drafts.forget(draft_key, turn)
         return after is not None
 
-    async def submit_review(self, at: Discussion, verdict: NewWrite | None = None) -> tuple[OutboxEntry, ...]:
+    async def submit_review(self, at: Discussion, review: NewWrite | None = None) -> tuple[OutboxEntry, ...]:
         """Send the pending comments of `at`, and the review after them, when the undo delay is over. Return all entries.
 
         Empty if a review of `at` is already being sent. Raises NotSaved.
         """
-        review, now = secrets.token_hex(8), self._now()
+        review_id, now = secrets.token_hex(8), self._now()
         until = now + timedelta(seconds=self.undo_seconds) if self.undo_seconds > 0 else None
-        change = partial(submitted, review=review, now=now, held_until=until)
+        change = partial(submitted, review=review_id, now=now, held_until=until)
 
         async def insert(then: Sequence[OutboxEntry], also: Also) -> tuple[OutboxEntry, ...]:
-            with_it = [replace(each, review=review) for each in then]
+            with_it = [replace(each, review=review_id) for each in then]
             return await self._entries.let_go(lambda each: self._is_gathered(each, at), change, with_it, also)
 
-        entries = await self._add(() if verdict is None else (verdict,), self.undo_seconds, insert=insert)
+        entries = await self._add(() if review is None else (review,), self.undo_seconds, insert=insert)
         # Undo of the review also undoes that its comments were written, so they need no undo of their own.
         sent = {entry.id for entry in entries}
         self._history = [group for group in self._history if not sent.issuperset(group)]
@@ -244,7 +244,7 @@ class Outbox:
         now = self._now()
 
         def take(db: sqlite3.Connection, entry: OutboxEntry) -> None:
-            take_again(db, self.state.namespace, entry.place, entry.id)
+            take_again(db, self.state.namespace, entry.draft_key, entry.id)
 
         await self._entries.step(entry_id, partial(retried, now=now), take)
         self._worker.resume()
@@ -252,7 +252,7 @@ class Outbox:
 
     async def discard(self, entry_id: str) -> None:
         """Delete an entry, and keep its text as a draft. Does nothing while the entry is being sent. Raises NotSaved."""
-        await self._entries.remove((entry_id,), self._put_back, "gathered", "held", "queued", "unknown", "failed")
+        await self._entries.remove((entry_id,), self._put_back, "pending", "held", "queued", "unknown", "failed")
 
     async def discard_words(self, places: Sequence[str], held: Sequence[str]) -> Discarded:
         """Discard the drafts of `places` and the pending comments with the ids `held`, together. Raises NotSaved."""
@@ -343,14 +343,14 @@ class Outbox:
                 id=secrets.token_hex(8),
                 op=write.op,
                 facts=kind_of(write.op).facts(write.op),
-                doing=write.doing,
-                place=write.place,
-                about=write.about,
+                action=write.action,
+                draft_key=write.draft_key,
+                context=write.context,
                 group=group,
                 writer=self.me.id if self.me is not None else "",
                 writer_name=self.me.name if self.me is not None else "",
                 created_at=now,
-                asked_at=now,
+                requested_at=now,
                 state="held" if hold > 0 else "queued",
                 held_until=now + timedelta(seconds=hold) if hold > 0 else None,
                 due_at=None if hold > 0 else now,
@@ -358,14 +358,14 @@ class Outbox:
             )
             entries.append(entry)
             self._worker.delivery.written_here.add(entry.id)
-            came_from[entry.id] = (write.place,) if write.drafts is None else write.drafts
+            came_from[entry.id] = (write.draft_key,) if write.draft_keys is None else write.draft_keys
             failed[entry.id] = [
                 each.id
                 for each in self.entries
                 if each.state == "failed"
-                and entry.place
-                and each.place == entry.place
-                and (entry.words or entry.is_verdict)
+                and entry.draft_key
+                and each.draft_key == entry.draft_key
+                and (entry.text or entry.is_review)
             ]
         places = dict.fromkeys(place for each in came_from.values() for place in each if place)
         drafts = {place: (self._drafts.removal(place), self._drafts.turn(place)) for place in places}
@@ -374,7 +374,7 @@ class Outbox:
             for place in filter(None, came_from[entry.id]):
                 drafts[place][0](db)
             for each in failed[entry.id]:
-                take_again(db, self.state.namespace, entry.place, each)
+                take_again(db, self.state.namespace, entry.draft_key, each)
                 db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (each,))
 
         if insert is None:
@@ -394,8 +394,8 @@ class Outbox:
             raise NotSaved(self._read_only)
 
     def _put_back(self, db: sqlite3.Connection, entry: OutboxEntry) -> None:
-        if entry.place and entry.state != "failed" and entry.words:
-            put_back(db, self.state.namespace, entry.place, entry.words, entry.id, self._now())
+        if entry.draft_key and entry.state != "failed" and entry.text:
+            put_back(db, self.state.namespace, entry.draft_key, entry.text, entry.id, self._now())
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """Show that the worker stopped because of a bug. `close` raises the error."""
@@ -414,6 +414,6 @@ def _begun(entries: Sequence[OutboxEntry]) -> list[tuple[str, ...]]:
     """Return the ids of the entries of earlier instances that wait to be sent, in groups that belong together."""
     groups: dict[str, list[str]] = {}
     for entry in entries:
-        if entry.state in ("held", "queued", "sending", "unknown") and not entry.asks:
+        if entry.state in ("held", "queued", "sending", "unknown") and not entry.needs_user:
             groups.setdefault(entry.review or entry.group or entry.id, []).append(entry.id)
     return [tuple(group) for group in groups.values()]

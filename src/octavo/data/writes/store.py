@@ -27,7 +27,22 @@ SENT_DAYS, SENT_ROWS = 30, 500
 
 StoredEntry = tuple[int, str, str, str]
 """An entry as it is stored: its position, id, state and record."""
-_TIMES = ("created_at", "asked_at", "held_until", "due_at", "started_at", "settles_at", "since")
+_TIMES = ("created_at", "requested_at", "held_until", "due_at", "started_at", "may_arrive_until", "since")
+_STORED_NAMES = {
+    "action": "doing",
+    "requested_at": "asked_at",
+    "draft_key": "place",
+    "context": "about",
+    "may_arrive_until": "settles_at",
+    "failed_lookups": "rounds",
+    "postponements": "put_off",
+    "remote_id": "remote",
+    "changed_by_others": "contested",
+    "already_done": "needless",
+}
+"""The names of attributes in a record, where they differ. Older versions of Octavo read them."""
+_PENDING = "gathered"
+"""The state `pending` on disk. Older versions of Octavo read it."""
 
 
 def entry_records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str]]:
@@ -45,7 +60,7 @@ def insert_entry(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> 
     """Add an entry after all others."""
     db.execute(
         "INSERT INTO outbox (id, namespace, state, record) VALUES (?, ?, ?, ?)",
-        (entry.id, namespace, entry.state, _record(entry)),
+        (entry.id, namespace, _stored_state(entry), _record(entry)),
     )
 
 
@@ -63,7 +78,9 @@ def change_entry(
     if after.state == "done":
         _finish(db, namespace, after, now)
     else:
-        db.execute("UPDATE outbox SET state = ?, record = ? WHERE id = ?", (after.state, _record(after), entry_id))
+        db.execute(
+            "UPDATE outbox SET state = ?, record = ? WHERE id = ?", (_stored_state(after), _record(after), entry_id)
+        )
     return after
 
 
@@ -74,9 +91,8 @@ def delete_entry(db: sqlite3.Connection, entry_id: str) -> None:
 
 def take_pending_comment(db: sqlite3.Connection, entry_id: str) -> StoredEntry | None:
     """Delete a pending comment, and return it as it was stored. None if it is not pending any more."""
-    rows = db.execute(
-        "DELETE FROM outbox WHERE id = ? AND state = 'gathered' RETURNING position, id, state, record", (entry_id,)
-    ).fetchall()
+    delete = "DELETE FROM outbox WHERE id = ? AND state = ? RETURNING position, id, state, record"
+    rows = db.execute(delete, (entry_id, _PENDING)).fetchall()
     return rows[0] if rows else None
 
 
@@ -105,7 +121,7 @@ def created_ids(db: sqlite3.Connection, namespace: str) -> frozenset[str]:
 
 def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: datetime) -> None:
     record = _record(entry)
-    values = (entry.id, namespace, entry.remote or None, now.timestamp(), record)
+    values = (entry.id, namespace, entry.remote_id or None, now.timestamp(), record)
     if not db.execute("INSERT OR IGNORE INTO sent VALUES (?, ?, ?, ?, ?)", values).rowcount:
         db.execute(
             "INSERT OR IGNORE INTO sent VALUES (?, ?, NULL, ?, ?)", (entry.id, namespace, now.timestamp(), record)
@@ -120,16 +136,24 @@ def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: dat
     )
 
 
+def _stored_state(entry: OutboxEntry) -> str:
+    return _PENDING if entry.state == "pending" else entry.state
+
+
 def _record(entry: OutboxEntry) -> str:
     request = encode(entry.op)
-    plain = {
-        each.name: getattr(entry, each.name) for each in fields(entry) if each.name not in ("op", "facts", "basis")
-    }
-    for name in _TIMES:
-        if plain[name] is not None:
-            plain[name] = plain[name].timestamp()
-    plain.update(method=request.method, url=request.url, body=request.body, basis=asdict(entry.basis))
+    plain: dict[str, Any] = {}
+    for name in _names():
+        value = getattr(entry, name)
+        plain[_STORED_NAMES.get(name, name)] = value.timestamp() if name in _TIMES and value is not None else value
+    plain.update(state=_stored_state(entry), basis=asdict(entry.basis))
+    plain.update(method=request.method, url=request.url, body=request.body)
     return json.dumps(plain)
+
+
+def _names() -> list[str]:
+    """Return the attributes of an entry that are stored under a name, and not as a request."""
+    return [each.name for each in fields(OutboxEntry) if each.name not in ("op", "facts")]
 
 
 def decode_entry(record: str) -> OutboxEntry:
@@ -147,11 +171,12 @@ def _entry(plain: Any) -> OutboxEntry:
     kind = KINDS.get(type(op))
     if kind is None or not kind.is_durable:
         raise ValueError(f"{type(op).__name__} is not a durable write")
-    known = {each.name for each in fields(OutboxEntry)} - {"facts"}
-    values = {name: value for name, value in plain.items() if name in known}
+    values = {name: plain[stored] for name in _names() if (stored := _STORED_NAMES.get(name, name)) in plain}
     for name in _TIMES:
         if values.get(name) is not None:
             values[name] = moment(values[name])
+    if values.get("state") == _PENDING:
+        values["state"] = "pending"
     values["baseline"] = tuple(values.get("baseline", ()))
     values["basis"] = Basis(**values.get("basis", {}))
     return OutboxEntry(op=op, facts=kind.facts(op), **values)
@@ -246,7 +271,7 @@ class OutboxEntries:
                 if (entry := self._decoded(entry_id, record))
             ]
             if any(
-                type(each.op) is type(new.op) and each.target == new.target and each.is_on_its_way
+                type(each.op) is type(new.op) and each.target == new.target and each.may_still_arrive
                 for each in here
                 for new in then
             ):

@@ -23,13 +23,13 @@ Fate = Literal["Canceled", "Pending again", "Undone", "", "late"]
 class UndoResult:
     """What `undo` did, or why it did nothing."""
 
-    sentence: str
+    message: str
     done: bool
     """Whether the write is canceled, or its undo is being sent."""
-    place: str = ""
+    draft_key: str = ""
     text: str = ""
-    """Text that is the draft of `place` again."""
-    back: tuple[OutboxEntry, ...] = ()
+    """Text that is the draft of `draft_key` again."""
+    undone: tuple[OutboxEntry, ...] = ()
     """The entries that were undone, in the order they were written."""
 
 
@@ -53,13 +53,13 @@ async def undo_writes(
     """
     newest_first = tuple(reversed(group))
     here = [entry for each in newest_first if (entry := pending.find(each)) is not None]
-    let_go = [each.id for each in here if each.review and each.state in ("held", "queued") and not each.is_verdict]
-    states = ("gathered", "held", "queued")
+    let_go = [each.id for each in here if each.review and each.state in ("held", "queued") and not each.is_review]
+    states = ("pending", "held", "queued")
     waiting = [each.id for each in here if each.state in states and each.id not in let_go]
     removed = await pending.remove(waiting, put_back, *states) if waiting else ()
     if let_go:
         await pending.release(let_go, returned_to_review)
-    again = [each for each in pending.entries if each.id in let_go and each.state == "gathered"]
+    again = [each for each in pending.entries if each.id in let_go and each.state == "pending"]
     fates = {each.id: _Undone(each, "Canceled") for each in removed}
     fates |= {each.id: _Undone(each, "Pending again") for each in again}
     undoing = []
@@ -76,35 +76,35 @@ async def undo_writes(
     late = tuple(each.entry.id for each in reversed(told) if each.fate == "late")
     if not told:
         return None, ()
-    typed = next((entry for entry in removed if entry.words), removed[0] if removed else None)
-    place, text = (typed.place, typed.words) if typed is not None else ("", "")
+    typed = next((entry for entry in removed if entry.text), removed[0] if removed else None)
+    place, text = (typed.draft_key, typed.text) if typed is not None else ("", "")
     back = tuple(each.entry for each in reversed(told) if each.fate not in ("", "late"))
-    return UndoResult(_sentence(told), done=bool(back), place=place, text=text, back=back), late
+    return UndoResult(_sentence(told), done=bool(back), draft_key=place, text=text, undone=back), late
 
 
 def _opposite(entry: OutboxEntry) -> tuple[_Undone, list[NewWrite]]:
     """Return the fate of a write that does not wait any more, and the write that undoes it."""
     from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
 
-    if entry.state == "failed" or entry.asks:
+    if entry.state == "failed" or entry.needs_user:
         return _Undone(entry, "", f"Nothing to undo: {entry.reason}"), []
-    if entry.needless:
-        return _Undone(entry, "", f"Could not undo “{entry.doing}”: another person did it first."), []
+    if entry.already_done:
+        return _Undone(entry, "", f"Could not undo “{entry.action}”: another person did it first."), []
     opposite: Any = kind_of(entry.op).undo(entry.op, entry.basis)
     if not isinstance(opposite, str):
         going = "" if entry.state == "done" else "The change is already being sent, and will be undone after that."
-        return _Undone(entry, "Undone", going), [NewWrite(opposite, f"undo “{entry.doing}”", about=entry.about)]
+        return _Undone(entry, "Undone", going), [NewWrite(opposite, f"undo “{entry.action}”", context=entry.context)]
     if entry.state == "done":
         return _Undone(entry, "", opposite), []
     return _Undone(
-        entry, "late", f"Could not undo “{entry.doing}” yet: it is being sent. Press u again in a moment."
+        entry, "late", f"Could not undo “{entry.action}” yet: it is being sent. Press u again in a moment."
     ), []
 
 
 def _sentence(told: Sequence[_Undone]) -> str:
     """Return what became of each kind of write: `Canceled: resolve the thread, 76 of 77 (1 was already sent).`"""
-    kinds = dict.fromkeys(each.entry.doing for each in told)
-    return " ".join(_of_kind(doing, [each for each in told if each.entry.doing == doing]) for doing in kinds)
+    kinds = dict.fromkeys(each.entry.action for each in told)
+    return " ".join(_of_kind(doing, [each for each in told if each.entry.action == doing]) for doing in kinds)
 
 
 def _of_kind(doing: str, told: Sequence[_Undone]) -> str:
@@ -114,7 +114,7 @@ def _of_kind(doing: str, told: Sequence[_Undone]) -> str:
     if not back:
         return " ".join(reasons)
     head = next((each.fate for each in back if each.fate != "Undone"), "Undone")
-    about = {each.entry.about for each in told}
+    about = {each.entry.context for each in told}
     named = f"{doing} · {next(iter(about))}" if len(about) == 1 and about != {""} else doing
     missing = len(told) - len(back)
     if len(told) == 1:

@@ -127,9 +127,9 @@ class OutboxWorker:
             if entry.state == "held":
                 await self._do(entry)
                 continue
-            task = asyncio.create_task(self._do(entry), name=f"outbox: {entry.doing}")
+            task = asyncio.create_task(self._do(entry), name=f"outbox: {entry.action}")
             task.add_done_callback(lambda _: self.wake())
-            self._doing[entry.place_of_order] = task
+            self._doing[entry.ordering_key] = task
         return POLL
 
     def _reap(self) -> None:
@@ -239,8 +239,8 @@ class OutboxWorker:
 
     async def _forget_told(self, now: datetime) -> None:
         """Remove entries that were refused long ago and leave nothing to decide."""
-        told = (each for each in self._pending.entries if each.state == "failed" and not each.asks)
-        old = [each.id for each in told if now - each.asked_at > LIFETIME]
+        told = (each for each in self._pending.entries if each.state == "failed" and not each.needs_user)
+        old = [each.id for each in told if now - each.requested_at > LIFETIME]
         if old:
             await self._pending.remove(old, lambda db, entry: None, "failed")
 
@@ -288,12 +288,12 @@ class OutboxDelivery:
         if self.is_of_another(entry):
             self._pending.changed.notify()  # The user is known only now.
             return
-        if self._pending.now() - entry.asked_at > LIFETIME:
+        if self._pending.now() - entry.requested_at > LIFETIME:
             await self.park(
                 entry, "This change was written more than a day ago. Retry to send the change, or discard it."
             )
             return
-        if entry.is_verdict:
+        if entry.is_review:
             mates = [each for each in self._pending.entries if each.review == entry.review and each.state == "failed"]
             if entry.review and mates:
                 await self._refuse(entry, _without(len(mates)))
@@ -303,12 +303,12 @@ class OutboxDelivery:
             await self._refuse(entry, "the thread was not posted.")
             return
         op = steps.addressed(entry, thread).op if thread else entry.op
-        again = entry.makes and entry.rounds > 0
+        again = entry.creates and entry.failed_lookups > 0
         try:
             if again and (found := await self._found(entry)):
                 await self._confirm(entry, found.remote_id)
                 return
-            before = entry.baseline if entry.rounds else None
+            before = entry.baseline if entry.failed_lookups else None
             attempt = Attempt(op, entry.basis, before, me=await self._caller())
             ready = await kind_of(op).check(await self._before(entry), attempt)
         except ApiError as error:
@@ -320,7 +320,7 @@ class OutboxDelivery:
                 await self._confirm(entry, ready.remote_id, needless=True)
                 return
             case Changed():
-                await self._refuse(entry, f"{ready.reason}.", contested=True)
+                await self._refuse(entry, f"{ready.reason}.", changed_by_others=True)
                 return
         # The earlier request may still arrive: whatever was not there before it may be the result.
         baseline, since = (entry.baseline, entry.since) if again else (ready.baseline, ready.since)
@@ -342,7 +342,7 @@ class OutboxDelivery:
             await self.lose(entry)
         else:
             self._connection.reached()
-            await self._confirm(entry, answer.id if entry.makes else "")
+            await self._confirm(entry, answer.id if entry.creates else "")
 
     async def look(self, entry: OutboxEntry) -> None:
         """Check whether a lost write has arrived. Raises NotSaved."""
@@ -360,9 +360,9 @@ class OutboxDelivery:
         self._connection.reached()
         if found:
             await self._confirm(entry, found.remote_id)
-        elif entry.settles_at is not None and now < entry.settles_at:
+        elif entry.may_arrive_until is not None and now < entry.may_arrive_until:
             # The write may still arrive, so it is not sent again yet.
-            again = min(entry.settles_at, now + max(FIRST_LOOK, 2 * (now - (entry.started_at or now))))
+            again = min(entry.may_arrive_until, now + max(FIRST_LOOK, 2 * (now - (entry.started_at or now))))
             await self._pending.step(entry.id, partial(steps.still_unknown, due_at=again, reason=LOST))
         else:
             await self._pending.step(entry.id, partial(steps.not_found, now=self._pending.now()))
@@ -379,10 +379,10 @@ class OutboxDelivery:
         """Record that the check failed."""
         reason = f"Octavo could not check whether this change arrived. {error}"
         refused, own = fate(error, has_left=False) == "refused", _is_own(error)
-        settles = entry.settles_at is not None and now < entry.settles_at
-        if refused and not entry.makes:
+        settles = entry.may_arrive_until is not None and now < entry.may_arrive_until
+        if refused and not entry.creates:
             await self._refuse(entry, str(error))
-        elif entry.makes and not settles and (refused or (own and entry.put_off + 1 >= PATIENCE)):
+        elif entry.creates and not settles and (refused or (own and entry.postponements + 1 >= PATIENCE)):
             await self._pending.step(entry.id, partial(steps.not_found, now=now, cause=str(error)))
         else:
             due = self._connection.failed(error)
@@ -403,19 +403,21 @@ class OutboxDelivery:
         """Mark `entry` as lost, to be checked `after` some time. Raises NotSaved."""
         now = self._pending.now()
         # The request left before now. Its start does not count: the machine may have slept since.
-        settles_at = now + self._timeout + self._settle
-        lost = partial(steps.outcome_unknown, due_at=now + after, settles_at=settles_at, reason=reason)
+        may_arrive_until = now + self._timeout + self._settle
+        lost = partial(steps.outcome_unknown, due_at=now + after, may_arrive_until=may_arrive_until, reason=reason)
         await self._pending.step(entry.id, lost)
 
-    async def _refuse(self, entry: OutboxEntry, cause: str, *, contested: bool = False) -> None:
+    async def _refuse(self, entry: OutboxEntry, cause: str, *, changed_by_others: bool = False) -> None:
         state = self._pending.state
 
         def give_back(db: sqlite3.Connection, entry: OutboxEntry) -> None:
-            if entry.place and entry.words:
-                put_back(db, state.namespace, entry.place, entry.words, entry.id, state.now())
+            if entry.draft_key and entry.text:
+                put_back(db, state.namespace, entry.draft_key, entry.text, entry.id, state.now())
 
-        reason = f"Could not {entry.doing}: {cause}"
-        await self._pending.step(entry.id, partial(steps.refused, reason=reason, contested=contested), give_back)
+        reason = f"Could not {entry.action}: {cause}"
+        await self._pending.step(
+            entry.id, partial(steps.refused, reason=reason, changed_by_others=changed_by_others), give_back
+        )
 
     async def _confirm(self, entry: OutboxEntry, remote: str = "", *, needless: bool = False) -> None:
         before = takewhile(lambda each: each.id != entry.id, self._pending.entries)
@@ -426,7 +428,7 @@ class OutboxDelivery:
             for each in replaced:
                 change_entry(db, state.namespace, each, steps.confirmed, self._pending.now())
 
-        done = partial(steps.confirmed, remote=remote, needless=needless and not replaced)
+        done = partial(steps.confirmed, remote_id=remote, already_done=needless and not replaced)
         await self._pending.step(entry.id, done, with_replaced)
 
     async def park(self, entry: OutboxEntry, reason: str) -> None:
@@ -457,7 +459,7 @@ class OutboxDelivery:
         if not thread.startswith("pending-"):
             return ""
         posted = self._pending.state.read(lambda db: done_entry(db, thread.removeprefix("pending-")))
-        return (posted.remote or None) if posted else None
+        return (posted.remote_id or None) if posted else None
 
 
 def _is_own(error: ApiError) -> bool:

@@ -43,7 +43,7 @@ class Mistake:
 
 Line = tuple[str, OutboxEntry | Mistake | KeptFile | KeptSpace | Activity]
 STATES = {
-    "gathered": "pending comment",
+    "pending": "pending comment",
     "held": "sending soon",
     "queued": "queued",
     "sending": "sending",
@@ -138,7 +138,7 @@ class ActivityScreen(Dialog[None]):
             self._draw,
             key=lambda line: line[0],
             groups=lambda line: [Heading(_heading(line[1]))],
-            ticks=lambda line: isinstance(line[1], OutboxEntry) and (line[1].asks or line[1].state == "failed"),
+            ticks=lambda line: isinstance(line[1], OutboxEntry) and (line[1].needs_user or line[1].state == "failed"),
             columns=(
                 Column("", 18),
                 Column("", least=30),
@@ -187,12 +187,12 @@ class ActivityScreen(Dialog[None]):
     def _draw(self, line: Line) -> Row:
         what = line[1]
         if isinstance(what, OutboxEntry):
-            style = "$error" if what.asks else "$warning" if what.state != "failed" else "$octavo-muted"
-            state = MAY_BE_SENT if what.asks and what.state == "unknown" else STATES.get(what.state, what.state)
+            style = "$error" if what.needs_user else "$warning" if what.state != "failed" else "$octavo-muted"
+            state = MAY_BE_SENT if what.needs_user and what.state == "unknown" else STATES.get(what.state, what.state)
             return Row(
                 cells=(
                     Content.styled(state, style),
-                    Content.assemble(what.doing, (f"  {self._about(what)}", "$octavo-muted")),
+                    Content.assemble(what.action, (f"  {self._about(what)}", "$octavo-muted")),
                     "",
                     short_age(what.created_at),
                 )
@@ -226,8 +226,8 @@ class ActivityScreen(Dialog[None]):
     def _about(self, entry: OutboxEntry) -> str:
         """The thread and page it is done to, and the space. A new thread is called by its words."""
         space = self.shell.workspace.space(entry.at.space_id)
-        begins = isinstance(entry.op, comments.Create) and entry.about
-        about = f"{first_words(entry.words)} on {entry.about}" if begins else entry.about
+        begins = isinstance(entry.op, comments.Create) and entry.context
+        about = f"{first_words(entry.text)} on {entry.context}" if begins else entry.context
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
     def _why(self, entry: OutboxEntry) -> str:
@@ -240,7 +240,7 @@ class ActivityScreen(Dialog[None]):
         first = blocked_by(entry, outbox.entries) if entry.state == "queued" else None
         if first is None:
             return outbox.pause_reason if entry.state == "queued" else ""
-        named = f"{first.doing} · {about}" if (about := self._about(first)) else first.doing
+        named = f"{first.action} · {about}" if (about := self._about(first)) else first.action
         return f"Waiting until another change is sent: {named}."
 
     @property
@@ -319,7 +319,7 @@ class ActivityScreen(Dialog[None]):
                 self._do("discard", "", chosen, self.shell.session.outbox.discard)
 
         several = len(chosen) > 1
-        named = "\n".join(f"{each.doing}  {self._about(each)}".rstrip() for each in chosen[:_MOST_NAMED])
+        named = "\n".join(f"{each.action}  {self._about(each)}".rstrip() for each in chosen[:_MOST_NAMED])
         more = f"\nand {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
         title = f"Discard {len(chosen)} changes?" if several else "Discard this change?"
         after = f"{'These changes' if several else 'This change'} will not be sent. Your text will be kept as a draft."
@@ -337,7 +337,7 @@ class ActivityScreen(Dialog[None]):
                 try:
                     await step(entry.id)
                 except NotSaved as error:
-                    app.say(f"Could not {f'{verb} “{entry.doing}” {how}'.rstrip()}: {error}", tone="failed")
+                    app.say(f"Could not {f'{verb} “{entry.action}” {how}'.rstrip()}: {error}", tone="failed")
                     return
 
         app.background(done())
@@ -347,4 +347,4 @@ def _heading(what: OutboxEntry | Mistake | KeptFile | KeptSpace | Activity) -> s
     if not isinstance(what, OutboxEntry):
         return _HEADINGS[type(what)]
     decide, told, under_way = _OF_WRITES
-    return decide if what.asks else told if what.state == "failed" else under_way
+    return decide if what.needs_user else told if what.state == "failed" else under_way

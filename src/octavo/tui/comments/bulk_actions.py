@@ -68,7 +68,7 @@ def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> Non
         NewWrite(
             comments.Update(at=each.at, comment_id=each.comment.id, resolved=not opens),
             doing,
-            about=thread_actions.name(each.comment),
+            context=thread_actions.name(each.comment),
         )
         for each in several.threads
     ]
@@ -94,9 +94,9 @@ def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
             came_from = (shared, *own) if number == 0 else own
             about, where = thread_actions.name(each.comment), {"at": each.at, "comment_id": each.comment.id}
             op = comments.CreateReply(**where, body=Markdown(markdown=text))
-            writes.append(NewWrite(op, "reply", place, about=about, drafts=came_from))
+            writes.append(NewWrite(op, "reply", place, context=about, draft_keys=came_from))
             if resolves and each.comment.is_open:
-                writes.append(NewWrite(comments.Update(**where, resolved=True), "resolve the thread", about=about))
+                writes.append(NewWrite(comments.Update(**where, resolved=True), "resolve the thread", context=about))
         resolving = f" and resolving {'them' if len(threads) > 1 else 'it'}" if resolves else ""
         sending = f"Sending reply to {plural(len(threads), 'thread')}{resolving}…"
         app.writes.queue(*writes, said=f"{sending}{several.others}")
@@ -119,7 +119,7 @@ def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
             NewWrite(
                 comments.Update(at=each.at, comment_id=each.comment.id, **change),
                 "remove the reaction" if takes_back else "react",
-                about=thread_actions.name(each.comment),
+                context=thread_actions.name(each.comment),
             )
             for each, has in zip(threads, mine, strict=True)
             if takes_back or code not in has

@@ -31,8 +31,8 @@ def page_of(entry: OutboxEntry) -> str:
 def named(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
     """Return what a pending comment is on: the title of the page, or the thread it replies to."""
     if entry.facts.thread:
-        return f"Reply: {entry.about}" if entry.about else "Reply"
-    return titles.get(page_of(entry)) or entry.about or ("Untitled page" if page_of(entry) else "General comments")
+        return f"Reply: {entry.context}" if entry.context else "Reply"
+    return titles.get(page_of(entry)) or entry.context or ("Untitled page" if page_of(entry) else "General comments")
 
 
 def told(held: tuple[OutboxEntry, ...], titles: Mapping[str, str]) -> list[str]:
@@ -41,7 +41,7 @@ def told(held: tuple[OutboxEntry, ...], titles: Mapping[str, str]) -> list[str]:
         return []
     lines = [f"Sends {plural(len(held), 'pending comment')} with the review:"]
     for entry in held[:MOST_NAMED]:
-        words = " ".join(entry.words.split())
+        words = " ".join(entry.text.split())
         lines.append(f"• {named(entry, titles)}: {words if len(words) <= 60 else words[:59] + '…'}")
     if len(held) > MOST_NAMED:
         lines.append(f"and {len(held) - MOST_NAMED} more. Press H to show all.")
@@ -55,7 +55,7 @@ def edit_held(app: Shell, entry: OutboxEntry) -> None:
     from octavo.tui.reader.markdown_preview import preview
 
     place = f"held {entry.id}"
-    kept = DialogDraft(app, place, entry.words)
+    kept = DialogDraft(app, place, entry.text)
 
     def written(text: str | None) -> None:
         if text:
@@ -89,7 +89,7 @@ def drop_held(app: Shell, entry: OutboxEntry) -> None:
             change = LocalChange("remove the comment", partial(app.session.outbox.discard, entry.id))
             app.writes.change(change, said="Removed the comment from the review and kept it as a draft.")
 
-    words = " ".join(entry.words.split())
+    words = " ".join(entry.text.split())
     said = f"“{words if len(words) <= 240 else words[:239] + '…'}”"
     after = (
         "This comment was not sent, so no one else has seen it. The text will be kept as a draft: "

@@ -76,7 +76,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
     resolves = resolve and comment.is_open
     about = name(comment)
     resolving = NewWrite(
-        comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread", about=about
+        comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread", context=about
     )
     _compose(
         app,
@@ -98,9 +98,9 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
         return
     op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
     if comment.is_open:
-        app.writes.queue(NewWrite(op, "resolve the thread", about=name(comment)), said="Resolving thread…")
+        app.writes.queue(NewWrite(op, "resolve the thread", context=name(comment)), said="Resolving thread…")
     else:
-        app.writes.queue(NewWrite(op, "reopen the thread", about=name(comment)), said="Reopening thread…")
+        app.writes.queue(NewWrite(op, "reopen the thread", context=name(comment)), said="Reopening thread…")
 
 
 def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
@@ -114,7 +114,7 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
         op = comments.Update(at=at, comment_id=comment.id, **change)
     doing = "remove the reaction" if mine else "react"
     said = f"Removing {emoji(chosen)}…" if mine else f"Reacting with {emoji(chosen)}…"
-    app.writes.queue(NewWrite(op, doing, about=name(comment)), said=said)
+    app.writes.queue(NewWrite(op, doing, context=name(comment)), said=said)
 
 
 def choose_reaction(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply) -> None:
@@ -193,7 +193,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.writes.queue(NewWrite(op, f"delete the {kind}", about=name(comment)), said=f"Deleting {kind}…")
+            app.writes.queue(NewWrite(op, f"delete the {kind}", context=name(comment)), said=f"Deleting {kind}…")
 
     said = f"“{excerpt_of(words_of(what.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")

@@ -133,7 +133,7 @@ class RowPreview(Vertical):
                 entry = next((each for each in self.shell.session.outbox.entries if each.id == name), None)
                 if entry is not None:
                     lines += [safe(entry.reason or "This change may have reached the server."), Content("")]
-                    lines += [safe(entry.words), Content("")] if entry.words else []
+                    lines += [safe(entry.text), Content("")] if entry.text else []
                 lines.append(
                     _keys(
                         ("!", "open the activity log to send the change again"),

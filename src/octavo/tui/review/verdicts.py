@@ -156,7 +156,7 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
             held_ones = plural(len(app.session.outbox.pending_comments(at)), "pending comment")
             place = f"review {at.space_id} {at.change_request_id} {status}"
             sending = change_request_writes.submit_review(
-                app.session.live, at, status, change_request.revision, answer.text, doing=doing, place=place
+                app.session.live, at, status, change_request.revision, answer.text, action=doing, draft_key=place
             )
             app.writes.submit_review(doing, sending, said=f"Submitting your review of {name} with {held_ones}…")
             return

@@ -61,7 +61,7 @@ class LeftUnsent:
     def _look(self) -> None:
         if self._session is None:
             return
-        held = [each for each in self._session.outbox.entries if each.state == "gathered"]
+        held = [each for each in self._session.outbox.entries if each.state == "pending"]
         late = self._session.drafts.late()
         made_of = self._session.drafts.places(), late, tuple(each.id for each in held)
         if late and self._again is None:

@@ -306,12 +306,12 @@ class Workspace:
     def held(self, message_id: str) -> OutboxEntry | None:
         """The message that is held for a review under this name, if it is one."""
         entry = self._entry(message_id)
-        return entry if entry is not None and entry.state == "gathered" else None
+        return entry if entry is not None and entry.state == "pending" else None
 
     def _is_only_here(self, message_id: str) -> bool:
         """Whether a message is held for a review, or was refused: the server counts neither."""
         entry = self._entry(message_id)
-        return entry is not None and entry.state in ("gathered", "failed")
+        return entry is not None and entry.state in ("pending", "failed")
 
     def _entry(self, message_id: str) -> OutboxEntry | None:
         return self._session.outbox.named(message_id) if self._session is not None else None
@@ -323,15 +323,15 @@ class Workspace:
             return {}
         last = {entry.facts.thread: entry for entry in self._session.outbox.entries if entry.facts.thread}
         couldnt = {thread: entry for thread, entry in last.items() if entry.state == "failed"}
-        return {thread: entry.reason.removeprefix(f"Could not {entry.doing}: ") for thread, entry in couldnt.items()}
+        return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in couldnt.items()}
 
     def on_its_way(self, message_id: str) -> str:
         """Return `sending`, `NOT_SENT` if the server refused it, `MAY_BE_SENT` if the response was lost, or `HELD`. Empty if
         the server has the message."""
         entry = self._entry(message_id)
-        if entry is not None and entry.asks:
+        if entry is not None and entry.needs_user:
             return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT
-        if entry is not None and entry.state == "gathered":
+        if entry is not None and entry.state == "pending":
             return HELD
         return "sending" if entry is not None or message_id.startswith("pending-") else ""
 
@@ -343,9 +343,9 @@ class Workspace:
         outbox = self._session.outbox
         others = outbox.entries_of_other_accounts
         entries = [entry for entry in outbox.entries if entry not in others]
-        asking = sum(entry.asks for entry in entries)
-        held = sum(entry.state == "gathered" for entry in entries)
-        under_way = sum(entry.state not in ("gathered", "failed") and not entry.asks for entry in entries)
+        asking = sum(entry.needs_user for entry in entries)
+        held = sum(entry.state == "pending" for entry in entries)
+        under_way = sum(entry.state not in ("pending", "failed") and not entry.needs_user for entry in entries)
         until = (
             f" until {wording.time_of_day(outbox.rate_limited_until)}" if outbox.rate_limited_until is not None else ""
         )
@@ -361,8 +361,8 @@ class Workspace:
 
     def _write_done(self, entry: OutboxEntry) -> None:
         """A verdict that went out after its comments has arrived: nobody looked at it for as long as that took."""
-        if entry.is_verdict:
-            self._app.say(f"Submitted your review: {entry.doing}.")
+        if entry.is_review:
+            self._app.say(f"Submitted your review: {entry.action}.")
 
     def _writes_changed(self) -> None:
         self._frame()
@@ -473,11 +473,11 @@ class Workspace:
 
 def _is_news(entry: OutboxEntry) -> bool:
     """Whether a person has to hear of it: it waits for them, or the server does not do it."""
-    return entry.asks or entry.state == "failed"
+    return entry.needs_user or entry.state == "failed"
 
 
 def _told_of(entry: OutboxEntry) -> str:
-    kept = " Your text is saved as a draft." if entry.place and entry.words and entry.state == "failed" else ""
+    kept = " Your text is saved as a draft." if entry.draft_key and entry.text and entry.state == "failed" else ""
     return f"{entry.reason}{kept}"
 
 

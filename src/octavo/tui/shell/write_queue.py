@@ -106,7 +106,7 @@ class Writes:
                     await here.do()
                 entries = (await outbox.add_pending_comment(writes[0]),) if in_review else await outbox.add_all(writes)
             except NotSaved as error:
-                doing = f"add the {writes[0].doing} to your review" if in_review else writes[0].doing
+                doing = f"add the {writes[0].action} to your review" if in_review else writes[0].action
                 app.say(f"Could not {doing}: {error}", tone="failed")
                 return
             self._is_done(here)
@@ -252,9 +252,9 @@ class Writes:
                 app.say(f"Could not undo your last change: {error}", tone="failed")
                 return
         self._close_undo()
-        app.say(undone.sentence if undone is not None else "Nothing to undo.")
-        if undone is not None and undone.back and not app.ending:
-            first = undone.back[0]
+        app.say(undone.message if undone is not None else "Nothing to undo.")
+        if undone is not None and undone.undone and not app.ending:
+            first = undone.undone[0]
             app.go(_place_of(app, first, self._views.get(first.id, "")))
 
     async def _take_back(self, back: UndoAction) -> None:
