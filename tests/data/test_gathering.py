@@ -284,3 +284,44 @@ async def test_a_verdict_that_is_withdrawn_counts_no_more(
     requested = [each.user.id for each in (await ask(reviews.ListRequested(at=at))).items if each.user]
     assert requested == (["mia"] if asked else [])
     assert (await withdraw_review_by_request(live, at, given, sleep=nap)).message == "Your review is already withdrawn."
+
+
+@pytest.mark.parametrize("submits_again", [False, True], ids=["pending", "submitted again"])
+@pytest.mark.parametrize("submitter", ["the other instance", "an earlier instance"])
+async def test_undo_of_a_review_that_another_instance_has_undone_changes_nothing(
+    submitter: str, submits_again: bool, outbox: ByHand, at: ChangeRequestRef, gate: Gate, drafts: Drafts
+) -> None:
+    await hold(outbox, at, "One", "Two")
+    if submitter == "the other instance":
+        other = ByHand(gate, outbox.state, Drafts(outbox.state), me=outbox.me)
+        await other.submit_review(at)
+    else:
+        await outbox.submit_review(at)
+        other = ByHand(gate, outbox.state, Drafts(outbox.state), me=outbox.me)  # finds the review on disk
+    outbox._entries.reload()
+    while any(each.state == "held" for each in outbox.entries):
+        assert await outbox.undo()
+    if submits_again:
+        await outbox.submit_review(at)
+    before = outbox.entries
+    other._entries.reload()
+    undone = await other.undo()
+    outbox._entries.reload()
+    assert (undone, outbox.entries, drafts.all()) == (None, before, ())
+
+
+async def test_undo_of_a_review_leaves_the_comments_that_another_instance_has_withdrawn(
+    outbox: ByHand, at: ChangeRequestRef, gate: Gate, drafts: Drafts
+) -> None:
+    other = ByHand(gate, outbox.state, Drafts(outbox.state), me=outbox.me)
+    await hold(outbox, at, "One")
+    await hold(other, at, "Two")
+    outbox._entries.reload()
+    await outbox.submit_review(at)
+    other._entries.reload()
+    await other.undo()  # its comment is pending again, and leaves the review
+    undone = await outbox.undo()
+    assert undone is not None
+    assert (undone.message, [each.text for each in undone.undone]) == ("Pending again: comment.", ["One"])
+    assert [each.state for each in outbox.entries] == ["pending", "pending"]
+    assert drafts.all() == ()

@@ -83,6 +83,8 @@ class Writes(RuleBasedStateMachine):
         """The entries that waited for a person at some time, and those that wait for a verdict."""
         self.taken_back: Counter[str] = Counter()
         self.elsewhere: Counter[str] = Counter()
+        self.gathered_by: dict[str, ByHand] = {}
+        """The instance that added each pending comment."""
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
         return self.runner.run(work)
@@ -107,11 +109,11 @@ class Writes(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), words=st.sampled_from(TEXTS))
     def gather(self, which: int, words: str) -> None:
         op = comments.Create(at=self.here, page="intro", body=Markdown(markdown=words))
-        entry = self.run(
-            self.instances[which].add_pending_comment(NewWrite(op, "comment", f"place {self.added.total()}"))
-        )
+        instance = self.instances[which]
+        entry = self.run(instance.add_pending_comment(NewWrite(op, "comment", f"place {self.added.total()}")))
         assert self.find(entry.id), "It is on disk when gather returns"
         self.added[words] += 1
+        self.gathered_by[entry.id] = instance
 
     @rule(which=st.integers(0, 1))
     def let_go(self, which: int) -> None:
@@ -175,12 +177,17 @@ class Writes(RuleBasedStateMachine):
             self.run(self.instances[which].close())
             self.instances[which] = self.start()
         else:
+            self.instances[which]._entries.reload()
+            pending = {entry.id for entry in self.instances[which].entries if entry.state == "pending"}
             undone = self.run(self.instances[which].undo())
             for entry in undone.undone if undone else ():
                 if entry.draft_key and not self.find(entry.id):  # one undo may cancel several, and all become drafts
                     self.taken_back[entry.text] += 1
                     kept = self.state.rows("SELECT text FROM drafts WHERE place = ?", entry.draft_key)
                     assert (entry.text,) in kept
+                    assert entry.id not in pending or self.gathered_by[entry.id] is self.instances[which], (
+                        "Only the instance that added a pending comment makes it a draft"
+                    )
 
     def crash(self, which: int) -> None:
         self.instances[which]._worker._let_go()  # as the kernel does when a process is gone

@@ -27,7 +27,7 @@ from octavo.data.writes.machine import (
     submitted,
 )
 from octavo.data.writes.store import Also, OutboxEntries
-from octavo.data.writes.undo import Discarded, UndoResult, discard_words, restore_discarded, undo_writes
+from octavo.data.writes.undo import Discarded, UndoResult, WriteGroup, discard_words, restore_discarded, undo_writes
 from octavo.data.writes.worker import OutboxWorker
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Outbox:
         self._kept_me: User | None = None
         self._task: asyncio.Task[None] | None = None
         self._history = _begun(self._entries.entries)
-        """What `undo` undoes, the newest last: the ids of the writes that belong together."""
+        """What `undo` undoes, the newest last."""
 
     @property
     def entries(self) -> tuple[OutboxEntry, ...]:
@@ -221,19 +221,21 @@ class Outbox:
         entries = await self._add(() if review is None else (review,), self.undo_seconds, insert=insert)
         # Undo of the review also undoes that its comments were written, so they need no undo of their own.
         sent = {entry.id for entry in entries}
-        self._history = [group for group in self._history if not sent.issuperset(group)]
-        self._remember(entries)
+        self._history = [group for group in self._history if not sent.issuperset(group.ids)]
+        self._remember(entries, review_id)
         return entries
 
     async def undo(self) -> UndoResult | None:
         """Undo the newest write of this instance, and those that belong to it. None if there is none. Raises NotSaved."""
         others = {entry.id for entry in self.entries_of_other_accounts}
-        self._history = [group for group in self._history if not others.intersection(group)]
+        self._history = [group for group in self._history if not others.intersection(group.ids)]
+        self._entries.refresh()
         while self._history:
+            group = self._history[-1]
             undone, late = await undo_writes(
-                self._history[-1], self._entries, self._put_back, lambda opposites: self._add(opposites, 0.0)
+                group, self._entries, self._put_back, lambda opposites: self._add(opposites, 0.0)
             )
-            self._history[-1:] = [late] if late else []
+            self._history[-1:] = [WriteGroup(late, group.review)] if late else []
             if undone is not None:
                 return undone
         return None
@@ -289,7 +291,7 @@ class Outbox:
         """End the undo delay of the entries of this instance."""
         if self._read_only:
             return
-        ours = {each for group in self._history for each in group}
+        ours = {each for group in self._history for each in group.ids}
         held = [
             entry.id
             for entry in self.entries
@@ -297,7 +299,7 @@ class Outbox:
         ]
         if held:
             with suppress(NotSaved):
-                await self._entries.release(held, partial(released, now=self._now()))
+                await self._entries.step_all(held, partial(released, now=self._now()))
 
     def _is_moving(self, entry: OutboxEntry) -> bool:
         if self._read_only or self._worker.delivery.is_of_another(entry):
@@ -322,9 +324,9 @@ class Outbox:
             with suppress(NotSaved):
                 await self._worker.leave()
 
-    def _remember(self, entries: Sequence[OutboxEntry]) -> None:
+    def _remember(self, entries: Sequence[OutboxEntry], review: str = "") -> None:
         if entries:
-            self._history = [*self._history[1 - REMEMBERED :], tuple(entry.id for entry in entries)]
+            self._history = [*self._history[1 - REMEMBERED :], WriteGroup(tuple(each.id for each in entries), review)]
 
     async def _add(
         self, writes: Sequence[NewWrite], hold: float, insert: Insert | None = None
@@ -410,10 +412,10 @@ class Outbox:
         self._worker.wake()
 
 
-def _begun(entries: Sequence[OutboxEntry]) -> list[tuple[str, ...]]:
-    """Return the ids of the entries of earlier instances that wait to be sent, in groups that belong together."""
-    groups: dict[str, list[str]] = {}
+def _begun(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
+    """Return the entries of earlier instances that wait to be sent, in groups that belong together."""
+    groups: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
         if entry.state in ("held", "queued", "sending", "unknown") and not entry.needs_user:
-            groups.setdefault(entry.review or entry.group or entry.id, []).append(entry.id)
-    return [tuple(group) for group in groups.values()]
+            groups.setdefault((entry.review or entry.group or entry.id, entry.review), []).append(entry.id)
+    return [WriteGroup(tuple(ids), review) for (_, review), ids in groups.items()]

@@ -240,16 +240,19 @@ class OutboxEntries:
         self.reload()
         return after
 
-    async def release(self, entry_ids: Iterable[str], change: Callable[[OutboxEntry], OutboxEntry]) -> None:
-        """Take one step with those of several entries that can take it. Raises NotSaved."""
+    async def step_all(
+        self, entry_ids: Iterable[str], change: Callable[[OutboxEntry], OutboxEntry]
+    ) -> tuple[OutboxEntry, ...]:
+        """Take one step with those of several entries that can take it, and return them. Raises NotSaved."""
         now, ids = self.now(), tuple(entry_ids)
 
-        def work(db: sqlite3.Connection) -> None:
-            for entry_id in ids:
-                change_entry(db, self.state.namespace, entry_id, change, now)
+        def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
+            changed = (change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in ids)
+            return tuple(entry for entry in changed if entry is not None)
 
-        await self.state.write(work)
+        after = await self.state.write(work)
         self.reload()
+        return after
 
     async def let_go(
         self,

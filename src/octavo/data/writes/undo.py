@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from octavo.data.drafts import Drafts, Version, give_back, take_all
 from octavo.data.writes.machine import NewWrite, OutboxEntry, returned_to_review
@@ -17,6 +17,14 @@ from octavo.data.writes.store import Also, OutboxEntries, StoredEntry, done_entr
 
 Fate = Literal["Canceled", "Pending again", "Undone", "", "late"]
 """The result of the undo of one write. Empty: no change. `late`: it is being sent, and undo can be tried again."""
+
+
+class WriteGroup(NamedTuple):
+    """Writes that one undo undoes."""
+
+    ids: tuple[str, ...]
+    review: str = ""
+    """The id of the review that submitted them. Empty if the writes were added together."""
 
 
 @dataclass(frozen=True)
@@ -41,25 +49,23 @@ class _Undone:
 
 
 async def undo_writes(
-    group: Sequence[str],
+    group: WriteGroup,
     pending: OutboxEntries,
     put_back: Also,
     add: Callable[[Sequence[NewWrite]], Awaitable[object]],
 ) -> tuple[UndoResult | None, tuple[str, ...]]:
-    """Undo the writes of `group`, which were begun together. None if nothing is left of them. Raises NotSaved.
+    """Undo the writes of `group`. None if nothing is left to undo. Raises NotSaved.
 
     Also returns the ids of those that are being sent: their undo can be tried again. `put_back` stores the text of a
     canceled write as a draft, and `add` puts the writes that undo the others into the outbox.
     """
-    newest_first = tuple(reversed(group))
+    newest_first = [each for each in reversed(group.ids) if _is_in(group, pending.find(each))]
     here = [entry for each in newest_first if (entry := pending.find(each)) is not None]
     let_go = [each.id for each in here if each.review and each.state in ("held", "queued") and not each.is_review]
     states = ("pending", "held", "queued")
     waiting = [each.id for each in here if each.state in states and each.id not in let_go]
     removed = await pending.remove(waiting, put_back, *states) if waiting else ()
-    if let_go:
-        await pending.release(let_go, returned_to_review)
-    again = [each for each in pending.entries if each.id in let_go and each.state == "pending"]
+    again = await pending.step_all(let_go, returned_to_review) if let_go else ()
     fates = {each.id: _Undone(each, "Canceled") for each in removed}
     fates |= {each.id: _Undone(each, "Pending again") for each in again}
     undoing = []
@@ -67,7 +73,7 @@ async def undo_writes(
         if each in fates:
             continue
         entry = pending.find(each) or pending.state.read(partial(done_entry, entry_id=each))
-        if entry is not None:
+        if entry is not None and _is_in(group, entry):
             fates[each], inverse = _opposite(entry)
             undoing += inverse
     if undoing:
@@ -80,6 +86,11 @@ async def undo_writes(
     place, text = (typed.draft_key, typed.text) if typed is not None else ("", "")
     back = tuple(each.entry for each in reversed(told) if each.fate not in ("", "late"))
     return UndoResult(_sentence(told), done=bool(back), draft_key=place, text=text, undone=back), late
+
+
+def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
+    """Return whether `entry` still belongs to `group`. An undo in another instance takes a comment out of its review."""
+    return entry is None or group.review in ("", entry.review)
 
 
 def _opposite(entry: OutboxEntry) -> tuple[_Undone, list[NewWrite]]:
