@@ -194,7 +194,7 @@ async def test_a_place_that_does_not_answer_keeps_no_other_waiting(
 
     outbox = Outbox(holes, state, drafts, me=MIA, undo_seconds=0.0)
     there = asyncio.Event()
-    outbox.watch(lambda: there.set() if len(outbox.entries) == 2 else None)
+    outbox.observe(lambda: there.set() if len(outbox.entries) == 2 else None)
     for place in (here, here, other):
         there.clear()
         await outbox.add(comment(place), action="comment")

@@ -64,11 +64,11 @@ async def test_of_each_message_of_a_list_it_is_known_what_makes_it_without_looki
         return str(named(entry))
 
     monkeypatch.setattr(OutboxEntry, "pending_id", property(counted))
-    assert [outbox.named(f"pending-{each.id}") for each in entries] == list(entries)
-    assert [outbox.named(f"of the server {number}") for number in range(1000)] == [None] * 1000
+    assert [outbox.find_creating(f"pending-{each.id}") for each in entries] == list(entries)
+    assert [outbox.find_creating(f"of the server {number}") for number in range(1000)] == [None] * 1000
     assert looks == 0
     await outbox.undo()
-    assert outbox.named(f"pending-{entries[0].id}") is None
+    assert outbox.find_creating(f"pending-{entries[0].id}") is None
 
 
 async def test_its_draft_goes_in_the_same_moment(outbox: ByHand, drafts: Drafts, here: SpaceRef) -> None:
@@ -397,7 +397,7 @@ async def test_a_fault_of_ours_is_shown_and_raised(state: State, drafts: Drafts,
 
     outbox = Outbox(faulty, state, drafts, undo_seconds=0.0)
     told = asyncio.Event()
-    outbox.watch(lambda: told.set() if outbox.paused else None)
+    outbox.observe(lambda: told.set() if outbox.paused else None)
     await outbox.add(comment(here), action="comment")
     await told.wait()
     assert "a bug in Octavo (ZeroDivisionError)" in outbox.paused

@@ -190,7 +190,7 @@ class Writes(RuleBasedStateMachine):
                     )
 
     def crash(self, which: int) -> None:
-        self.instances[which]._worker._let_go()  # as the kernel does when a process is gone
+        self.instances[which]._worker._release_role()  # as the kernel does when a process is gone
         self.instances[which] = self.start()
 
     @precondition(lambda self: any(entry.needs_user for entry in self.instances[0].entries))

@@ -92,7 +92,7 @@ class TestOnDisk:
         await first.run_dry()
         assert [each.state for each in first.entries] == ["queued", "queued"]
         await first.add(comment(here, "Three"), action="comment")
-        first._worker._let_go()  # as the kernel does when a process is gone
+        first._worker._release_role()  # as the kernel does when a process is gone
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         assert not any(each.needs_user for each in second.entries)
@@ -118,7 +118,7 @@ class TestOnDisk:
         await first.step()
         now = clock()
         await first._entries.step(entry.id, lambda each: steps.started(each, now))
-        first._worker._let_go()  # killed between the mark on disk and the answer
+        first._worker._release_role()  # killed between the mark on disk and the answer
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         for _ in range(4):
@@ -137,7 +137,7 @@ class TestOnDisk:
         clock = Clock()
         one, two = await _outbox(tmp_path, gate, clock), await _outbox(tmp_path, gate, clock)
         done: list[str] = []
-        two.on_done(lambda entry: done.append(entry.remote_id))
+        two.observe_done(lambda entry: done.append(entry.remote_id))
         await one.step()
         entry = await two.add(comment(here), action="comment")
         clock.forward(seconds=5)
@@ -171,7 +171,7 @@ class TestOnDisk:
         assert (outbox.paused, len(outbox.entries)) == ("", 1)
         lock.rmdir()
         sent = asyncio.Event()
-        outbox.watch(lambda: None if outbox.entries else sent.set())
+        outbox.observe(lambda: None if outbox.entries else sent.set())
         outbox.resume()
         await sent.wait()
         assert (await texts(ask, here), state.trouble) == (["Hello"], "")
@@ -188,7 +188,7 @@ class TestOnDisk:
         state = State(tmp_path, "p")
         outbox = Outbox(gate, state, Drafts(state), undo_seconds=0.0)
         empty = asyncio.Event()
-        outbox.watch(lambda: empty.set() if not outbox.entries else None)
+        outbox.observe(lambda: empty.set() if not outbox.entries else None)
         await outbox.add(comment(here), action="comment")
         await empty.wait()
         assert await texts(ask, here) == ["Hello"]

@@ -262,7 +262,7 @@ async def test_through_a_bad_line_everything_harmless_settles_without_a_key(
                 settled.set()
 
         added = []
-        mine.watch(look)
+        mine.observe(look)
         for number, each in enumerate(about):
             where = {"at": here, "comment_id": each.id}
             for change in (

@@ -91,7 +91,7 @@ async def test_what_is_thrown_away_comes_back_as_it_was(outbox: ByHand, drafts: 
     first, second, third = await held(outbox, "One", "Two", "Three")
     await drafts.save("reply s k", "I think so.")
     before = drafts.all()
-    discarded = await outbox.discard_words(["reply s k", "nothing here"], [second.id, "nobody"])
+    discarded = await outbox.discard_unsent(["reply s k", "nothing here"], [second.id, "nobody"])
     assert outbox.pending_comments(AT) == (first, third)
     assert drafts.all() == ()
     assert drafts.get("reply s k") is None
@@ -103,7 +103,7 @@ async def test_what_is_thrown_away_comes_back_as_it_was(outbox: ByHand, drafts: 
 async def test_words_written_meanwhile_stay_beside_what_comes_back(outbox: ByHand, drafts: Drafts) -> None:
     (only,) = await held(outbox, "One")
     await drafts.save("reply s k", "I think so.")
-    discarded = await outbox.discard_words(["reply s k"], [only.id])
+    discarded = await outbox.discard_unsent(["reply s k"], [only.id])
     await drafts.save("reply s k", "Or not.")
     (other,) = await held(outbox, "Another, where the first stood")
     await outbox.restore_discarded(discarded)
@@ -116,8 +116,8 @@ async def test_words_written_meanwhile_stay_beside_what_comes_back(outbox: ByHan
 async def test_what_is_let_go_meanwhile_is_not_thrown_away(outbox: ByHand) -> None:
     (entry,) = await held(outbox, "One")
     await outbox.submit_review(AT)
-    discarded = await outbox.discard_words([], [entry.id])
-    assert discarded.held == ()
+    discarded = await outbox.discard_unsent([], [entry.id])
+    assert discarded.comments == ()
     assert [each.id for each in outbox.entries] == [entry.id]
 
 
@@ -125,7 +125,7 @@ async def test_every_version_of_a_draft_goes_and_comes(outbox: ByHand, drafts: D
     other = Drafts(outbox.state)
     await drafts.save("reply s k", "Mine.")
     await other.save("reply s k", "Of the other window.")
-    discarded = await outbox.discard_words(["reply s k"], [])
+    discarded = await outbox.discard_unsent(["reply s k"], [])
     assert drafts.get("reply s k") is None
     assert drafts.places() == frozenset()
     await outbox.restore_discarded(discarded)
@@ -142,7 +142,7 @@ async def test_who_watches_drafts_is_told_when_one_begins_and_when_it_goes(outbo
     await drafts.drop("a")
     assert seen[4:] == [frozenset(), frozenset()]
     await drafts.save("b", "Two")
-    discarded = await outbox.discard_words(["b"], [])
+    discarded = await outbox.discard_unsent(["b"], [])
     assert seen[-1] == frozenset()
     await outbox.restore_discarded(discarded)
     assert seen[-1] == frozenset({"b"})
@@ -155,5 +155,5 @@ async def test_where_nothing_can_be_saved_nothing_is_thrown_away(outbox: ByHand,
     await drafts.save("a", "One")
     outbox.state.read_only = True
     with pytest.raises(NotSaved):
-        await outbox.discard_words(["a"], [])
+        await outbox.discard_unsent(["a"], [])
     assert drafts.get("a") == "One"

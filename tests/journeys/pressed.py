@@ -138,7 +138,7 @@ def follow() -> None:
     """Follow what keys do, in all apps of this process."""
     post, later, painted = MessagePump.post_message, MessagePump.call_next, Screen._invoke_later
     made, command, subscribe = Screen.__init__, HasCommands.action_command, Subscriptions.follow
-    add, deliver = Outbox._add, OutboxWorker._do
+    add, deliver = Outbox._add, OutboxWorker._take_step
 
     def post_message(pump: MessagePump, message: Message) -> bool:
         if (cause := _cause.get()) is not None:

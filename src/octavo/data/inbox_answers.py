@@ -178,7 +178,7 @@ class InboxAnswers:
         self._kept_as = f"inbox of {organization.id}"
         self._kept: tuple[Row, ...] | None = None
         """The rows that are stored for the next start. None if there are none."""
-        live.outbox.on_done(lambda entry: self._sent.append(_Sent(entry)))
+        live.outbox.observe_done(lambda entry: self._sent.append(_Sent(entry)))
 
     def watch(self, watcher: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
         """Call `watcher` now with the snapshot and again on each change. Returns a function that ends this.
@@ -192,7 +192,7 @@ class InboxAnswers:
                 self._making.inbox = Inbox(self._kept)
             for name, op in self._listings.items():
                 self._leaving.append(self._live.watch(op, partial(self._list_came, name), anew=False))
-            self._leaving.append(self._live.outbox.watch(self.recompute))
+            self._leaving.append(self._live.outbox.observe(self.recompute))
             self._take("first")
         watcher(self.now())
 

@@ -87,8 +87,8 @@ class Live:
         """Confirmed writes of the outbox whose surroundings have not been fetched again yet."""
         self._closed = False
         outbox.basis_for = self._basis
-        outbox.on_done(self._done)
-        outbox.watch(self._refold)
+        outbox.observe_done(self._done)
+        outbox.observe(self._refold)
 
     def unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
         """Return why nobody can run an operation here: the server or the plan does not have it. None if it is
@@ -512,7 +512,7 @@ class Live:
 
     def _look_around_written(self) -> None:
         """Fetch what the confirmed writes may have changed: once for writes that are sent one after the other."""
-        if self._written and (len(self._written) >= CONFIRMED // 2 or not self.outbox.is_going_out):
+        if self._written and (len(self._written) >= CONFIRMED // 2 or not self.outbox.is_sending):
             written, self._written = self._written, []
             for op in written:
                 self.touched(op)

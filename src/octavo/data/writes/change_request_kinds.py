@@ -108,7 +108,11 @@ async def find_creation(send: Send, attempt: Attempt[change_requests.Create]) ->
 async def check_status(send: Send, attempt: Attempt[change_requests.Update]) -> Check:
     """Compare the status of the change request with the one that the user saw."""
     now = await send(change_requests.Get(at=attempt.op.at))
-    return Ready() if now.status == attempt.basis.status else Changed(f"#{now.number} is already {called(now.status)}")
+    return (
+        Ready()
+        if now.status == attempt.basis.status
+        else Changed(f"#{now.number} is already {status_name(now.status)}")
+    )
 
 
 async def find_status(send: Send, attempt: Attempt[change_requests.Update]) -> AlreadyDone | None:
@@ -124,7 +128,7 @@ def undo_status(op: change_requests.Update, basis: Basis) -> Operation[Any] | st
     return "Could not undo: the previous status is unknown."
 
 
-def called(status: str) -> str:
+def status_name(status: str) -> str:
     """Return the name of a status for messages."""
     return {"open": "ready for review", "draft": "a draft"}.get(status, status)
 

@@ -16,7 +16,7 @@ from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.attempt import Basis
-from octavo.data.writes.change_request_kinds import called, review_target_changed
+from octavo.data.writes.change_request_kinds import review_target_changed, status_name
 from octavo.data.writes.direct import SendResult, Sleep, send_direct
 from octavo.data.writes.machine import NewWrite, OutboxEntry, has_review_in_flight
 
@@ -149,7 +149,7 @@ async def toggle_draft(
 ) -> SendResult[ChangeRequest]:
     """Mark a draft as ready for review, or convert a ready change request to a draft, if it is still as it was `seen`."""
     status: Literal["open", "draft"] = "open" if seen.status == "draft" else "draft"
-    op, still = change_requests.Update(at=at, status=status), f"#{seen.number} is still {called(seen.status)}"
+    op, still = change_requests.Update(at=at, status=status), f"#{seen.number} is still {status_name(seen.status)}"
     sent = await send_direct(live, op, Basis(status=seen.status), failed=still, missing=still, sleep=sleep)
     if sent.kind == "changed":
         live.touched(op)  # The shown status is outdated.

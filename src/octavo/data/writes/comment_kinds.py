@@ -24,7 +24,7 @@ from octavo.data.writes.attempt import (
     WriteKind,
 )
 from octavo.data.writes.comment_overlays import in_replies, in_reply, in_thread, in_threads, on_counter, on_counters
-from octavo.data.writes.write_matching import find_own, is_applied, normal, same_words
+from octavo.data.writes.write_matching import find_own, is_applied, normalized, same_letters
 
 PAGE = 100
 """Items on a page."""
@@ -181,8 +181,8 @@ def _ready(items: Sequence[comments.Comment | comments.Reply]) -> Ready:
 def _differs(now: comments.Comment | comments.Reply, basis: Basis) -> bool:
     return (
         basis.text is not None
-        and normal(now.body.text) != normal(basis.text)
-        and not same_words(now.body.text, basis.text)
+        and normalized(now.body.text) != normalized(basis.text)
+        and not same_letters(now.body.text, basis.text)
     )
 
 

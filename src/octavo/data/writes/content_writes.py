@@ -44,7 +44,7 @@ class EditOutcome:
         return self.message.removeprefix(f"{NOT_SAVED}: ")
 
 
-async def texts(live: Live, at: ContentRef, page_id: str) -> Raw | None:
+async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
     """Return the markdown of a page as its authors wrote it: to be changed and sent back, never to be shown.
 
     None if there is no such page, or the page has no markdown. Raises ApiError.

@@ -27,7 +27,7 @@ from octavo.data.writes.machine import (
     submitted,
 )
 from octavo.data.writes.store import Also, OutboxEntries
-from octavo.data.writes.undo import Discarded, UndoResult, WriteGroup, discard_words, restore_discarded, undo_writes
+from octavo.data.writes.undo import Discarded, UndoResult, WriteGroup, discard_unsent, restore_discarded, undo_writes
 from octavo.data.writes.worker import OutboxWorker
 
 if TYPE_CHECKING:
@@ -84,12 +84,12 @@ class Outbox:
         """Return the entries that are not done, oldest first."""
         return self._entries.entries
 
-    def named(self, message_id: str) -> OutboxEntry | None:
+    def find_creating(self, message_id: str) -> OutboxEntry | None:
         """Return the entry that creates the message with this id. None if the message is on the server, or unknown."""
-        return self._entries.by_name.get(message_id)
+        return self._entries.by_pending_id.get(message_id)
 
     @property
-    def is_going_out(self) -> bool:
+    def is_sending(self) -> bool:
         """Return whether an entry is being sent, or is sent next without waiting for anything."""
         return any(self._is_moving(entry) for entry in self.entries)
 
@@ -109,7 +109,7 @@ class Outbox:
     @property
     def entries_of_other_accounts(self) -> tuple[OutboxEntry, ...]:
         """Return the entries that another account wrote: they are not sent by this one."""
-        return tuple(filter(self._worker.delivery.is_of_another, self.entries))
+        return tuple(filter(self._worker.delivery.is_other_account, self.entries))
 
     @property
     def rate_limited_until(self) -> datetime | None:
@@ -128,7 +128,7 @@ class Outbox:
 
     def other_account_reason(self, entry: OutboxEntry) -> str:
         """Return why another account has to send `entry`, in a sentence. Empty if this account may send it."""
-        if not self._worker.delivery.is_of_another(entry):
+        if not self._worker.delivery.is_other_account(entry):
             return ""
         return f"{entry.writer_name or 'Another account'} made this change. Octavo will send it when {entry.writer_name or 'that account'} signs in here again."
 
@@ -137,11 +137,11 @@ class Outbox:
         """Return why sending has stopped, as a sentence. Empty while writes are sent."""
         return self._worker.connection.paused
 
-    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+    def observe(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` after each change. Returns a function that ends this."""
         return self._entries.changed.add(watcher)
 
-    def on_done(self, told: Callable[[OutboxEntry], None]) -> None:
+    def observe_done(self, told: Callable[[OutboxEntry], None]) -> None:
         """Call `told` with each write that is done, in this instance or another."""
         self._entries.done.add(told)
 
@@ -186,10 +186,10 @@ class Outbox:
 
     def pending_comments(self, at: Discussion) -> tuple[OutboxEntry, ...]:
         """Return the pending comments of a review of `at`, in the order written."""
-        return tuple(entry for entry in self.entries if self._is_gathered(entry, at))
+        return tuple(entry for entry in self.entries if self._is_pending(entry, at))
 
-    def _is_gathered(self, entry: OutboxEntry, at: Discussion) -> bool:
-        return entry.state == "pending" and entry.at == at and not self._worker.delivery.is_of_another(entry)
+    def _is_pending(self, entry: OutboxEntry, at: Discussion) -> bool:
+        return entry.state == "pending" and entry.at == at and not self._worker.delivery.is_other_account(entry)
 
     async def edit_pending_comment(self, entry_id: str, op: DurableWrite, draft_key: str) -> bool:
         """Replace a pending comment by `op`, and delete the draft of `draft_key` in the same transaction.
@@ -216,7 +216,7 @@ class Outbox:
 
         async def insert(then: Sequence[OutboxEntry], also: Also) -> tuple[OutboxEntry, ...]:
             with_it = [replace(each, review=review_id) for each in then]
-            return await self._entries.let_go(lambda each: self._is_gathered(each, at), change, with_it, also)
+            return await self._entries.submit_review(lambda each: self._is_pending(each, at), change, with_it, also)
 
         entries = await self._add(() if review is None else (review,), self.undo_seconds, insert=insert)
         # Undo of the review also undoes that its comments were written, so they need no undo of their own.
@@ -256,12 +256,12 @@ class Outbox:
         """Delete an entry, and keep its text as a draft. Does nothing while the entry is being sent. Raises NotSaved."""
         await self._entries.remove((entry_id,), self._put_back, "pending", "held", "queued", "unknown", "failed")
 
-    async def discard_words(self, places: Sequence[str], held: Sequence[str]) -> Discarded:
+    async def discard_unsent(self, places: Sequence[str], held: Sequence[str]) -> Discarded:
         """Discard the drafts of `places` and the pending comments with the ids `held`, together. Raises NotSaved."""
-        return await discard_words(self._entries, self._drafts, places, held)
+        return await discard_unsent(self._entries, self._drafts, places, held)
 
     async def restore_discarded(self, discarded: Discarded) -> None:
-        """Undo `discard_words`. Raises NotSaved."""
+        """Undo `discard_unsent`. Raises NotSaved."""
         await restore_discarded(self._entries, self._drafts, discarded)
 
     def resume(self) -> None:
@@ -276,10 +276,10 @@ class Outbox:
         """Send what the undo delay holds, because the user quits. What cannot be sent in `within` seconds stays in the outbox."""
         await self._release()
         changed = asyncio.Event()
-        leave = self.watch(changed.set)
+        leave = self.observe(changed.set)
         try:
             async with asyncio.timeout(within):
-                while self.is_going_out:
+                while self.is_sending:
                     changed.clear()
                     await changed.wait()
         except TimeoutError:
@@ -295,14 +295,14 @@ class Outbox:
         held = [
             entry.id
             for entry in self.entries
-            if entry.id in ours and entry.held_until is not None and not self._worker.delivery.is_of_another(entry)
+            if entry.id in ours and entry.held_until is not None and not self._worker.delivery.is_other_account(entry)
         ]
         if held:
             with suppress(NotSaved):
                 await self._entries.step_all(held, partial(released, now=self._now()))
 
     def _is_moving(self, entry: OutboxEntry) -> bool:
-        if self._read_only or self._worker.delivery.is_of_another(entry):
+        if self._read_only or self._worker.delivery.is_other_account(entry):
             return False
         due = entry.due_at is None or entry.due_at <= self._now()
         if entry.state != "queued":

@@ -193,7 +193,7 @@ class OutboxEntries:
         self.state = state
         self.now = now
         self.entries: tuple[OutboxEntry, ...] = ()
-        self.by_name: dict[str, OutboxEntry] = {}
+        self.by_pending_id: dict[str, OutboxEntry] = {}
         """The entries by the ids of what they create."""
         self._read: dict[str, OutboxEntry] = {}
         self.changed: Observers[[]] = Observers()
@@ -254,7 +254,7 @@ class OutboxEntries:
         self.reload()
         return after
 
-    async def let_go(
+    async def submit_review(
         self,
         found: Callable[[OutboxEntry], bool],
         change: Callable[[OutboxEntry], OutboxEntry],
@@ -324,7 +324,7 @@ class OutboxEntries:
         gone = [entry for entry in self.entries if entry.id not in there]
         self.entries = after
         # Of entries that create the same, the oldest counts.
-        self.by_name = {each.pending_id: each for each in reversed(after)}
+        self.by_pending_id = {each.pending_id: each for each in reversed(after)}
         for entry in gone:
             done = self.state.read(partial(done_entry, entry_id=entry.id))
             if done is not None:

@@ -149,10 +149,10 @@ class Discarded:
     """Drafts and pending comments that were discarded, as they were stored."""
 
     drafts: tuple[Version, ...] = ()
-    held: tuple[StoredEntry, ...] = ()
+    comments: tuple[StoredEntry, ...] = ()
 
 
-async def discard_words(
+async def discard_unsent(
     pending: OutboxEntries, drafts: Drafts, places: Sequence[str], held: Sequence[str]
 ) -> Discarded:
     """Discard every version of the drafts of `places`, and the pending comments with the ids `held`, in one transaction.
@@ -174,12 +174,12 @@ async def discard_words(
 
 
 async def restore_discarded(pending: OutboxEntries, drafts: Drafts, discarded: Discarded) -> None:
-    """Undo `discard_words`: the comments are pending again, in their old order. Raises NotSaved."""
+    """Undo `discard_unsent`: the comments are pending again, in their old order. Raises NotSaved."""
     namespace = pending.state.namespace
 
     def work(db: sqlite3.Connection) -> None:
         give_back(db, namespace, discarded.drafts)
-        for each in discarded.held:
+        for each in discarded.comments:
             restore_entry(db, namespace, each)
 
     await pending.state.write(work)

@@ -79,10 +79,10 @@ class OutboxWorker:
             settle=timedelta(seconds=settle),
         )
         self._pending = pending
-        self._give_up_role: Callable[[], None] | None = None
+        self._unlock: Callable[[], None] | None = None
         self._woken = asyncio.Event()
         self._stopping = False
-        self._doing: dict[str, asyncio.Task[None]] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
         """Running steps, by place."""
 
     async def run(self) -> None:
@@ -91,12 +91,12 @@ class OutboxWorker:
             while not self._stopping:
                 self._woken.clear()
                 try:
-                    self._reap()
+                    self._drop_ended()
                     wait = await self._begin()
                 except NotSaved:
                     # The state says why. The result of what could not be stored is unknown, as after a crash.
-                    await self._ended()
-                    self._let_go()
+                    await self._wait_for_running()
+                    self._release_role()
                     wait = POLL
                 if wait > 0 and not self._stopping:
                     try:
@@ -105,43 +105,43 @@ class OutboxWorker:
                     except TimeoutError:
                         continue
         except asyncio.CancelledError:
-            for task in self._doing.values():
+            for task in self._running.values():
                 task.cancel()
             raise
         finally:
-            await self._ended()
+            await self._wait_for_running()
 
     async def step(self) -> float:
         """Take the next step that is due. Return how many seconds to wait before the next. Raises NotSaved."""
         entry, wait = await self._next()
         if entry is not None:
-            await self._do(entry)
+            await self._take_step(entry)
         return wait
 
     async def _begin(self) -> float:
         """Begin the steps that are due in idle places. Return how many seconds to wait before more can begin."""
-        while len(self._doing) < AT_ONCE:
+        while len(self._running) < AT_ONCE:
             entry, wait = await self._next()
             if entry is None:
                 return wait
             if entry.state == "held":
-                await self._do(entry)
+                await self._take_step(entry)
                 continue
-            task = asyncio.create_task(self._do(entry), name=f"outbox: {entry.action}")
+            task = asyncio.create_task(self._take_step(entry), name=f"outbox: {entry.action}")
             task.add_done_callback(lambda _: self.wake())
-            self._doing[entry.ordering_key] = task
+            self._running[entry.ordering_key] = task
         return POLL
 
-    def _reap(self) -> None:
+    def _drop_ended(self) -> None:
         """Drop the steps that have ended. Raises their errors."""
-        for place, task in list(self._doing.items()):
+        for place, task in list(self._running.items()):
             if task.done():
-                del self._doing[place]
+                del self._running[place]
                 task.result()
 
-    async def _ended(self) -> None:
+    async def _wait_for_running(self) -> None:
         """Wait for the running steps. Cancel them if this task is cancelled."""
-        tasks = tuple(self._doing.values())
+        tasks = tuple(self._running.values())
         try:
             if tasks:
                 await asyncio.wait(tasks)
@@ -151,33 +151,33 @@ class OutboxWorker:
             faults = [
                 each for each in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(each, Exception)
             ]
-            self._doing.clear()
+            self._running.clear()
         if fault := next((each for each in faults if not isinstance(each, NotSaved)), None):
             raise fault
 
     async def _next(self) -> tuple[OutboxEntry | None, float]:
         """Return the entry whose step is due, else None and how many seconds to wait. Raises NotSaved."""
-        if self._give_up_role is None and not await self._take_over():
+        if self._unlock is None and not await self._take_over():
             self._pending.refresh()
             return None, POLL
         self._pending.refresh()
         now = self._pending.now()
-        await self._forget_told(now)
-        ours = tuple(each for each in self._pending.entries if not self.delivery.is_of_another(each))
-        entry = next_due(ours, now, quiet=self.connection.is_quiet, busy=self._doing)
+        await self._forget_old_failures(now)
+        ours = tuple(each for each in self._pending.entries if not self.delivery.is_other_account(each))
+        entry = next_due(ours, now, quiet=self.connection.is_quiet, busy=self._running)
         if entry is not None:
             return entry, 0.0
         times = [next_wake(ours, now), self.connection.quiet_until]
         return None, min(POLL, *((each - now).total_seconds() for each in times if each and each > now), POLL)
 
-    async def _do(self, entry: OutboxEntry) -> None:
+    async def _take_step(self, entry: OutboxEntry) -> None:
         match entry.state:
             case "held":
                 await self._pending.step(entry.id, partial(steps.released, now=self._pending.now()))
             case "queued":
                 await self.delivery.deliver(entry)
             case "unknown":
-                await self.delivery.look(entry)
+                await self.delivery.find_lost(entry)
 
     def wake(self) -> None:
         """Look for steps that are due."""
@@ -200,22 +200,22 @@ class OutboxWorker:
 
     async def leave(self) -> None:
         """Let another instance send. No step may be running. Raises NotSaved."""
-        if self._give_up_role is not None:
+        if self._unlock is not None:
             try:
                 await self._pending.state.write(lambda db: self._mark(db, running=False))
             finally:
-                self._let_go()
+                self._release_role()
 
-    def _let_go(self) -> None:
-        if self._give_up_role is not None:
-            self._give_up_role()
-            self._give_up_role = None
+    def _release_role(self) -> None:
+        if self._unlock is not None:
+            self._unlock()
+            self._unlock = None
 
     async def _take_over(self) -> bool:
         """Become the sender of this profile, and take over the entries of the last one. False if another instance sends."""
         state = self._pending.state
-        self._give_up_role = None if state.read_only else state.take("outbox")
-        if self._give_up_role is None:
+        self._unlock = None if state.read_only else state.take("outbox")
+        if self._unlock is None:
             return False
         self._pending.reload()
         now = self._pending.now()
@@ -223,7 +223,7 @@ class OutboxWorker:
         crashed = bool(state.rows(query, state.namespace, _RUNNING))
         for entry in self._pending.entries:
             if entry.state == "sending":
-                await self.delivery.lose(entry, CLOSED, timedelta())
+                await self.delivery.mark_unknown(entry, CLOSED, timedelta())
             elif crashed and entry.state == "held" and entry.held_until is not None and entry.held_until < now:
                 # A queued entry never left: it is sent however late, after its target is checked.
                 await self._pending.step(entry.id, partial(steps.undo_delay_restarted, now=now))
@@ -237,7 +237,7 @@ class OutboxWorker:
         else:
             db.execute("DELETE FROM facts WHERE namespace = ? AND name = ?", of_worker)
 
-    async def _forget_told(self, now: datetime) -> None:
+    async def _forget_old_failures(self, now: datetime) -> None:
         """Remove entries that were refused long ago and leave nothing to decide."""
         told = (each for each in self._pending.entries if each.state == "failed" and not each.needs_user)
         old = [each.id for each in told if now - each.requested_at > LIFETIME]
@@ -270,7 +270,7 @@ class OutboxDelivery:
         self._timeout = timeout
         self._settle = settle
 
-    def is_of_another(self, entry: OutboxEntry) -> bool:
+    def is_other_account(self, entry: OutboxEntry) -> bool:
         """Return whether another account wrote the entry: with this token it would be sent under the wrong name."""
         if self.me is None or not self.me.id or entry.id in self.written_here:
             return False
@@ -285,11 +285,11 @@ class OutboxDelivery:
         except ApiError as error:
             await self._not_done(entry, error, has_left=False)
             return
-        if self.is_of_another(entry):
+        if self.is_other_account(entry):
             self._pending.changed.notify()  # The user is known only now.
             return
         if self._pending.now() - entry.requested_at > LIFETIME:
-            await self.park(
+            await self.hold_for_user(
                 entry, "This change was written more than a day ago. Retry to send the change, or discard it."
             )
             return
@@ -339,18 +339,18 @@ class OutboxDelivery:
         except ApiError as error:
             await self._not_done(entry, error, has_left=True)
         except TimeoutError:
-            await self.lose(entry)
+            await self.mark_unknown(entry)
         else:
             self._connection.reached()
             await self._confirm(entry, answer.id if entry.creates else "")
 
-    async def look(self, entry: OutboxEntry) -> None:
+    async def find_lost(self, entry: OutboxEntry) -> None:
         """Check whether a lost write has arrived. Raises NotSaved."""
         # Taken before the request: the response shows the state at this time at the earliest.
         now = self._pending.now()
         try:
             await self._caller()
-            if self.is_of_another(entry):
+            if self.is_other_account(entry):
                 self._pending.changed.notify()
                 return
             found = await self._found(entry)
@@ -393,13 +393,13 @@ class OutboxDelivery:
             case "refused":
                 await self._refuse(entry, str(error))
             case "unknown":
-                await self.lose(entry)
+                await self.mark_unknown(entry)
             case "waiting":
                 due, reason = self._connection.failed(error), f"Not sent yet. {error}"
                 postponed = partial(steps.postponed, due_at=due, reason=reason, own=_is_own(error))
                 await self._pending.step(entry.id, postponed)
 
-    async def lose(self, entry: OutboxEntry, reason: str = LOST, after: timedelta = FIRST_LOOK) -> None:
+    async def mark_unknown(self, entry: OutboxEntry, reason: str = LOST, after: timedelta = FIRST_LOOK) -> None:
         """Mark `entry` as lost, to be checked `after` some time. Raises NotSaved."""
         now = self._pending.now()
         # The request left before now. Its start does not count: the machine may have slept since.
@@ -431,7 +431,7 @@ class OutboxDelivery:
         done = partial(steps.confirmed, remote_id=remote, already_done=needless and not replaced)
         await self._pending.step(entry.id, done, with_replaced)
 
-    async def park(self, entry: OutboxEntry, reason: str) -> None:
+    async def hold_for_user(self, entry: OutboxEntry, reason: str) -> None:
         """Let `entry` wait until the user decides. Raises NotSaved."""
         await self._pending.step(entry.id, partial(steps.held_for_user, reason=reason))
 

@@ -39,7 +39,7 @@ def discard(app: Shell, words: Sequence[Unsent]) -> None:
 
     async def throw_away() -> None:
         nonlocal discarded
-        discarded = await outbox.discard_words(places, held)
+        discarded = await outbox.discard_unsent(places, held)
 
     async def bring_back() -> None:
         await outbox.restore_discarded(discarded)

@@ -23,7 +23,7 @@ from octavo.tui.resources.space_resources import SPACES
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import lacks_right
 from octavo.tui.shell.progress import meanwhile
-from octavo.tui.shell.write_queue import UndoAction
+from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
@@ -222,7 +222,7 @@ def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
 def restore(app: Shell, managed: ManagedSpaces, name: str, title: str) -> None:
     """Restore a deleted space."""
     live, at = app.session.live, SpaceRef(space_id=name)
-    undo = UndoAction(
+    undo = DirectUndo(
         f"undo the restore of {title}",
         partial(send_plain, live, spaces.Delete(at=at), f"Could not undo the restore of {title}"),
         f"Deleted {title} again.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
-from octavo.data.writes.content_writes import EditOutcome, edit, texts
+from octavo.data.writes.content_writes import EditOutcome, edit, page_source
 from octavo.documents.conflicts import markers
 from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict
 from octavo.tui.review.conflict_finder import OpenConflicts
@@ -204,7 +204,7 @@ async def _read_back(
     marked = other = 0
     pages = unsettled.decided(decided)
     try:
-        now = await asyncio.gather(*(texts(live, at, page.page) for page in pages[:AT_ONCE]))
+        now = await asyncio.gather(*(page_source(live, at, page.page) for page in pages[:AT_ONCE]))
     except ApiError:
         return 0, 0
     for page, raw in zip(pages, now, strict=False):

@@ -41,9 +41,11 @@ def ask_for_file(
 async def _look(app: Shell, title: str, kind: str, then: Callable[[str], None], written: str) -> None:
     try:
         if kind == "text":
-            await asyncio.to_thread(uploads.text_of, written)
+            await asyncio.to_thread(uploads.read_text, written)
         else:
-            await asyncio.to_thread(uploads.look, written, cast(Literal["customization_font", "import_file"], kind))
+            await asyncio.to_thread(
+                uploads.check_file, written, cast(Literal["customization_font", "import_file"], kind)
+            )
     except NotSendable as error:
         ask_for_file(app, title, kind, then, written=written, trouble=str(error))
         return

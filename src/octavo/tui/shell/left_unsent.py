@@ -46,7 +46,7 @@ class LeftUnsent:
     def follow(self, session: Session) -> None:
         """Follow what is written in `session`."""
         self._session = session
-        self._leave = [session.drafts.watch(self._look), session.outbox.watch(self._look)]
+        self._leave = [session.drafts.watch(self._look), session.outbox.observe(self._look)]
         self._look()
 
     def leave(self) -> None:

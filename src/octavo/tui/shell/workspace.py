@@ -111,9 +111,9 @@ class Workspace:
         self._session = session
         self._began = wording.clock()
         self._told = {entry.id for entry in session.outbox.entries if _is_news(entry)}
-        self._leave["outbox"] = session.outbox.watch(self._writes_changed)
+        self._leave["outbox"] = session.outbox.observe(self._writes_changed)
         self._leave["offline"] = session.offline.watch(self._kept_changed)
-        session.outbox.on_done(self._write_done)
+        session.outbox.observe_done(self._write_done)
         self.unsent.follow(session)
         self._leave["left out"] = session.live.left_out.add(self._tell_unreadable)
         self._leave["me"] = session.live.watch(Me(), self._show_me)
@@ -314,7 +314,7 @@ class Workspace:
         return entry is not None and entry.state in ("pending", "failed")
 
     def _entry(self, message_id: str) -> OutboxEntry | None:
-        return self._session.outbox.named(message_id) if self._session is not None else None
+        return self._session.outbox.find_creating(message_id) if self._session is not None else None
 
     @property
     def refused(self) -> dict[str, str]:

@@ -13,7 +13,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
-from octavo.data.writes.content_writes import edit, texts
+from octavo.data.writes.content_writes import edit, page_source
 from octavo.data.writes.direct import SendResult, Sleep
 from octavo.documents.suggesting import applied, source_of
 
@@ -83,7 +83,7 @@ async def take_back(
                 "refused", "Could not undo applying the suggestion: the server did not return the current revision."
             )
         for page, after in outcome.after.items():
-            if await texts(live, _at(at, about.revision), page) != after:
+            if await page_source(live, _at(at, about.revision), page) != after:
                 return SendResult(
                     "changed",
                     "Could not undo applying the suggestion: the page has been edited since. Edit the page, or press Q to revert the block.",
@@ -104,7 +104,7 @@ async def _put_in(
     fates: list[tuple[Wording, Literal["applied", "same", "changed", "gone"]]] = []
     for each in wordings:
         if each.page not in after:
-            found = await texts(live, _at(at, head), each.page)
+            found = await page_source(live, _at(at, head), each.page)
             if found is None:
                 fates.append((each, "gone"))
                 continue
@@ -118,7 +118,7 @@ async def _put_in(
 
 async def _was(live: Live, at: ChangeRequestRef, of: Wording) -> str | None:
     """What the block said when it was suggested, as it was written."""
-    text = await texts(live, _at(at, of.revision), of.page) if of.revision is not None else None
+    text = await page_source(live, _at(at, of.revision), of.page) if of.revision is not None else None
     return await asyncio.to_thread(source_of, text.text, of.key) if text is not None else None
 
 

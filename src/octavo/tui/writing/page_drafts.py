@@ -163,10 +163,10 @@ def with_own_end(before: str, after: str) -> str:
 
 
 async def _is_as_it_was(app: Shell, place: PagePlace, text: str) -> bool:
-    from octavo.data.writes.content_writes import texts
+    from octavo.data.writes.content_writes import page_source
 
     try:
-        before = await texts(app.session.live, place.base, place.page)
+        before = await page_source(app.session.live, place.base, place.page)
     except ApiError:
         return False
     return before is not None and with_own_end(before.text, text) == before.text
