@@ -19,7 +19,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class Anew:
 
 
 async def main(folder: str, origin: str, spaces: str, who: str, how_many: str, decides: str = "") -> None:
-    state = State(Path(folder), "mia")
+    state = StateDb(Path(folder), "mia")
     drafts = Drafts(state)
     outbox = Outbox(
         Anew(origin), state, drafts, undo_seconds=0.02, timeout=DEADLINE, settle=SETTLE, jitter=lambda: 0.02

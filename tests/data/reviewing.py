@@ -15,7 +15,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.change_request_writes import submit_review
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
@@ -35,7 +35,7 @@ PLACE = "verdict"
 
 
 async def main(folder: str, origin: str, space: str, change_request: str, revision: str) -> None:
-    state = State(Path(folder), "mia")
+    state = StateDb(Path(folder), "mia")
     drafts, send = Drafts(state), Anew(origin)
     outbox = Outbox(send, state, drafts, undo_seconds=0.02, timeout=DEADLINE, settle=SETTLE, jitter=lambda: 0.02)
     live = Live(send, ResponseCache(None, "mia"), outbox)

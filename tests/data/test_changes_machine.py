@@ -17,7 +17,7 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.attempt import Basis
 from octavo.server.app import Platform
 from octavo.server.store import Json
@@ -59,7 +59,7 @@ class Changes(RuleBasedStateMachine):
         self.platform = Platform(self.world)
         self.ask = Ask(self.platform)
         self.line = Watched(self)
-        self.state = State(None, "mia", now=self.clock)
+        self.state = StateDb(None, "mia", now=self.clock)
         self.wished: dict[str, list[tuple[str, Any]]] = {}
         """What Mia wanted of each thread, in order."""
         self.touched: set[str] = set()

@@ -15,7 +15,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.change_request_writes import create, request_reviews, review, toggle_draft, update
 from octavo.data.writes.direct import SendResult, find_claimed, open_claims
 from octavo.server.app import Platform
@@ -111,7 +111,7 @@ def sent(gate: Gate, kind: str) -> int:
 
 
 async def test_it_is_done(
-    kind: str, deed: Deed, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, state: State
+    kind: str, deed: Deed, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, state: StateDb
 ) -> None:
     outcome = await deed()
     assert (outcome.kind, outcome.message) == ("done", "")
@@ -250,7 +250,7 @@ async def test_an_earlier_review_of_the_same_kind_is_not_taken_for_the_lost_one(
 
 
 async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
-    live: Live, state: State, at: ChangeRequestRef, checked: MergeBasis, clock: Clock
+    live: Live, state: StateDb, at: ChangeRequestRef, checked: MergeBasis, clock: Clock
 ) -> None:
     asked = asyncio.Event()
 
@@ -272,7 +272,7 @@ async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
 
 @pytest.mark.parametrize("arrives", [True, False])
 async def test_what_was_cut_off_is_found_at_the_next_start(
-    arrives: bool, kind: str, deed: Deed, live: Live, gate: Gate, state: State, ask: Ask
+    arrives: bool, kind: str, deed: Deed, live: Live, gate: Gate, state: StateDb, ask: Ask
 ) -> None:
     asked = asyncio.Event()
 
@@ -297,7 +297,7 @@ async def test_what_was_cut_off_is_found_at_the_next_start(
     assert sent(gate, kind) == arrives
 
 
-async def test_a_claim_that_an_older_octavo_stored_has_no_attempt(live: Live, state: State) -> None:
+async def test_a_claim_that_an_older_octavo_stored_has_no_attempt(live: Live, state: StateDb) -> None:
     now, claims = state.now().timestamp(), (("merge a/b", None), ("merge c/d", '{"method": "BREW"}'))
     rows = [(state.namespace, name, now, attempt) for name, attempt in claims]
     await state.write(lambda db: db.executemany("INSERT INTO once VALUES (?, ?, ?, ?)", rows))

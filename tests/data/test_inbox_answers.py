@@ -22,7 +22,7 @@ from octavo.data.live import Live
 from octavo.data.offline import Offline
 from octavo.data.queries import change_requests_of
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
@@ -343,7 +343,7 @@ async def test_what_could_not_be_asked_offline_is_asked_once_the_server_answers_
 
 
 async def test_drafts_and_held_comments_are_rows_at_once(
-    inbox: InboxAnswers, ask: Ask, here: SpaceRef, drafts: Drafts, outbox: ByHand, state: State
+    inbox: InboxAnswers, ask: Ask, here: SpaceRef, drafts: Drafts, outbox: ByHand, state: StateDb
 ) -> None:
     at = await opened(ask, here)
     view = await follow(inbox)
@@ -453,7 +453,7 @@ async def test_what_was_read_in_this_run_is_not_read_from_the_shelf_as_well(
 
 
 async def test_what_the_inbox_fetched_is_not_fetched_again_for_an_offline_space(
-    inbox: InboxAnswers, live: Live, state: State, gate: Gate, ask: Ask, here: SpaceRef
+    inbox: InboxAnswers, live: Live, state: StateDb, gate: Gate, ask: Ask, here: SpaceRef
 ) -> None:
     for by in ("ada", "mia"):
         at = await opened(ask, here, by)
@@ -475,7 +475,7 @@ async def test_what_the_inbox_fetched_is_not_fetched_again_for_an_offline_space(
 
 
 async def test_what_an_offline_space_fetched_is_shown_in_the_inbox_and_not_fetched_again(
-    inbox: InboxAnswers, live: Live, state: State, gate: Gate, ask: Ask, here: SpaceRef, clock: Clock
+    inbox: InboxAnswers, live: Live, state: StateDb, gate: Gate, ask: Ask, here: SpaceRef, clock: Clock
 ) -> None:
     mine = await opened(ask, here, "mia")
     view = await follow(inbox)

@@ -11,7 +11,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import Row
 from octavo.data.inbox_marks import GONE_FOR, MOST_MARKS, InboxMarks, later
-from octavo.data.state_db import STEPS, NotSaved, State
+from octavo.data.state_db import STEPS, NotSaved, StateDb
 from tests.data.sends import refuse_to_save
 from tests.server.asking import START, Clock
 
@@ -22,7 +22,7 @@ def row(key: str = "a", stamp: str = "1") -> Row:
 
 
 @pytest.fixture
-def marks(state: State) -> InboxMarks:
+def marks(state: StateDb) -> InboxMarks:
     return InboxMarks(state)
 
 
@@ -119,7 +119,7 @@ async def test_what_was_done_today_is_listed_also_when_it_is_gone(marks: InboxMa
 
 
 async def test_marks_are_there_after_a_start_and_of_one_profile_alone(tmp_path: Path, clock: Clock) -> None:
-    state = State(tmp_path, "mia", now=clock)
+    state = StateDb(tmp_path, "mia", now=clock)
     marks = InboxMarks(state)
     until = clock() + timedelta(hours=1)
     await marks.done(row("a"))
@@ -128,19 +128,19 @@ async def test_marks_are_there_after_a_start_and_of_one_profile_alone(tmp_path: 
     rows = [row("a"), row("b"), row("c"), row("d")]
     before = marks.sorted(rows)
     state.close()
-    state = State(tmp_path, "mia", now=clock)
+    state = StateDb(tmp_path, "mia", now=clock)
     assert InboxMarks(state).sorted(rows) == before
     assert (before.done, before.asleep, before.unread) == ((row("a"),), ((row("b"), until),), frozenset({"d"}))
-    other = State(tmp_path, "tom", now=clock)
+    other = StateDb(tmp_path, "tom", now=clock)
     assert here(InboxMarks(other), *rows) == ["a", "b", "c", "d"]
     other.close()
-    state.forget()
+    state.clear()
     assert here(InboxMarks(state), *rows) == ["a", "b", "c", "d"]
     state.close()
 
 
 async def test_what_another_terminal_marked_is_seen_when_it_is_looked_for(tmp_path: Path, clock: Clock) -> None:
-    state, second = (State(tmp_path, "mia", now=clock) for _ in range(2))
+    state, second = (StateDb(tmp_path, "mia", now=clock) for _ in range(2))
     marks, theirs = InboxMarks(state), InboxMarks(second)
     assert here(theirs, row("a")) == ["a"]
     await marks.done(row("a"))
@@ -153,7 +153,7 @@ async def test_what_another_terminal_marked_is_seen_when_it_is_looked_for(tmp_pa
     second.close()
 
 
-async def test_what_could_not_be_saved_is_not_marked(marks: InboxMarks, state: State) -> None:
+async def test_what_could_not_be_saved_is_not_marked(marks: InboxMarks, state: StateDb) -> None:
     await marks.done(row("a"))
     allow = refuse_to_save(state)
     with pytest.raises(NotSaved):
@@ -187,10 +187,10 @@ async def test_no_more_marks_are_kept_than_there_is_use_for(marks: InboxMarks, c
 
 
 async def test_a_file_of_before_keeps_what_it_has(tmp_path: Path, clock: Clock) -> None:
-    old = State(tmp_path, "mia", steps=STEPS[:1], now=clock)
+    old = StateDb(tmp_path, "mia", steps=STEPS[:1], now=clock)
     await Drafts(old).save("here", "Typed")
     old.close()
-    state = State(tmp_path, "mia", now=clock)
+    state = StateDb(tmp_path, "mia", now=clock)
     await InboxMarks(state).done(row("a"))
     assert Drafts(state).get("here") == "Typed"
     assert here(InboxMarks(state), row("a")) == []
@@ -206,12 +206,12 @@ def test_later_is_in_an_hour_in_the_morning_or_on_monday() -> None:
 
 
 async def test_marks_are_saved_from_a_damaged_file_and_older_backups_have_none(tmp_path: Path, clock: Clock) -> None:
-    old = State(tmp_path, "mia", steps=STEPS[:1], now=clock)
+    old = StateDb(tmp_path, "mia", steps=STEPS[:1], now=clock)
     await Drafts(old).save("here", "Typed")
     old.close()
-    State(tmp_path, "mia", now=clock).close()
+    StateDb(tmp_path, "mia", now=clock).close()
     (tmp_path / "state.db").write_bytes(b"SQLite format 3\0" + b"no more" * 5000)
-    state = State(tmp_path, "mia", now=clock)
+    state = StateDb(tmp_path, "mia", now=clock)
     assert Drafts(state).get("here") == "Typed"
     await InboxMarks(state).done(row("a"))
     assert here(InboxMarks(state), row("a")) == []

@@ -14,7 +14,7 @@ from octavo.api.operation import SPECS, ListPage, Next, Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.sending import Send
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import PATIENCE
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
@@ -183,7 +183,7 @@ async def test_what_cannot_be_looked_for_did_not_fail(
 
 
 async def test_a_place_that_does_not_answer_keeps_no_other_waiting(
-    here: SpaceRef, gate: Gate, ask: Ask, state: State, drafts: Drafts
+    here: SpaceRef, gate: Gate, ask: Ask, state: StateDb, drafts: Drafts
 ) -> None:
     other, never = (await space_with(ask, "Elsewhere", intro="# Intro")).ref, asyncio.Event()
 

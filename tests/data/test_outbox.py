@@ -14,7 +14,7 @@ from octavo.api.errors import NotSent, RateLimited, ServerError, Trace, Unauthor
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.state_db import NotSaved, State
+from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
@@ -92,7 +92,7 @@ async def test_undo_gives_the_text_back(outbox: ByHand, drafts: Drafts, here: Sp
 
 
 async def test_what_is_begun_together_is_on_disk_together_and_taken_back_together(
-    outbox: ByHand, drafts: Drafts, here: SpaceRef, ask: Ask, clock: Clock, state: State
+    outbox: ByHand, drafts: Drafts, here: SpaceRef, ask: Ask, clock: Clock, state: StateDb
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
     wanted = [NewWrite(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve") for each in about]
@@ -141,7 +141,7 @@ async def test_undo_of_a_thread_that_is_resolved_reopens_it(
 
 
 async def test_what_could_not_be_taken_back_can_be_later(
-    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, state: State
+    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, state: StateDb
 ) -> None:
     about = await thread(ask, here, user="mia")
     await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
@@ -380,7 +380,7 @@ async def test_what_was_written_a_day_ago_is_not_sent_without_asking(
 
 
 async def test_it_asks_who_it_is_when_nobody_said(
-    state: State, drafts: Drafts, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
+    state: StateDb, drafts: Drafts, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     outbox = ByHand(gate, state, drafts)
     await outbox.add(comment(here), action="comment")
@@ -391,7 +391,7 @@ async def test_it_asks_who_it_is_when_nobody_said(
     await outbox.close()
 
 
-async def test_a_fault_of_ours_is_shown_and_raised(state: State, drafts: Drafts, here: SpaceRef) -> None:
+async def test_a_fault_of_ours_is_shown_and_raised(state: StateDb, drafts: Drafts, here: SpaceRef) -> None:
     async def faulty(op: Operation[Any]) -> Any:
         raise ZeroDivisionError
 
@@ -407,7 +407,7 @@ async def test_a_fault_of_ours_is_shown_and_raised(state: State, drafts: Drafts,
 
 
 async def test_what_is_held_is_delivered_before_one_leaves(
-    gate: Gate, state: State, drafts: Drafts, here: SpaceRef, ask: Ask
+    gate: Gate, state: StateDb, drafts: Drafts, here: SpaceRef, ask: Ask
 ) -> None:
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
     await outbox.add(comment(here, "Before I go"), action="comment")
@@ -417,7 +417,7 @@ async def test_what_is_held_is_delivered_before_one_leaves(
 
 
 async def test_one_leaves_all_the_same_when_nothing_can_be_delivered(
-    gate: Gate, state: State, drafts: Drafts, here: SpaceRef
+    gate: Gate, state: StateDb, drafts: Drafts, here: SpaceRef
 ) -> None:
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
     gate.errors.extend(NotSent("There is no network.") for _ in range(9))

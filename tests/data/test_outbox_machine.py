@@ -24,7 +24,7 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from octavo.server.world import World
@@ -73,7 +73,7 @@ class Writes(RuleBasedStateMachine):
         self.platform = Platform(self.world)
         self.ask = Ask(self.platform)
         self.line = Arrivals(self.world.asked_by("mia"), self.clock)
-        self.state = State(None, "mia", now=self.clock)
+        self.state = StateDb(None, "mia", now=self.clock)
         self.added: Counter[str] = Counter()
         self.dared: Counter[str] = Counter()
         """What a person sent again though it was still on its way: nobody could tell."""

@@ -14,7 +14,7 @@ from octavo.api.errors import NotSent, Trace
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.wire import encode
 from octavo.data.drafts import Drafts
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes import machine as steps
 from octavo.data.writes.kinds import KINDS, kind_of
 from octavo.data.writes.machine import NewWrite
@@ -162,30 +162,30 @@ class TestOnDisk:
     async def test_it_sends_later_when_it_cannot_become_the_driver(
         self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
     ) -> None:
-        state = State(tmp_path, "mia@test")
+        state = StateDb(tmp_path, "mia@test")
         lock = _spoil_lock(state, tmp_path)
         outbox = Outbox(gate, state, Drafts(state), me=MIA, undo_seconds=0.0)
         await outbox.add(comment(here), action="comment")
         await asyncio.sleep(0)
-        assert state.trouble.startswith("Nothing is being saved: ")
+        assert state.save_error.startswith("Nothing is being saved: ")
         assert (outbox.paused, len(outbox.entries)) == ("", 1)
         lock.rmdir()
         sent = asyncio.Event()
         outbox.observe(lambda: None if outbox.entries else sent.set())
         outbox.resume()
         await sent.wait()
-        assert (await texts(ask, here), state.trouble) == (["Hello"], "")
+        assert (await texts(ask, here), state.save_error) == (["Hello"], "")
         await outbox.close()
         _spoil_lock(state, tmp_path)
         last = Outbox(gate, state, Drafts(state), me=MIA)
         last.start()
         await asyncio.sleep(0)
-        assert state.trouble
+        assert state.save_error
         await last.close()
         state.close()
 
     async def test_it_runs_by_itself(self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask) -> None:
-        state = State(tmp_path, "p")
+        state = StateDb(tmp_path, "p")
         outbox = Outbox(gate, state, Drafts(state), undo_seconds=0.0)
         empty = asyncio.Event()
         outbox.observe(lambda: empty.set() if not outbox.entries else None)
@@ -197,13 +197,13 @@ class TestOnDisk:
 
 
 async def _outbox(folder: Path, gate: Gate, clock: Clock) -> ByHand:
-    state = State(folder, "mia@test", now=clock)
+    state = StateDb(folder, "mia@test", now=clock)
     return ByHand(gate, state, Drafts(state), me=MIA, jitter=lambda: 0.0)
 
 
-def _spoil_lock(state: State, folder: Path) -> Path:
+def _spoil_lock(state: StateDb, folder: Path) -> Path:
     """Put something where the lock of the driver is that cannot be locked."""
-    role = state.take("outbox")
+    role = state.try_lock("outbox")
     assert role
     role()
     (lock,) = folder.glob("*.lock")
@@ -241,7 +241,7 @@ async def test_every_write_is_kept_as_its_request_and_read_back(tmp_path: Path, 
     assert [f"{each['method']} {each['url']}" for each in kept] == list(WRITES)
     before = first.entries
     first.state.close()
-    state = State(tmp_path, "mia@test")
+    state = StateDb(tmp_path, "mia@test")
     again = Outbox(gate, state, Drafts(state))
     assert again.entries == before
     assert [(each.op, each.facts) for each in again.entries] == [(op, kind_of(op).facts(op)) for op in WRITES.values()]
@@ -274,7 +274,7 @@ async def test_what_cannot_wait_on_disk_is_left_there_and_said(tmp_path: Path, g
 
     first.state.write_now(replace)
     first.state.close()
-    state = State(tmp_path, "mia@test")
+    state = StateDb(tmp_path, "mia@test")
     again = ByHand(gate, state, Drafts(state), me=MIA)
     await again.run_dry()
     assert (again.entries, gate.asked) == ((), [])

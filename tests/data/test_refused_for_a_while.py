@@ -15,7 +15,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand
@@ -64,7 +64,7 @@ async def test_who_is_left_alone_says_until_when_and_a_person_may_ask_sooner(
 
 
 async def test_a_server_that_answers_but_takes_no_writes_is_asked_more_and_more_seldom(
-    here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, state: State
+    here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, state: StateDb
 ) -> None:
     refuses, sent = True, list[datetime]()
 
@@ -90,7 +90,7 @@ async def test_a_server_that_answers_but_takes_no_writes_is_asked_more_and_more_
     await outbox.close()
 
 
-async def _of(person: str, platform: Platform, state: State) -> tuple[Client, ByHand]:
+async def _of(person: str, platform: Platform, state: StateDb) -> tuple[Client, ByHand]:
     """The outbox on the same disk with the key of `person`: nobody told it whose that is."""
     client = Client("http://octavo.test", SecretStr(f"key-{person}"), transport=platform)
     return client, ByHand(client, state, Drafts(state), jitter=lambda: 0.0)
@@ -98,7 +98,7 @@ async def _of(person: str, platform: Platform, state: State) -> tuple[Client, By
 
 @pytest.mark.parametrize("told", [False, True])
 async def test_what_one_account_wrote_never_goes_out_in_the_name_of_another(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform, state: State, told: bool
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform, state: StateDb, told: bool
 ) -> None:
     for words in ("One", "Two"):
         await outbox.add(comment(here, words), action="comment")

@@ -16,7 +16,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.change_request_writes import merge
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
@@ -252,7 +252,7 @@ async def test_conflicts_are_named(live: Live, ask: Ask, here: SpaceRef, at: Cha
 
 
 async def test_the_mark_of_an_instance_that_is_gone_goes_stale(
-    live: Live, gate: Gate, state: State, ask: Ask, at: ChangeRequestRef, clock: Clock
+    live: Live, gate: Gate, state: StateDb, ask: Ask, at: ChangeRequestRef, clock: Clock
 ) -> None:
     row = (state.namespace, f"merge {at.space_id}/{at.change_request_id}", clock().timestamp())
     await state.write(lambda db: db.execute("INSERT INTO once VALUES (?, ?, ?, NULL)", row))
@@ -264,7 +264,7 @@ async def test_the_mark_of_an_instance_that_is_gone_goes_stale(
 
 
 async def test_what_became_of_it_is_said_though_nothing_can_be_saved_any_more(
-    live: Live, gate: Gate, state: State, ask: Ask, at: ChangeRequestRef
+    live: Live, gate: Gate, state: StateDb, ask: Ask, at: ChangeRequestRef
 ) -> None:
     async def send(op: Operation[Any]) -> Any:
         if isinstance(op, change_requests.Merge):

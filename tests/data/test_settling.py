@@ -17,7 +17,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
@@ -241,7 +241,7 @@ async def test_through_a_bad_line_everything_harmless_settles_without_a_key(
         bad -= 1
         return chance.choice(TOXICS) if bad > 0 and chance.random() < 0.6 else Toxic()
 
-    state = State(None, "mia@line")
+    state = StateDb(None, "mia@line")
     async with served(platform) as port, FaultProxy("127.0.0.1", port, otherwise=toxic) as proxy:
         mine = Outbox(
             Anew(proxy.origin),

@@ -109,7 +109,7 @@ async def test_words_written_meanwhile_stay_beside_what_comes_back(outbox: ByHan
     await outbox.restore_discarded(discarded)
     assert outbox.pending_comments(AT) == (other, only)
     assert drafts.get("reply s k") == "Or not."
-    await drafts.drop("reply s k")
+    await drafts.discard("reply s k")
     assert drafts.get("reply s k") == "I think so."
 
 
@@ -127,7 +127,7 @@ async def test_every_version_of_a_draft_goes_and_comes(outbox: ByHand, drafts: D
     await other.save("reply s k", "Of the other window.")
     discarded = await outbox.discard_unsent(["reply s k"], [])
     assert drafts.get("reply s k") is None
-    assert drafts.places() == frozenset()
+    assert drafts.keys() == frozenset()
     await outbox.restore_discarded(discarded)
     assert {each.text for each in (*drafts.all(), *other.all())} <= {"Mine.", "Of the other window."}
     assert len(outbox.state.rows("SELECT 1 FROM drafts")) == 2
@@ -135,11 +135,11 @@ async def test_every_version_of_a_draft_goes_and_comes(outbox: ByHand, drafts: D
 
 async def test_who_watches_drafts_is_told_when_one_begins_and_when_it_goes(outbox: ByHand, drafts: Drafts) -> None:
     seen: list[frozenset[str]] = []
-    leave = drafts.watch(lambda: seen.append(drafts.places()))
+    leave = drafts.observe(lambda: seen.append(drafts.keys()))
     await drafts.save("a", "One")
     await drafts.save("a", "One two")
     assert seen == [frozenset(), frozenset({"a"}), frozenset({"a"}), frozenset({"a"})], "it is one once it is on disk"
-    await drafts.drop("a")
+    await drafts.discard("a")
     assert seen[4:] == [frozenset(), frozenset()]
     await drafts.save("b", "Two")
     discarded = await outbox.discard_unsent(["b"], [])
@@ -147,7 +147,7 @@ async def test_who_watches_drafts_is_told_when_one_begins_and_when_it_goes(outbo
     await outbox.restore_discarded(discarded)
     assert seen[-1] == frozenset({"b"})
     leave()
-    await drafts.drop("b")
+    await drafts.discard("b")
     assert seen[-1] == frozenset({"b"})
 
 

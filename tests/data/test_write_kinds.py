@@ -23,7 +23,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis, read_basis
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Ready
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.kinds import KINDS, kind_of
@@ -299,7 +299,7 @@ async def test_two_instances_send_a_direct_write_once(name: str, world: World, a
         await asyncio.sleep(0)
 
     async def instance() -> SendResult[Any]:
-        state = State(tmp_path, "mia@test")
+        state = StateDb(tmp_path, "mia@test")
         outbox = Outbox(send, state, Drafts(state), me=User(id=case.user))
         live = Live(send, ResponseCache(None, "mia@test"), outbox)
         try:

@@ -15,7 +15,7 @@ from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.safety import text as safe
 from octavo.api.text import Raw
 from octavo.data.live import Live
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.content_writes import NO_OPERATION, edit, page_source
 from octavo.server.app import Platform
 from tests.data.sends import Gate, refuse_to_save
@@ -223,7 +223,7 @@ async def test_a_change_request_that_is_closed_meanwhile_is_told(
 
 
 async def test_nothing_is_sent_that_cannot_be_sent_just_once(
-    live: Live, gate: Gate, state: State, ask: Ask, at: ChangeRequestRef
+    live: Live, gate: Gate, state: StateDb, ask: Ask, at: ChangeRequestRef
 ) -> None:
     seen = await head(ask, at)
     allow = refuse_to_save(state)

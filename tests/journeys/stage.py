@@ -28,7 +28,7 @@ from octavo.data.offline import Offline
 from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import Index
 from octavo.data.sending import Send
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from octavo.server.demo.library import TODAY
@@ -458,10 +458,10 @@ class Stage:
         )
         gate = Gate(client, self.clock)
         namespace = f"demo {where}"
-        state = State(settings.state_folder, namespace, now=self.clock)
+        state = StateDb(settings.state_folder, namespace, now=self.clock)
         if not self.is_new:
-            state.remember("greeted", True)
-            state.remember("tour", len(STEPS))
+            state.set_fact("greeted", True)
+            state.set_fact("tour", len(STEPS))
         shelf = ResponseCache(settings.cache_folder, namespace, now=self.clock)
         index = Index(settings.cache_folder, namespace, kept=shelf.kept, now=self.clock)
         drafts = Drafts(state)

@@ -26,12 +26,12 @@ from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platforms import Late, Place
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.data.drafts import Drafts
-from octavo.data.image_cache import Pictures
+from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
 from octavo.data.offline import Offline
 from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import Index
-from octavo.data.state_db import WRITES, State
+from octavo.data.state_db import WRITES, StateDb
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries
@@ -366,11 +366,11 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
     left = 0
     waiting: list[OutboxEntry] = []
     for name in (namespace, *others):
-        state = State(settings.state_folder, name)
+        state = StateDb(settings.state_folder, name)
         try:
             waiting += (pending := OutboxEntries(state, state.now).entries)
             if drafts:
-                state.forget(but=WRITES if pending else ())
+                state.clear(but=WRITES if pending else ())
             left += len(Drafts(state).all())
         finally:
             state.close()
@@ -382,9 +382,9 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
 def forget(settings: Settings, namespace: str) -> None:
     """Delete all local data that is stored under a name. Raises NotSaved."""
     _forget_answers(settings, namespace)
-    state = State(settings.state_folder, namespace)
+    state = StateDb(settings.state_folder, namespace)
     try:
-        state.forget()
+        state.clear()
     finally:
         state.close()
 
@@ -394,7 +394,7 @@ def _forget_answers(settings: Settings, namespace: str) -> None:
     shelf.forget()
     shelf.close()
     Index(settings.cache_folder, namespace).forget()
-    Pictures(settings.cache_folder, namespace).forget()
+    ImageCache(settings.cache_folder, namespace).clear()
     FirstPicture(settings.cache_folder, namespace, "").forget()
 
 
@@ -520,9 +520,9 @@ def _session(
     left: Sequence[str] = (),
 ) -> Session:
     """Build a session. `left` are other names under which changes and drafts of the same account are stored."""
-    state = State(settings.state_folder, namespace)
+    state = StateDb(settings.state_folder, namespace)
     for name in left:
-        state.take_in(name)
+        state.adopt(name)
     shelf = ResponseCache(settings.cache_folder, namespace)
     index = Index(settings.cache_folder, namespace, kept=shelf.kept)
     drafts = Drafts(state)
@@ -558,7 +558,7 @@ def _session(
         upload=client.upload,
         close=close,
         index=index,
-        pictures=Pictures(settings.cache_folder, namespace),
+        pictures=ImageCache(settings.cache_folder, namespace),
         offline=offline,
         open=open_,
     )

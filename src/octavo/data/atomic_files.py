@@ -23,11 +23,11 @@ _UNFIT = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\ufffd\ud800-\udfff]+')
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
-class NotSaved(OSError):
+class FileNotSaved(OSError):
     """A file could not be saved. The text is a sentence."""
 
 
-class FileExists(NotSaved):
+class FileExists(FileNotSaved):
     """A file with this name already exists."""
 
 
@@ -44,19 +44,19 @@ def safe_name(name: str, otherwise: str = "file") -> str:
 def destination(written: str, name: str) -> Path:
     """Return the path that `written` names, with ~ for home. In a folder the file is called `name`. Raises NotSaved."""
     if not written or "\0" in written:
-        raise NotSaved("Enter a file name.")
+        raise FileNotSaved("Enter a file name.")
     try:
         path = Path(written).expanduser().absolute()
         if path.is_dir():
             path = path / name
         elif written.endswith(os.sep):
-            raise NotSaved(f"The folder {path} does not exist. Enter the path to an existing folder.")
+            raise FileNotSaved(f"The folder {path} does not exist. Enter the path to an existing folder.")
         if not path.parent.is_dir():
-            raise NotSaved(f"The folder {path.parent} does not exist. Enter the path to an existing folder.")
+            raise FileNotSaved(f"The folder {path.parent} does not exist. Enter the path to an existing folder.")
     except (RuntimeError, ValueError, OSError) as error:
-        if isinstance(error, NotSaved):
+        if isinstance(error, FileNotSaved):
             raise
-        raise NotSaved(f"{written} is not a valid file name. Enter another name.") from error
+        raise FileNotSaved(f"{written} is not a valid file name. Enter another name.") from error
     return path
 
 
@@ -89,9 +89,9 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
                 with suppress(FileNotFoundError):
                     os.unlink(written)
     except OSError as error:
-        if isinstance(error, NotSaved):
+        if isinstance(error, FileNotSaved):
             raise
-        raise NotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
+        raise FileNotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
     return size
 
 
@@ -116,7 +116,7 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
             for making in made:
                 await _to_its_end(partial(shutil.rmtree, making, ignore_errors=True))
     except OSError as error:
-        raise NotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
+        raise FileNotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
     return len(taken)
 
 

@@ -19,7 +19,7 @@ WAITS = 5.0
 """Seconds in which another program is done with a file."""
 
 R = TypeVar("R")
-Work = Callable[[sqlite3.Connection], R]
+Transaction = Callable[[sqlite3.Connection], R]
 """What is done inside one transaction."""
 
 
@@ -131,7 +131,7 @@ def moment(seconds: float) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-def sound(db: sqlite3.Connection) -> bool:
+def is_intact(db: sqlite3.Connection) -> bool:
     """Whether what is in the file hangs together."""
     try:
         return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
@@ -155,10 +155,10 @@ class Writer:
     def __init__(self, connect: Callable[[], sqlite3.Connection], name: str) -> None:
         self._connect = connect
         self._name = name
-        self._queue: SimpleQueue[tuple[Work[Any], Future[Any]] | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[Transaction[Any], Future[Any]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def submit(self, work: Work[R]) -> Future[R]:
+    def submit(self, work: Transaction[R]) -> Future[R]:
         """Do `work` in a transaction of its own, after everything submitted before it."""
         future: Future[R] = Future()
         self._queue.put((work, future))
@@ -190,7 +190,7 @@ class Writer:
             db.close()
 
 
-def _transaction(db: sqlite3.Connection, work: Work[R]) -> R:
+def _transaction(db: sqlite3.Connection, work: Transaction[R]) -> R:
     db.execute("BEGIN IMMEDIATE")
     try:
         result = work(db)

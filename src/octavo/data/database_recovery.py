@@ -12,13 +12,13 @@ from typing import Any
 from octavo.data.database import connect, private_file, set_aside
 from octavo.untrusted_input import parse_json
 
-MOST_LEAPS = 5000
+MAX_SKIPPED_ROWS = 5000
 """How many rows that do not read are passed over."""
 TABLES = ("facts", "drafts", "sent", "once", "outbox", "inbox_marks")
 """`sent` comes before `outbox`: what was sent is not taken from a backup again."""
 
 
-def salvage(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
+def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
     """Move the file at `path` aside, and make a new one from every readable row of it and of the newest backup.
 
     Returns a sentence that says what happened and where the old file is.
@@ -63,7 +63,7 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
 def _rows(old: sqlite3.Connection, table: str) -> Iterator[tuple[tuple[str, ...], tuple[Any, ...]]]:
     """What reads of `table`: after a fault, from the next row on that does."""
     after, leap = -1, 0
-    for _ in range(MOST_LEAPS):
+    for _ in range(MAX_SKIPPED_ROWS):
         try:
             cursor = old.execute(f"SELECT rowid, * FROM {table} WHERE rowid > ? ORDER BY rowid", (after + leap,))
             columns = tuple(column[0] for column in cursor.description[1:])

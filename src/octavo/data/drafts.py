@@ -14,9 +14,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
 
-from octavo.data.database import Work, moment
+from octavo.data.database import Transaction, moment
 from octavo.data.observers import Observers
-from octavo.data.state_db import NotSaved, State
+from octavo.data.state_db import NotSaved, StateDb
 
 SOON = 0.5
 """Seconds in which a text is usually on disk. What takes longer counts as not saved."""
@@ -26,7 +26,7 @@ SOON = 0.5
 class Draft:
     """One version of the text of a place."""
 
-    place: str
+    key: str
     text: str
     saved_at: datetime
     writer: str
@@ -38,15 +38,15 @@ class Draft:
 class Drafts:
     """The drafts of one profile. A place is any string that says what the text is for."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: StateDb) -> None:
         self._state = state
         self._writer = secrets.token_hex(8)
         self._texts: dict[str, str] = {}
         """What this instance wrote: newer than what is on disk while a save is under way. Empty: it was cleared."""
         self._written_at: dict[str, float] = {}
         """When, for each of those."""
-        self._turns: dict[str, int] = {}
-        self._saving: dict[str, tuple[Work[None], Future[None]]] = {}
+        self._edit_counts: dict[str, int] = {}
+        self._saving: dict[str, tuple[Transaction[None], Future[None]]] = {}
         """The last save of each place, until it is known to be on disk."""
         self._late: set[str] = set()
         """The places of which saving failed or takes long."""
@@ -54,34 +54,34 @@ class Drafts:
         """The version of another instance that was shown: its writer and revision."""
         self.changed: Observers[[]] = Observers()
 
-    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+    def observe(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` whenever this instance wrote, saved or threw away a draft. Returns the way out."""
         return self.changed.add(watcher)
 
-    def places(self) -> frozenset[str]:
+    def keys(self) -> frozenset[str]:
         """The places that have a draft on disk, or one that could not be saved yet (`late`)."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
         on_disk = {str(place) for (place,) in rows if self._texts.get(place) != ""}
-        return frozenset(on_disk | self.late())
+        return frozenset(on_disk | self.late_keys())
 
     def unsaved(self) -> tuple[Draft, ...]:
         """The texts of this instance that are not on disk as they are now."""
-        behind = (place for place in self._behind() if self._texts.get(place))
+        behind = (place for place in self._unsaved_keys() if self._texts.get(place))
         return tuple(
             Draft(place, self._texts[place], moment(self._written_at[place]), self._writer) for place in behind
         )
 
-    def late(self) -> frozenset[str]:
+    def late_keys(self) -> frozenset[str]:
         """The places of `unsaved` whose save failed or takes long."""
-        behind = self._behind()
+        behind = self._unsaved_keys()
         return frozenset(place for place in self._late if place in behind and self._texts.get(place))
 
     @property
-    def why_unsaved(self) -> str:
+    def unsaved_reason(self) -> str:
         """Why the unsaved texts are not on disk, as the end of a sentence."""
-        return self._state.cause or "another program is using the file, or the disk is slow"
+        return self._state.save_error_cause or "another program is using the file, or the disk is slow"
 
-    def give_up(self) -> None:
+    def drop_unsaved(self) -> None:
         """Let the texts of `unsaved` be lost."""
         self._saving.clear()
 
@@ -89,13 +89,13 @@ class Drafts:
         """Save what could not be saved before."""
         waiting = []
         for place, (work, future) in tuple(self._saving.items()):
-            if future.done() and place in self._behind():
-                waiting.append(self._saved(place, self.turn(place), self._submitted(place, work)))
+            if future.done() and place in self._unsaved_keys():
+                waiting.append(self._wait_saved(place, self.edit_count(place), self._submit(place, work)))
         for failed in await asyncio.gather(*waiting, return_exceptions=True):
             if failed is not None and not isinstance(failed, NotSaved):
                 raise failed
 
-    def _behind(self) -> frozenset[str]:
+    def _unsaved_keys(self) -> frozenset[str]:
         """The places of which the last save is not done, or failed."""
         for place, (_, future) in tuple(self._saving.items()):
             if future.done() and future.exception() is None:
@@ -103,7 +103,7 @@ class Drafts:
                 self._late.discard(place)
         return frozenset(self._saving)
 
-    def _submitted(self, place: str, work: Work[None]) -> Future[None]:
+    def _submit(self, place: str, work: Transaction[None]) -> Future[None]:
         future = self._state.submit(work)
         self._saving[place] = work, future
         return future
@@ -131,14 +131,14 @@ class Drafts:
         )
         for place, text, saved_at, writer in rows:
             newest.setdefault(place, Draft(place, text, moment(saved_at), writer))
-        late = self.late()
+        late = self.late_keys()
         for place, text in self._texts.items():
             newest.pop(place, None)
             if text:
                 newest[place] = Draft(place, text, moment(self._written_at[place]), self._writer, place in late)
         return tuple(sorted(newest.values(), key=lambda draft: draft.saved_at, reverse=True))
 
-    def beginning(self, begin: str) -> tuple[Draft, ...]:
+    def with_prefix(self, begin: str) -> tuple[Draft, ...]:
         """What `get` says of each place whose name begins so, those touched last first."""
         found: dict[str, Draft] = {}
         rows = self._state.rows(
@@ -158,39 +158,39 @@ class Drafts:
 
         What is given to `save` or `save_now` last is what stays, whenever it is waited for.
         """
-        work = self._taken(place, text)
-        return self._saved(place, self._turns[place], self._submitted(place, work))
+        work = self._accept(place, text)
+        return self._wait_saved(place, self._edit_counts[place], self._submit(place, work))
 
-    async def _saved(self, place: str, turn: int, future: Future[None]) -> None:
-        late = asyncio.get_running_loop().call_later(SOON, self._say_late, place, turn)
+    async def _wait_saved(self, place: str, turn: int, future: Future[None]) -> None:
+        late = asyncio.get_running_loop().call_later(SOON, self._mark_late, place, turn)
         try:
-            await self._state.written(future)
+            await self._state.wait_written(future)
         except NotSaved:
-            self._say_late(place, turn)
+            self._mark_late(place, turn)
             raise
         finally:
             late.cancel()
         self._note_saved(place, turn)
 
-    def _say_late(self, place: str, turn: int) -> None:
-        if self.turn(place) == turn:
+    def _mark_late(self, place: str, turn: int) -> None:
+        if self.edit_count(place) == turn:
             self._late.add(place)
             self.changed.notify()
 
     def _note_saved(self, place: str, turn: int) -> None:
         if self._texts.get(place) == "":
             self.forget(place, turn)
-        elif self.turn(place) == turn:
+        elif self.edit_count(place) == turn:
             self.changed.notify()
 
     def save_now(self, place: str, text: str) -> None:
         """`save` for a signal handler, which waits two seconds at most. Raises NotSaved."""
-        work = self._taken(place, text)
-        turn, future = self._turns[place], self._submitted(place, work)
+        work = self._accept(place, text)
+        turn, future = self._edit_counts[place], self._submit(place, work)
         try:
-            self._state.written_now(future)
+            self._state.wait_written_now(future)
         except NotSaved:
-            self._say_late(place, turn)
+            self._mark_late(place, turn)
             raise
         self._note_saved(place, turn)
 
@@ -198,15 +198,15 @@ class Drafts:
         """Wait, for two seconds at most, until all that `save` was given is on disk. Raises NotSaved."""
         self._state.write_now(lambda db: None)
 
-    async def drop(self, place: str) -> None:
+    async def discard(self, place: str) -> None:
         """Throw away what this instance has at `place`. Raises NotSaved."""
         await self.save(place, "")
 
-    def turn(self, place: str) -> int:
+    def edit_count(self, place: str) -> int:
         """How often this instance wrote at `place`."""
-        return self._turns.get(place, 0)
+        return self._edit_counts.get(place, 0)
 
-    def removal(self, place: str) -> Work[None]:
+    def removal(self, place: str) -> Transaction[None]:
         """What `drop` does on disk, to be part of another transaction; `forget` follows it."""
         namespace, mine, seen = self._state.namespace, self._writer, self._seen.get(place)
 
@@ -217,21 +217,21 @@ class Drafts:
 
     def forget(self, place: str, turn: int) -> None:
         """Know no more of `place` than what is on disk, unless more was written there since `turn`."""
-        if self.turn(place) == turn:
+        if self.edit_count(place) == turn:
             self._texts.pop(place, None)
             self._seen.pop(place, None)
             self._saving.pop(place, None)
             self.changed.notify()
 
-    def _taken(self, place: str, text: str) -> Work[None]:
+    def _accept(self, place: str, text: str) -> Transaction[None]:
         """Take over `text`. What is to be done on disk, in the order of these calls."""
-        self._turns[place] = self.turn(place) + 1
+        self._edit_counts[place] = self.edit_count(place) + 1
         self._texts[place] = text if text.strip() else ""
         self._written_at[place] = self._state.now().timestamp()
         self.changed.notify()
         return self._insertion(place, text) if text.strip() else self.removal(place)
 
-    def _insertion(self, place: str, text: str) -> Work[None]:
+    def _insertion(self, place: str, text: str) -> Transaction[None]:
         namespace, mine, now = self._state.namespace, self._writer, self._written_at[place]
         seen = self._seen.get(place)
 
@@ -246,13 +246,13 @@ class Drafts:
         return save
 
 
-Version = tuple[str, str, str, int, float]
+StoredDraft = tuple[str, str, str, int, float]
 """A version as it is on disk: place, writer, text, revision, and when it was saved."""
 
 
-def take_all(db: sqlite3.Connection, namespace: str, places: Sequence[str]) -> list[Version]:
+def delete_drafts(db: sqlite3.Connection, namespace: str, places: Sequence[str]) -> list[StoredDraft]:
     """Remove every version there is of these places, whoever wrote it, and answer them."""
-    found: list[Version] = []
+    found: list[StoredDraft] = []
     for place in places:
         found += db.execute(
             "DELETE FROM drafts WHERE namespace = ? AND place = ? RETURNING place, writer, text, revision, saved_at",
@@ -261,7 +261,7 @@ def take_all(db: sqlite3.Connection, namespace: str, places: Sequence[str]) -> l
     return found
 
 
-def give_back(db: sqlite3.Connection, namespace: str, versions: Sequence[Version]) -> None:
+def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[StoredDraft]) -> None:
     """Undo `take_all`. What was written there since stays, and what comes back stands beside it."""
     insert = (
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
@@ -271,7 +271,7 @@ def give_back(db: sqlite3.Connection, namespace: str, versions: Sequence[Version
             db.execute(insert, (place, _returned(writer), *rest, namespace))
 
 
-def put_back(db: sqlite3.Connection, namespace: str, place: str, text: str, entry_id: str, now: datetime) -> None:
+def store_returned(db: sqlite3.Connection, namespace: str, place: str, text: str, entry_id: str, now: datetime) -> None:
     """Make the text of a write that did not happen a draft again, beside what may be at its place by now."""
     db.execute(
         "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, 1, ?)",
@@ -279,7 +279,7 @@ def put_back(db: sqlite3.Connection, namespace: str, place: str, text: str, entr
     )
 
 
-def take_again(db: sqlite3.Connection, namespace: str, place: str, entry_id: str) -> None:
+def delete_returned(db: sqlite3.Connection, namespace: str, place: str, entry_id: str) -> None:
     """Undo `put_back`, unless somebody took the draft over since."""
     _remove(db, namespace, place, _returned(entry_id), None)
 

@@ -14,7 +14,7 @@ from octavo.data.database import private_folder
 MOST_BYTES = 64_000_000
 
 
-class Pictures:
+class ImageCache:
     """The bytes of pictures by where they came from. Without a folder nothing is kept. It reads and writes at once:
     call it from a thread."""
 
@@ -51,9 +51,9 @@ class Pictures:
             os.replace(written, path)
         except OSError:
             Path(written).unlink(missing_ok=True)
-        self._tidy()
+        self._evict()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Throw all of them away."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -61,7 +61,7 @@ class Pictures:
     def _path(self, name: str) -> Path | None:
         return self._folder / hashlib.sha256(name.encode("utf-8", "replace")).hexdigest() if self._folder else None
 
-    def _tidy(self) -> None:
+    def _evict(self) -> None:
         assert self._folder is not None, "something was kept in it"
         kept = []
         with suppress(OSError), os.scandir(self._folder) as entries:

@@ -537,11 +537,11 @@ class _Reading:
             stamp = " ".join(each.id for each in entries)
             case.claims.append(_Claim("unsent draft", words, entries[-1].created_at, stamp))
         for draft in self._known.drafts:
-            hung = of_draft(draft.place)
+            hung = of_draft(draft.key)
             if hung.kind in KINDS:
                 case = self._draft_case(draft, hung.at, hung.thread, hung.kind)
                 words = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KINDS[hung.kind]}"
-                stamp = f"{draft.place} {_stamp(draft.saved_at)}"
+                stamp = f"{draft.key} {_stamp(draft.saved_at)}"
                 case.claims.append(_Claim("unsent draft", words, draft.saved_at, stamp))
 
     def _draft_case(self, draft: Draft, at: Discussion | None, thread: str, kind: str) -> _Case:
@@ -554,14 +554,12 @@ class _Reading:
                 return self._of_thread(ThreadRef(at, thread), root)
         if isinstance(at, ChangeRequestRef) and kind in OF_THE_REQUEST:
             return self._request_case(at, _title(draft.text))
-        key = f"draft {draft.place}"
+        key = f"draft {draft.key}"
         where = ""
         if isinstance(at, ChangeRequestRef) and (about := self._requests.get(at)) is not None:
             where = f"#{about.number} {about.title}"
         space_id = at.space_id if at is not None else ""
-        self._cases[key] = _Case(
-            key, DraftRef(draft.place), _title(draft.text), self._context(space_id, where), space_id
-        )
+        self._cases[key] = _Case(key, DraftRef(draft.key), _title(draft.text), self._context(space_id, where), space_id)
         return self._cases[key]
 
     # What a row says beside its reasons

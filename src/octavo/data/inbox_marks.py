@@ -21,7 +21,7 @@ from typing import Literal
 
 from octavo.data.database import moment
 from octavo.data.inbox import Row
-from octavo.data.state_db import NotSaved, State
+from octavo.data.state_db import NotSaved, StateDb
 
 MarkKind = Literal["done", "snoozed", "read"]
 GONE_FOR = timedelta(days=60)
@@ -73,7 +73,7 @@ Marks = dict[tuple[str, bool], Mark]
 class InboxMarks:
     """The marks of one profile."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: StateDb) -> None:
         self._state = state
         self._marks: Marks | None = None
         self._history: list[list[tuple[tuple[str, bool], Mark | None]]] = []

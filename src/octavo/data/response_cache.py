@@ -16,11 +16,11 @@ from octavo.data.database import (
     closed_on_failure,
     connect,
     is_busy,
+    is_intact,
     moment,
     private_file,
     private_folder,
     set_aside,
-    sound,
 )
 
 SCHEMA_VERSION = 1
@@ -390,7 +390,7 @@ class ResponseCache:
 
     def _check(self, db: sqlite3.Connection) -> None:
         """Look for damage, then evict."""
-        self._damaged = not sound(db)
+        self._damaged = not is_intact(db)
         if not self._damaged:
             self._tidy(db)
 

@@ -35,10 +35,10 @@ from octavo.data.database import (
     closed_on_failure,
     connect,
     is_busy,
+    is_intact,
     moment,
     private_file,
     private_folder,
-    sound,
 )
 
 if TYPE_CHECKING:
@@ -419,7 +419,7 @@ class Index:
         private_file(self._path)
         db = connect(self._path)
         with closed_on_failure(db):
-            if not sound(db):
+            if not is_intact(db):
                 db.close()
                 self._remove()
                 private_file(self._path)

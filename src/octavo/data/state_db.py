@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from octavo.data.database import Work, Writer, connect, lock_file, private_file, private_folder, sound
+from octavo.data.database import Transaction, Writer, connect, is_intact, lock_file, private_file, private_folder
 from octavo.data.observers import Observers
 from octavo.untrusted_input import parse_json
 
@@ -60,7 +60,7 @@ WRITES = ("outbox", "sent", "once")
 """The tables of what is sent: what waits, what became of the others, and what may happen only once."""
 
 
-class State:
+class StateDb:
     """`state.db` in a private folder: commits reach the disk before they are acknowledged.
 
     One namespace is one profile: what belongs to another is neither seen nor touched.
@@ -78,9 +78,9 @@ class State:
         self.namespace = namespace
         self.now = now
         self.notices: tuple[str, ...] = ()
-        self.trouble = ""
+        self.save_error = ""
         """Why the last write failed, until one succeeds. A sentence; empty when all is well."""
-        self.cause = ""
+        self.save_error_cause = ""
         """The cause alone, such as `the disk is full`."""
         self.read_only = False
         self._path = folder / "state.db" if folder else None
@@ -89,9 +89,9 @@ class State:
         self.committed: Observers[[]] = Observers()
         """Called when this or another instance has written to the file, soon after."""
         try:
-            self._db = self._opened(self._path, steps)
+            self._db = self._open(self._path, steps)
         except (sqlite3.Error, OSError) as error:
-            self._only_read("Nothing is being saved: ", f"{self._path} cannot be opened ({_why(error)})", ".")
+            self._set_read_only("Nothing is being saved: ", f"{self._path} cannot be opened ({_why(error)})", ".")
             self._path = None
             self._db = connect(None)
             _migrate(self._db, None, steps)
@@ -105,37 +105,37 @@ class State:
         """What a point read answers."""
         return self._db.execute(query, values).fetchall()
 
-    def read(self, work: Work[R]) -> R:
+    def read(self, work: Transaction[R]) -> R:
         """What `work` reads: a few rows, never a search."""
         return work(self._db)
 
-    async def write(self, work: Work[R]) -> R:
+    async def write(self, work: Transaction[R]) -> R:
         """Do `work` in one transaction. Returns when it is on disk; a cancelled wait does not undo it. Raises NotSaved."""
-        return await self.begin(work)
+        return await self.write_in_turn(work)
 
-    def begin(self, work: Work[R]) -> Awaitable[R]:
+    def write_in_turn(self, work: Transaction[R]) -> Awaitable[R]:
         """`write`, in its turn from this moment on: before all that is asked for after this call."""
-        return self.written(self.submit(work))
+        return self.wait_written(self.submit(work))
 
-    async def written(self, future: Future[R]) -> R:
+    async def wait_written(self, future: Future[R]) -> R:
         """Wait for what was submitted. Raises NotSaved."""
         try:
             return await asyncio.shield(asyncio.wrap_future(future))
         except (sqlite3.Error, OSError) as error:
             raise self._failed(error) from error
 
-    def write_now(self, work: Work[R]) -> R:
+    def write_now(self, work: Transaction[R]) -> R:
         """`write` for a signal handler. Raises NotSaved."""
-        return self.written_now(self.submit(work))
+        return self.wait_written_now(self.submit(work))
 
-    def written_now(self, future: Future[R]) -> R:
+    def wait_written_now(self, future: Future[R]) -> R:
         """`written` for a signal handler: waits two seconds at most, and hardly while writing fails. Raises NotSaved."""
         try:
-            return future.result(0.5 if self.trouble else 2.0)
+            return future.result(0.5 if self.save_error else 2.0)
         except (sqlite3.Error, OSError) as error:  # TimeoutError is an OSError
             raise self._failed(error) from error
 
-    def remember(self, name: str, value: Any) -> None:
+    def set_fact(self, name: str, value: Any) -> None:
         """Keep a small fact: any JSON value. It is written behind, and the disk is left alone when it says so already."""
         self._facts[name] = value
         if not self.read_only:
@@ -147,7 +147,7 @@ class State:
             row = (self.namespace, name, json.dumps(value))
             self.submit(lambda db: db.execute(statement, row))
 
-    def change(self, name: str, change: Callable[[Any], Any]) -> None:
+    def change_fact(self, name: str, change: Callable[[Any], Any]) -> None:
         """Replace the fact kept under `name` by `change` of it, as it is on disk then: another instance may have changed
         it. None if there is no fact. Written in the background."""
         self._facts.pop(name, None)
@@ -160,12 +160,12 @@ class State:
 
         self.submit(work)
 
-    async def recall_now(self, name: str) -> Any:
+    async def read_fact(self, name: str) -> Any:
         """Return the fact kept under `name` as it is on disk once all was written that is being written. None if there is
         none. Raises NotSaved."""
         return await self.write(lambda db: _fact(db, self.namespace, name))
 
-    def recall(self, name: str, default: Any = None) -> Any:
+    def get_fact(self, name: str, default: Any = None) -> Any:
         """The fact kept under `name`."""
         if name not in self._facts:
             query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
@@ -176,7 +176,7 @@ class State:
                 self._facts[name] = default
         return self._facts[name]
 
-    def forget(self, *, but: Sequence[str] = ()) -> None:
+    def clear(self, *, but: Sequence[str] = ()) -> None:
         """Throw away all this profile has here: drafts, facts, writes, but for some tables (`WRITES`). Raises NotSaved."""
         self._facts.clear()
 
@@ -188,7 +188,7 @@ class State:
 
         self.write_now(empty)
 
-    def take_in(self, name: str) -> None:
+    def adopt(self, name: str) -> None:
         """Let drafts, writes and marks filed under `name` be this profile's, unless somebody sends some of them just now."""
         tables = ("drafts", "inbox_marks", *WRITES)
         there = [each for each in tables if self.rows(f"SELECT 1 FROM {each} WHERE namespace = ? LIMIT 1", name)]
@@ -200,7 +200,7 @@ class State:
                 db.execute(f"UPDATE OR REPLACE {each} SET namespace = ? WHERE namespace = ?", (self.namespace, name))
 
         with suppress(NotSaved):  # then it is tried at the next start
-            if let_others := self.take("outbox", name):
+            if let_others := self.try_lock("outbox", name):
                 try:
                     self.write_now(file)
                 finally:
@@ -213,7 +213,7 @@ class State:
             self.committed.notify()
         return is_changed
 
-    def take(self, role: str, name: str = "") -> Callable[[], None] | None:
+    def try_lock(self, role: str, name: str = "") -> Callable[[], None] | None:
         """Be the only one on this machine to do what `role` names for this profile, or that called `name`, or None while
         another is. Raises NotSaved.
 
@@ -236,7 +236,7 @@ class State:
         self._writer.close()
         self._db.close()
 
-    def _opened(self, path: Path | None, steps: Sequence[Sequence[str]]) -> sqlite3.Connection:
+    def _open(self, path: Path | None, steps: Sequence[Sequence[str]]) -> sqlite3.Connection:
         if path is None:
             db = connect(None)
             _migrate(db, None, steps)
@@ -245,48 +245,50 @@ class State:
             private_folder(path.parent)
             private_file(path)
             db = connect(path, synchronous="FULL")
-            whole = sound(db)
+            whole = is_intact(db)
             if not whole:
                 db.close()
         except PermissionError:
-            return self._opened_read_only(path)
+            return self._open_read_only(path)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorname.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-                return self._opened_read_only(path)
+                return self._open_read_only(path)
             raise
         except sqlite3.DatabaseError:
             whole = False
         if not whole:
-            from octavo.data.database_recovery import salvage  # rarely needed
+            from octavo.data.database_recovery import recover  # rarely needed
 
-            self._notice(salvage(path, lambda fresh: _migrate(fresh, None, steps), self.now()))
+            self._notice(recover(path, lambda fresh: _migrate(fresh, None, steps), self.now()))
             db = connect(path, synchronous="FULL")
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version > len(steps):
             db.close()
             step = ". Update Octavo: until then nothing is saved."
-            self._only_read("", f"{path} was written by a newer version of Octavo", step)
+            self._set_read_only("", f"{path} was written by a newer version of Octavo", step)
             return connect(path, read_only=True)
         _migrate(db, path, steps)
         return db
 
-    def _opened_read_only(self, path: Path) -> sqlite3.Connection:
-        self._only_read("Nothing is being saved: ", f"{path} is not writable", ". Make it writable, then start again.")
+    def _open_read_only(self, path: Path) -> sqlite3.Connection:
+        self._set_read_only(
+            "Nothing is being saved: ", f"{path} is not writable", ". Make it writable, then start again."
+        )
         return connect(path, read_only=True)
 
-    def _only_read(self, begin: str, cause: str, step: str) -> None:
+    def _set_read_only(self, begin: str, cause: str, step: str) -> None:
         notice = f"{begin}{cause}{step}"
         self._notice(notice)
-        self.read_only, self.trouble, self.cause = True, notice, cause
+        self.read_only, self.save_error, self.save_error_cause = True, notice, cause
 
     def _notice(self, sentence: str) -> None:
         self.notices = (*self.notices, sentence)
 
-    def submit(self, work: Work[R]) -> Future[R]:
+    def submit(self, work: Transaction[R]) -> Future[R]:
         """Do `work` in one transaction, in its turn. The future fails with NotSaved or what SQLite or the disk says."""
         if self.read_only:
             refused: Future[R] = Future()
-            refused.set_exception(NotSaved(self.trouble))
+            refused.set_exception(NotSaved(self.save_error))
             return refused
         future = self._writer.submit(work)
         future.add_done_callback(self._noted)
@@ -295,14 +297,14 @@ class State:
     def _noted(self, future: Future[Any]) -> None:
         error = None if future.cancelled() else future.exception()
         if error is None:
-            self.trouble = self.cause = ""
+            self.save_error = self.save_error_cause = ""
         elif isinstance(error, (sqlite3.Error, OSError)):
             self._failed(error)
 
     def _failed(self, error: Exception, path: Path | None = None) -> NotSaved:
-        self.cause, step = why_not_saved(error, path or self._path)
-        self.trouble = f"Nothing is being saved: {self.cause}{step and '. '}{step}."
-        return NotSaved(self.trouble)
+        self.save_error_cause, step = why_not_saved(error, path or self._path)
+        self.save_error = f"Nothing is being saved: {self.save_error_cause}{step and '. '}{step}."
+        return NotSaved(self.save_error)
 
     def _data_version(self) -> int:
         return int(self._db.execute("PRAGMA data_version").fetchone()[0])

@@ -18,7 +18,7 @@ from octavo.api.operation import Operation
 from octavo.api.wire import Request, decode, encode
 from octavo.data.live import Live
 from octavo.data.sending import Send
-from octavo.data.state_db import NotSaved, State
+from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, WriteKind, fate
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.store import created_ids
@@ -44,7 +44,7 @@ class Claim:
 
 
 @asynccontextmanager
-async def claim(state: State, name: str, attempt: Attempt[Any]) -> AsyncIterator[bool]:
+async def claim(state: StateDb, name: str, attempt: Attempt[Any]) -> AsyncIterator[bool]:
     """Keep every instance of this profile from sending the write `name` meanwhile. False while another one sends it.
 
     If the task is cancelled, or Octavo is killed, the claim stays in `open_claims`. Raises NotSaved.
@@ -63,7 +63,7 @@ async def claim(state: State, name: str, attempt: Attempt[Any]) -> AsyncIterator
                 await release(state, name)
 
 
-def open_claims(state: State) -> tuple[Claim, ...]:
+def open_claims(state: StateDb) -> tuple[Claim, ...]:
     """Return the direct writes that have begun and, as far as is known, have not ended, oldest first."""
     query = "SELECT name, started_at, attempt FROM once WHERE namespace = ? ORDER BY started_at"
     return tuple(
@@ -72,12 +72,12 @@ def open_claims(state: State) -> tuple[Claim, ...]:
     )
 
 
-def is_open(state: State, begun: Claim) -> bool:
+def is_open(state: StateDb, begun: Claim) -> bool:
     """Return whether a claim is still open: it ends when its write does, in this instance or another."""
     return (begun.name, begun.since) in {(each.name, each.since) for each in open_claims(state)}
 
 
-async def release(state: State, name: str) -> None:
+async def release(state: StateDb, name: str) -> None:
     """Let other instances send the write `name`. Raises NotSaved."""
     row = (state.namespace, name)
     await state.write(lambda db: db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", row))
@@ -231,7 +231,7 @@ async def _found(send: Send, kind: WriteKind[Any], attempt: Attempt[Any]) -> Sen
     return None if found is None else SendResult("done", result=found.result)
 
 
-def _insert(db: sqlite3.Connection, state: State, name: str, record: str) -> bool:
+def _insert(db: sqlite3.Connection, state: StateDb, name: str, record: str) -> bool:
     now, row = state.now().timestamp(), (state.namespace, name)
     db.execute("DELETE FROM once WHERE namespace = ? AND name = ? AND started_at < ?", (*row, now - STALE_SECONDS))
     insert = "INSERT OR IGNORE INTO once (namespace, name, started_at, attempt) VALUES (?, ?, ?, ?)"

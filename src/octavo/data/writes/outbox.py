@@ -13,9 +13,9 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from octavo.data.drafts import Drafts, put_back, take_again
+from octavo.data.drafts import Drafts, delete_returned, store_returned
 from octavo.data.sending import Send
-from octavo.data.state_db import NotSaved, State
+from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import (
     NewWrite,
@@ -50,7 +50,7 @@ class Outbox:
     def __init__(
         self,
         send: Send,
-        state: State,
+        state: StateDb,
         drafts: Drafts,
         *,
         me: User | None = None,
@@ -196,7 +196,7 @@ class Outbox:
 
         False if the comment is not pending any more: the draft stays. Raises NotSaved.
         """
-        removal, turn = self._drafts.removal(draft_key), self._drafts.turn(draft_key)
+        removal, turn = self._drafts.removal(draft_key), self._drafts.edit_count(draft_key)
         from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
 
         change = partial(edited, op=op, facts=kind_of(op).facts(op))
@@ -246,7 +246,7 @@ class Outbox:
         now = self._now()
 
         def take(db: sqlite3.Connection, entry: OutboxEntry) -> None:
-            take_again(db, self.state.namespace, entry.draft_key, entry.id)
+            delete_returned(db, self.state.namespace, entry.draft_key, entry.id)
 
         await self._entries.step(entry_id, partial(retried, now=now), take)
         self._worker.resume()
@@ -370,13 +370,13 @@ class Outbox:
                 and (entry.text or entry.is_review)
             ]
         places = dict.fromkeys(place for each in came_from.values() for place in each if place)
-        drafts = {place: (self._drafts.removal(place), self._drafts.turn(place)) for place in places}
+        drafts = {place: (self._drafts.removal(place), self._drafts.edit_count(place)) for place in places}
 
         def also(db: sqlite3.Connection, entry: OutboxEntry) -> None:
             for place in filter(None, came_from[entry.id]):
                 drafts[place][0](db)
             for each in failed[entry.id]:
-                take_again(db, self.state.namespace, entry.draft_key, each)
+                delete_returned(db, self.state.namespace, entry.draft_key, each)
                 db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (each,))
 
         if insert is None:
@@ -397,7 +397,7 @@ class Outbox:
 
     def _put_back(self, db: sqlite3.Connection, entry: OutboxEntry) -> None:
         if entry.draft_key and entry.state != "failed" and entry.text:
-            put_back(db, self.state.namespace, entry.draft_key, entry.text, entry.id, self._now())
+            store_returned(db, self.state.namespace, entry.draft_key, entry.text, entry.id, self._now())
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """Show that the worker stopped because of a bug. `close` raises the error."""

@@ -17,7 +17,7 @@ from typing import Any
 from octavo.api.wire import Request, decode, encode
 from octavo.data.database import moment
 from octavo.data.observers import Observers
-from octavo.data.state_db import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import OutboxEntry, WrongState
 from octavo.untrusted_input import parse_json
@@ -189,7 +189,7 @@ Also = Callable[[sqlite3.Connection, OutboxEntry], None]
 class OutboxEntries:
     """All entries that are not done, as every instance of Octavo sees them."""
 
-    def __init__(self, state: State, now: Callable[[], datetime]) -> None:
+    def __init__(self, state: StateDb, now: Callable[[], datetime]) -> None:
         self.state = state
         self.now = now
         self.entries: tuple[OutboxEntry, ...] = ()

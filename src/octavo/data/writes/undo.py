@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from octavo.data.drafts import Drafts, Version, give_back, take_all
+from octavo.data.drafts import Drafts, StoredDraft, delete_drafts, restore_drafts
 from octavo.data.writes.machine import NewWrite, OutboxEntry, returned_to_review
 from octavo.data.writes.store import Also, OutboxEntries, StoredEntry, done_entry, restore_entry, take_pending_comment
 
@@ -148,7 +148,7 @@ def _were(count: int) -> str:
 class Discarded:
     """Drafts and pending comments that were discarded, as they were stored."""
 
-    drafts: tuple[Version, ...] = ()
+    drafts: tuple[StoredDraft, ...] = ()
     comments: tuple[StoredEntry, ...] = ()
 
 
@@ -160,11 +160,11 @@ async def discard_unsent(
     A comment that is not pending any more stays. Raises NotSaved, and then nothing is discarded.
     """
     namespace = pending.state.namespace
-    turns = {place: drafts.turn(place) for place in places}
+    turns = {place: drafts.edit_count(place) for place in places}
 
     def work(db: sqlite3.Connection) -> Discarded:
         kept = tuple(each for name in held if (each := take_pending_comment(db, name)) is not None)
-        return Discarded(tuple(take_all(db, namespace, places)), kept)
+        return Discarded(tuple(delete_drafts(db, namespace, places)), kept)
 
     discarded = await pending.state.write(work)
     for place, turn in turns.items():
@@ -178,7 +178,7 @@ async def restore_discarded(pending: OutboxEntries, drafts: Drafts, discarded: D
     namespace = pending.state.namespace
 
     def work(db: sqlite3.Connection) -> None:
-        give_back(db, namespace, discarded.drafts)
+        restore_drafts(db, namespace, discarded.drafts)
         for each in discarded.comments:
             restore_entry(db, namespace, each)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.api.errors import ApiError, Outcome, RateLimited, Rejected, Unauthorized, Unreachable
 from octavo.api.operation import SPECS, Operation
-from octavo.data.drafts import put_back
+from octavo.data.drafts import store_returned
 from octavo.data.sending import Send
 from octavo.data.state_db import NotSaved
 from octavo.data.writes import machine as steps
@@ -214,7 +214,7 @@ class OutboxWorker:
     async def _take_over(self) -> bool:
         """Become the sender of this profile, and take over the entries of the last one. False if another instance sends."""
         state = self._pending.state
-        self._unlock = None if state.read_only else state.take("outbox")
+        self._unlock = None if state.read_only else state.try_lock("outbox")
         if self._unlock is None:
             return False
         self._pending.reload()
@@ -412,7 +412,7 @@ class OutboxDelivery:
 
         def give_back(db: sqlite3.Connection, entry: OutboxEntry) -> None:
             if entry.draft_key and entry.text:
-                put_back(db, state.namespace, entry.draft_key, entry.text, entry.id, state.now())
+                store_returned(db, state.namespace, entry.draft_key, entry.text, entry.id, state.now())
 
         reason = f"Could not {entry.action}: {cause}"
         await self._pending.step(

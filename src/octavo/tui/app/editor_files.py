@@ -147,14 +147,14 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
     own, other = state_folder / "editing", Path(tempfile.gettempdir())
     unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
     for draft in unsaved:
-        title = KINDS.get(draft.place.partition(" ")[0], "a draft").capitalize()
-        about = FileNote(title, draft.place, session.state.namespace)
+        title = KINDS.get(draft.key.partition(" ")[0], "a draft").capitalize()
+        about = FileNote(title, draft.key, session.state.namespace)
         for folder in written:
             with suppress(OSError):
                 write_file(draft.text, folder, UNSAVED, ".md", about)
                 written[folder] += 1
                 break
-    said = f"Octavo could not save {plural(len(unsaved), 'draft')}: {session.drafts.why_unsaved}."
+    said = f"Octavo could not save {plural(len(unsaved), 'draft')}: {session.drafts.unsaved_reason}."
     if written[own]:
         said += f" {plural(written[own], 'draft')} will be restored at the next start."
     if written[other]:

@@ -152,11 +152,11 @@ def remember(app: Shell, organization: str, space: Space) -> None:
     """Remember a space that was deleted on this machine."""
     others = [each for each in _remembered(app) if each["id"] != space.id]
     mine = {"id": space.id, "title": space.title, "organization": organization, "at": wording.clock().isoformat()}
-    app.session.state.remember("deleted spaces", [mine, *others][:MOST_KNOWN])
+    app.session.state.set_fact("deleted spaces", [mine, *others][:MOST_KNOWN])
 
 
 def _remembered(app: Shell) -> list[dict[str, str]]:
-    found = app.session.state.recall("deleted spaces")
+    found = app.session.state.get_fact("deleted spaces")
     return [
         each for each in (found if isinstance(found, list) else ())
         if isinstance(each, dict) and all(isinstance(each.get(name), str) for name in ("id", "title", "organization", "at"))

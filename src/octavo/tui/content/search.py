@@ -222,7 +222,7 @@ class SearchScreen(Dialog[None]):
     @property
     def last_space(self) -> SpaceRef | None:
         """Return the space that a search can be limited to: the last one read in. None if there is none."""
-        last = self.shell.session.state.recall("space")
+        last = self.shell.session.state.get_fact("space")
         return SpaceRef(space_id=str(last)) if last else None
 
     @property

@@ -147,7 +147,7 @@ class SpaceReading:
                 self._leave_here()
             self.leave_space()
             self.space = space
-            self.shell.session.state.remember("space", space.id)
+            self.shell.session.state.set_fact("space", space.id)
             self._wanted_page = page_id
             self._anchor = anchor
             self.choose_nav("pages")
@@ -257,7 +257,7 @@ class SpaceReading:
             self._leave_here(page.id)
         self.history.keep()
         self.page, self._anchor, self._wanted_standing = page, anchor, standing
-        self.shell.session.state.remember(f"page {self.space.id}", page.id)
+        self.shell.session.state.set_fact(f"page {self.space.id}", page.id)
         op = page_to_read(self.space.ref, page.id)
         if self._screen.subscriptions.op("page") == op:
             self.go_to_anchor()

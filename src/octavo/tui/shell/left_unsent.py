@@ -46,7 +46,7 @@ class LeftUnsent:
     def follow(self, session: Session) -> None:
         """Follow what is written in `session`."""
         self._session = session
-        self._leave = [session.drafts.watch(self._look), session.outbox.observe(self._look)]
+        self._leave = [session.drafts.observe(self._look), session.outbox.observe(self._look)]
         self._look()
 
     def leave(self) -> None:
@@ -62,8 +62,8 @@ class LeftUnsent:
         if self._session is None:
             return
         held = [each for each in self._session.outbox.entries if each.state == "pending"]
-        late = self._session.drafts.late()
-        made_of = self._session.drafts.places(), late, tuple(each.id for each in held)
+        late = self._session.drafts.late_keys()
+        made_of = self._session.drafts.keys(), late, tuple(each.id for each in held)
         if late and self._again is None:
             self._again = self._app.set_interval(AGAIN, self._save_again)
         elif not late and self._again is not None:
@@ -85,7 +85,7 @@ class LeftUnsent:
         late = self._made_of[1]
         if self._session is None or not late:
             return ""
-        return f"{plural(len(late), 'draft')} not saved yet: {self._session.drafts.why_unsaved}"
+        return f"{plural(len(late), 'draft')} not saved yet: {self._session.drafts.unsaved_reason}"
 
 
 def mark(words: Iterable[Unsent], *, tight: bool = False) -> Content:

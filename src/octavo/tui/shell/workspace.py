@@ -141,7 +141,7 @@ class Workspace:
         if self.organization is not None:
             self._trail.clear()  # what is behind is in another organization
         self.organization = organization
-        session.state.remember("organization", organization.id)
+        session.state.set_fact("organization", organization.id)
         if leave := self._leave.pop("spaces", None):
             leave()
         self.spaces = Snapshot()
@@ -165,7 +165,7 @@ class Workspace:
         if session is None or organization is None or organization == self._counted:
             return
         self._counted = organization
-        kept = session.state.recall(_VERDICTS)
+        kept = session.state.get_fact(_VERDICTS)
         if isinstance(kept, dict):
             earlier = {name: number for name, number in kept.items() if isinstance(number, int)}
             self._verdicts = {**earlier, **self._verdicts}  # a list may have been looked at before the session opened
@@ -202,7 +202,7 @@ class Workspace:
         if self._session is not None:
             undecided_ids = {each.id for each in undecided} if len(self._said_in) > 1 else set(self._verdicts)
             kept = {name: number for name, number in self._verdicts.items() if number and name in undecided_ids}
-            self._session.state.remember(_VERDICTS, kept)
+            self._session.state.set_fact(_VERDICTS, kept)
         self._frame()
 
     def with_organization(self, act: Callable[[Organization], object]) -> None:
@@ -430,7 +430,7 @@ class Workspace:
         if not known:
             self.spaces_changed.publish(None)
         elif self.organization is None and self._session is not None:
-            last = self._session.state.recall("organization")
+            last = self._session.state.get_fact("organization")
             self.choose(next((each for each in known if each.id == last), known[0]))
         self._frame()
 
