@@ -267,7 +267,7 @@ async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
     (begun,) = open_claims(state)
     assert (begun.name, begun.since) == (f"update {at.space_id}/{at.change_request_id}", clock())
     assert begun.attempt is not None
-    assert (begun.attempt.op, begun.attempt.basis) == (change_requests.UpdateFromMain(at=at), checked.seen)
+    assert (begun.attempt.op, begun.attempt.basis) == (change_requests.UpdateFromMain(at=at), checked.basis)
 
 
 @pytest.mark.parametrize("arrives", [True, False])

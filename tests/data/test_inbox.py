@@ -16,22 +16,22 @@ from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review, TeamReference
 from octavo.api.spaces import Permissions, Space
 from octavo.api.users import User
-from octavo.data.comment_text import mention_of
+from octavo.data.comment_text import mention_suffix
 from octavo.data.drafts import Draft
 from octavo.data.inbox import (
     REASONS,
+    BuiltRows,
     DraftRef,
     Inbox,
-    Known,
-    MadeRows,
+    InboxFacts,
+    MessageFacts,
     Row,
-    Said,
     ThreadRef,
     Unknown,
     WriteRef,
     inbox_of,
     matches,
-    said,
+    message_facts,
 )
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.machine import OutboxEntry
@@ -45,7 +45,7 @@ MIA, TOM, ADA = (User(id=name.lower(), display_name=f"{name} Lund") for name in 
 SPACE = Space(id="s", title="Handbook", permissions=Permissions(merge=True), merge_rules={"type": "none"})
 HERE = SpaceRef(space_id="s")
 AT = ChangeRequestRef(space_id="s", change_request_id="c")
-MENTION = f"[@Mia Lund{mention_of('mia')} what do you think?"
+MENTION = f"[@Mia Lund{mention_suffix('mia')} what do you think?"
 
 
 def at_hour(hours: float) -> Any:
@@ -70,8 +70,8 @@ def comment(by: User, says: str = "Is that so?", name: str = "k", **more: Any) -
     return Comment(id=name, posted_by=by, posted_at=at_hour(2), body=Body(markdown=says), **more)
 
 
-def reply(by: User, says: str = "It is.", name: str = "a1", hour: float = 3) -> Said:
-    return said(Reply(id=name, posted_by=by, posted_at=at_hour(hour), body=Body(markdown=says)))
+def reply(by: User, says: str = "It is.", name: str = "a1", hour: float = 3) -> MessageFacts:
+    return message_facts(Reply(id=name, posted_by=by, posted_at=at_hour(hour), body=Body(markdown=says)))
 
 
 def entry(op: DurableWrite, state: Any = "queued", **more: Any) -> OutboxEntry:
@@ -79,13 +79,13 @@ def entry(op: DurableWrite, state: Any = "queued", **more: Any) -> OutboxEntry:
     return OutboxEntry(op=op, facts=kind_of(op).facts(op), **{**about, **more})
 
 
-def known(about: ChangeRequest | None = None, **more: Any) -> Known:
+def known(about: ChangeRequest | None = None, **more: Any) -> InboxFacts:
     requests = () if about is None else (about,)
     read: dict[str, Any] = {"reviews": {AT: ()}, "requested": {AT: ()}, "threads": {AT: (), HERE: ()}}
-    return Known(**{"me": MIA, "spaces": {"s": SPACE}, "change_requests": requests, **read, **more})
+    return InboxFacts(**{"me": MIA, "spaces": {"s": SPACE}, "change_requests": requests, **read, **more})
 
 
-def in_thread(root: Comment, *replies: Said, at: Discussion = HERE, **more: Any) -> Known:
+def in_thread(root: Comment, *replies: MessageFacts, at: Discussion = HERE, **more: Any) -> InboxFacts:
     """A thread whose replies were read."""
     with_count = root.model_copy(update={"replies": len(replies)})
     return known(threads={at: (with_count,)}, replies={at: {root.id: replies}}, **more)
@@ -320,7 +320,7 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
     ],
 )
 def test_a_reason_makes_a_row_and_what_comes_nearest_to_it_makes_none(
-    reason: str, words: str, there: Known, nearest: Known
+    reason: str, words: str, there: InboxFacts, nearest: InboxFacts
 ) -> None:
     row = only(inbox_of(there)) if len(inbox_of(there).rows) == 1 else inbox_of(there).rows[-1]
     assert (row.reason, row.words) == (reason, words)
@@ -458,17 +458,17 @@ def test_only_places_where_something_came_are_looked_through_again() -> None:
     roots = {at: (comment(MIA, name=f"of {at.space_id}", replies=1),) for at in (HERE, other)}
     replies: dict[Discussion, Any] = {at: {f"of {at.space_id}": (reply(TOM),)} for at in (HERE, other)}
     about = known(spaces=spaces, threads=roots, replies=replies)
-    made = MadeRows()
+    made = BuiltRows()
     first = inbox_of(about, made)
-    assert (len(first.rows), made.made) == (2, 2)
+    assert (len(first.rows), made.built) == (2, 2)
     assert inbox_of(replace(about, replies={at: dict(each) for at, each in replies.items()}), made) == first
-    assert made.made == 2
+    assert made.built == 2
     more = replace(about, replies={**replies, other: {"of t": (reply(TOM), reply(ADA, name="a2"))}})
     assert inbox_of(more, made) == inbox_of(more)
-    assert made.made == 3
+    assert made.built == 3
     answered = replace(more, entries=(entry(new_reply("of s")),))
     assert inbox_of(answered, made) == inbox_of(answered)
-    assert made.made == 4
+    assert made.built == 4
     renamed = replace(answered, spaces={**spaces, "t": spaces["t"].model_copy(update={"title": "Guide"})})
     assert inbox_of(renamed, made) == inbox_of(renamed)
     assert inbox_of(replace(renamed, me=TOM), made) == inbox_of(replace(renamed, me=TOM))

@@ -13,9 +13,9 @@ from octavo.api.errors import NotSent
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.wire import encode
-from octavo.data.comment_text import mention_of
+from octavo.data.comment_text import mention_suffix
 from octavo.data.drafts import Drafts
-from octavo.data.inbox import Said, ThreadRef, Unknown
+from octavo.data.inbox import MessageFacts, ThreadRef, Unknown
 from octavo.data.inbox_answers import AT_ONCE, MOST_IN_VAIN, InboxAnswers, InboxSnapshot, _Answers
 from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
@@ -88,7 +88,7 @@ def says(text: str) -> Markdown:
     return Markdown(markdown=text)
 
 
-MENTION = f"[@Mia{mention_of('mia')} look"
+MENTION = f"[@Mia{mention_suffix('mia')} look"
 
 
 async def test_nothing_is_asked_before_anybody_watches_and_after_the_last_one_left(
@@ -433,7 +433,7 @@ async def test_what_is_kept_in_memory_has_people_and_pages_once_and_replies_in_b
     assert one.permissions is other.permissions
     assert (one, other) == (await live.fetch(threads.op)).items
     (reply,) = answers.values["r"]
-    assert isinstance(reply, Said)
+    assert isinstance(reply, MessageFacts)
     assert (reply.by, reply.text, reply.posted_at is not None) == ("tom", "So.", True)
 
 

@@ -10,7 +10,7 @@ from octavo.api.comments import Comment
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import NotSaved
-from octavo.data.unsent_index import UnsentIndex, by_block, of_draft
+from octavo.data.unsent_index import UnsentIndex, by_block, unsent_draft
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from tests.data.conftest import ByHand
 
@@ -42,9 +42,9 @@ AT = ChangeRequestRef(space_id="s", change_request_id="c")
 def test_the_place_of_a_draft_says_what_it_hangs_on(
     place: str, kind: str, at: Discussion | None, page: str, block: str, thread: str
 ) -> None:
-    hung = of_draft(place)
+    hung = unsent_draft(place)
     assert (hung.kind, hung.at, hung.page, hung.block, hung.thread) == (kind, at, page, block, thread)
-    assert (hung.place, hung.entry) == (place, "")
+    assert (hung.draft_key, hung.entry_id) == (place, "")
 
 
 def thread(name: str, page: str | None) -> Comment:
@@ -56,18 +56,18 @@ def test_all_that_is_not_sent_is_found_by_what_it_hangs_on() -> None:
     index = UnsentIndex(
         ["reply s k", "comment s p n", "comment s p ", "page s q c r1 1", "comment s c p n", "review s c approved"]
     )
-    assert [each.place for each in index.of_thread(HERE, "k")] == ["reply s k"]
+    assert [each.draft_key for each in index.of_thread(HERE, "k")] == ["reply s k"]
     assert index.of_thread(AT, "k") == ()
     pages = index.by_page(HERE, [thread("k", "q"), thread("other", "z")])
-    assert {page: [each.place for each in words] for page, words in pages.items()} == {
+    assert {page: [each.draft_key for each in words] for page, words in pages.items()} == {
         "p": ["comment s p ", "comment s p n"],
         "q": ["reply s k", "page s q c r1 1"],
     }
     assert {key: len(words) for key, words in by_block(pages["p"]).items()} == {"": 1, "n": 1}
     assert set(index.by_page(AT, ())) == {"p", "q"}, "a verdict is on no page"
-    assert [each.kind for each in index.of_request(AT)] == ["review"]
+    assert [each.kind for each in index.of_change_request(AT)] == ["review"]
     assert len(index.of_place(AT)) == 3
-    assert [each.kind for each in index.kept_at("reply s k")] == ["reply"]
+    assert [each.kind for each in index.of_draft("reply s k")] == ["reply"]
 
 
 async def held(outbox: ByHand, *words: str) -> tuple[OutboxEntry, ...]:
@@ -81,9 +81,9 @@ async def test_a_held_comment_hangs_where_it_will_and_so_does_a_change_of_it(out
     (entry,) = await held(outbox, "Say which.")
     index = UnsentIndex([f"held {entry.id}", "held gone"], (entry,))
     (words,) = index.of_thread(AT, entry.pending_id)[:1]
-    assert (words.kind, words.page, words.block, words.entry) == ("held", "p", "n", entry.id)
+    assert (words.kind, words.page, words.block, words.entry_id) == ("held", "p", "n", entry.id)
     assert words.starts_a_thread
-    assert [each.place for each in index.of_thread(AT, entry.pending_id)] == ["", f"held {entry.id}"]
+    assert [each.draft_key for each in index.of_thread(AT, entry.pending_id)] == ["", f"held {entry.id}"]
     assert {page: len(among) for page, among in index.by_page(AT, ()).items()} == {"p": 2}
 
 

@@ -130,7 +130,7 @@ CASES: dict[str, Case] = {
     ),
     "review": Case(
         lambda world: reviews.Submit(at=world.at, status="approved", comment=NEW),
-        lambda world: Basis(revision=world.checked.seen.revision),
+        lambda world: Basis(revision=world.checked.basis.revision),
         lambda world: world.edit("Something else."),
         is_done_once=False,
     ),
@@ -161,13 +161,13 @@ CASES: dict[str, Case] = {
     ),
     "merge": Case(
         lambda world: change_requests.Merge(at=world.at),
-        lambda world: world.checked.seen,
+        lambda world: world.checked.basis,
         lambda world: world.edit("Something else."),
         user="ada",
     ),
     "update from main": Case(
         lambda world: change_requests.UpdateFromMain(at=world.at),
-        lambda world: world.checked.seen,
+        lambda world: world.checked.basis,
         lambda world: world.edit("Something else."),
         user="ada",
     ),

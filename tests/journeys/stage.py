@@ -26,7 +26,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.offline import Offline
 from octavo.data.response_cache import ResponseCache
-from octavo.data.search_index import Index
+from octavo.data.search_index import SearchIndex
 from octavo.data.sending import Send
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
@@ -463,7 +463,7 @@ class Stage:
             state.set_fact("greeted", True)
             state.set_fact("tour", len(STEPS))
         shelf = ResponseCache(settings.cache_folder, namespace, now=self.clock)
-        index = Index(settings.cache_folder, namespace, kept=shelf.kept, now=self.clock)
+        index = SearchIndex(settings.cache_folder, namespace, kept=shelf.kept, now=self.clock)
         drafts = Drafts(state)
         outbox = Outbox(gate, state, drafts, undo_seconds=settings.undo_seconds, settle=0.0, read_only=read_only)
         live = Live(gate, shelf, outbox, index=index, now=self.clock)

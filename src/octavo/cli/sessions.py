@@ -30,7 +30,7 @@ from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
 from octavo.data.offline import Offline
 from octavo.data.response_cache import ResponseCache
-from octavo.data.search_index import Index
+from octavo.data.search_index import SearchIndex
 from octavo.data.state_db import WRITES, StateDb
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
@@ -393,7 +393,7 @@ def _forget_answers(settings: Settings, namespace: str) -> None:
     shelf = ResponseCache(settings.cache_folder, namespace)
     shelf.forget()
     shelf.close()
-    Index(settings.cache_folder, namespace).forget()
+    SearchIndex(settings.cache_folder, namespace).clear()
     ImageCache(settings.cache_folder, namespace).clear()
     FirstPicture(settings.cache_folder, namespace, "").forget()
 
@@ -524,7 +524,7 @@ def _session(
     for name in left:
         state.adopt(name)
     shelf = ResponseCache(settings.cache_folder, namespace)
-    index = Index(settings.cache_folder, namespace, kept=shelf.kept)
+    index = SearchIndex(settings.cache_folder, namespace, kept=shelf.kept)
     drafts = Drafts(state)
     outbox = Outbox(
         client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle, read_only=client.read_only

@@ -10,17 +10,17 @@ _QUOTE = re.compile(r"^\s*(?:> ?)+")
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
 
 
-def mention_of(person: str) -> str:
+def mention_suffix(person: str) -> str:
     """What a mention of a person ends with."""
     return f"](/users/{quote(person, safe=':@.+')})"
 
 
-def names(markdown: str, me: str) -> bool:
+def mentions(markdown: str, me: str) -> bool:
     """Whether a text names somebody, as the composer writes it: a link to the person."""
-    return bool(me) and mention_of(me) in markdown
+    return bool(me) and mention_suffix(me) in markdown
 
 
-def words_of(markdown: str) -> str:
+def plain_text(markdown: str) -> str:
     """The words of a comment as a list shows them: in one line, links without their addresses, no marks of emphasis and
     quotation, and dots where lines of code end."""
     said: list[str] = []

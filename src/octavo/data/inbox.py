@@ -32,10 +32,10 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.safety import line
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.comment_text import mention_of, words_of
+from octavo.data.comment_text import mention_suffix, plain_text
 from octavo.data.drafts import Draft
 from octavo.data.merge_rules import MergeCandidate, bypasses, rules_for
-from octavo.data.unsent_index import KINDS, OF_THE_REQUEST, of_draft
+from octavo.data.unsent_index import CHANGE_REQUEST_KINDS, KIND_NAMES, unsent_draft
 from octavo.data.writes.machine import OutboxEntry
 from octavo.settings import InboxFilter
 
@@ -85,7 +85,7 @@ class ThreadRef:
 class DraftRef:
     """Words that were typed and not sent: the place they are kept at."""
 
-    place: str
+    draft_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class WriteRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class MessageFacts:
     """What of a message in a thread a row depends on: all of it takes ten times as much memory, for thousands."""
 
     id: str
@@ -161,12 +161,12 @@ class Unknown:
             _of("threads in", self.places, "location"),
             _of("replies in", self.replies, "thread"),
         ]
-        said = ", ".join(filter(None, parts))
-        return f"{'loading' if self.is_being_read else 'not loaded yet'}: {said}" if said else ""
+        missing = ", ".join(filter(None, parts))
+        return f"{'loading' if self.is_being_read else 'not loaded yet'}: {missing}" if missing else ""
 
 
 @dataclass(frozen=True)
-class Known:
+class InboxFacts:
     """All that is known. What a mapping has no entry for was not read."""
 
     me: User | None = None
@@ -180,7 +180,7 @@ class Known:
     reviews: Mapping[ChangeRequestRef, Sequence[Review]] = field(default_factory=dict)
     requested: Mapping[ChangeRequestRef, Sequence[RequestedReviewer]] = field(default_factory=dict)
     threads: Mapping[Discussion, Sequence[Comment]] = field(default_factory=dict)
-    replies: Mapping[Discussion, Mapping[str, Sequence[Said]]] = field(default_factory=dict)
+    replies: Mapping[Discussion, Mapping[str, Sequence[MessageFacts]]] = field(default_factory=dict)
     """By place, the replies of its threads. A thread without any needs none."""
     entries: Sequence[OutboxEntry] = ()
     """Writes that are not done, and those that were done after what is known was read."""
@@ -240,7 +240,7 @@ class _MadeOf:
     me: str
     about: ChangeRequest | None
     threads: Sequence[Comment]
-    replies: Mapping[str, Sequence[Said]]
+    replies: Mapping[str, Sequence[MessageFacts]]
     settled: frozenset[str]
 
     def is_as(self, other: _MadeOf) -> bool:
@@ -263,19 +263,19 @@ class _Place:
     """Threads whose replies are not known."""
 
 
-class MadeRows:
+class BuiltRows:
     """What was found in each place the last time, which is found again where nothing differs."""
 
     def __init__(self) -> None:
         self.places: dict[Discussion, _Place] = {}
-        self.made = 0
+        self.built = 0
         """How many places were looked through."""
 
 
-def inbox_of(known: Known, earlier: MadeRows | None = None) -> Inbox:
+def inbox_of(known: InboxFacts, earlier: BuiltRows | None = None) -> Inbox:
     """What needs the person, as far as it is known. `earlier` spares to look through places where all is as it was, and is
     brought up to date."""
-    return _Reading(known, earlier or MadeRows()).inbox()
+    return _Reading(known, earlier or BuiltRows()).inbox()
 
 
 def in_order(rows: Sequence[Row]) -> tuple[Row, ...]:
@@ -289,17 +289,17 @@ def matches(row: Row, by: InboxFilter, space: str) -> bool:
         return False
     if by.space and by.space != row.space_id and fold(by.space) != fold(space):
         return False
-    said = fold(f"{row.title} {row.context} {row.words}")
-    return all(word in said for word in fold(by.words).split())
+    text = fold(f"{row.title} {row.context} {row.words}")
+    return all(word in text for word in fold(by.words).split())
 
 
-def said(message: Message) -> Said:
+def message_facts(message: Message) -> MessageFacts:
     """What rows depend on of a message."""
     by = message.posted_by
-    return Said(message.id, intern(by.id), intern(by.name), message.posted_at, message.body.text)
+    return MessageFacts(message.id, intern(by.id), intern(by.name), message.posted_at, message.body.text)
 
 
-def undecided(change_request: ChangeRequest) -> bool:
+def is_undecided(change_request: ChangeRequest) -> bool:
     """Whether it can be reviewed, and is in a space that is known."""
     return change_request.status in ("open", "draft") and change_request.space is not None
 
@@ -327,11 +327,11 @@ def is_mine(change_request: ChangeRequest, me: str) -> bool:
 class _Reading:
     """Reads one `Known`: collects what is claimed of each thing."""
 
-    def __init__(self, known: Known, earlier: MadeRows) -> None:
+    def __init__(self, known: InboxFacts, earlier: BuiltRows) -> None:
         self._known, self._earlier = known, earlier
         self._me = known.me.id if known.me is not None else ""
         self._cases: dict[str, _Case] = {}
-        self._requests = {ref_of(each): each for each in known.change_requests if undecided(each)}
+        self._requests = {ref_of(each): each for each in known.change_requests if is_undecided(each)}
         self._unread = {"reviews": 0, "requested": 0, "places": 0, "replies": 0}
         under_way = [each for each in known.entries if each.state == "done" or _is_under_way(each)]
         self._settled = {
@@ -340,7 +340,7 @@ class _Reading:
             if isinstance(each.op, CreateReply) or (isinstance(each.op, Update) and each.op.resolved)
         }
         """Threads that this person answered or resolved, though no answer says so yet."""
-        self._mention = mention_of(self._me)
+        self._mention = mention_suffix(self._me)
         self._reviewed = {each.at for each in under_way if each.is_review}
 
     def inbox(self) -> Inbox:
@@ -430,9 +430,9 @@ class _Reading:
         if bypasses(rules, self._me):
             return ", ready to merge"
         case = MergeCandidate(about, given, self._me, {})
-        if any(case.lacks(rule) for rule in rules.rules):
+        if any(case.missing(rule) for rule in rules.rules):
             return None
-        unsure = any(case.unsure(rule) for rule in rules.rules)
+        unsure = any(case.undecided_reason(rule) for rule in rules.rules)
         return "; the server checks the merge rules" if unsure else ", ready to merge"
 
     # Threads
@@ -446,7 +446,7 @@ class _Reading:
         place = self._earlier.places.get(at)
         if place is None or not place.made_of.is_as(made_of):
             place = self._earlier.places[at] = self._looked_through(made_of)
-            self._earlier.made += 1
+            self._earlier.built += 1
         self._unread["replies"] += place.unread
         for root, claims in place.found:
             self._of_thread(ThreadRef(at, root.id), root).claims.extend(claims)
@@ -463,11 +463,11 @@ class _Reading:
                 found.append((root, claims))
         return _Place(made_of, tuple(found), unread)
 
-    def _thread(self, root: Comment, replies: Sequence[Said], on_mine: bool) -> tuple[_Claim, ...]:
+    def _thread(self, root: Comment, replies: Sequence[MessageFacts], on_mine: bool) -> tuple[_Claim, ...]:
         me, mention = self._me, self._mention
-        news: list[Said] = []
+        news: list[MessageFacts] = []
         joined = False
-        for each in (said(root), *replies):
+        for each in (message_facts(root), *replies):
             if each.by == me:
                 joined = True
                 news.clear()
@@ -520,9 +520,9 @@ class _Reading:
             context = self._context(entry.at.space_id, line(entry.reason))
             key = f"write {entry.id}"
             case = _Case(key, WriteRef(entry.id), title, context, entry.at.space_id)
-            said = words.get(entry.state, f"needs your attention: {entry.action}")
+            reason = words.get(entry.state, f"needs your attention: {entry.action}")
             case.claims.append(
-                _Claim("not sent", said, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
+                _Claim("not sent", reason, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
             )
             self._cases[key] = case
 
@@ -537,10 +537,10 @@ class _Reading:
             stamp = " ".join(each.id for each in entries)
             case.claims.append(_Claim("unsent draft", words, entries[-1].created_at, stamp))
         for draft in self._known.drafts:
-            hung = of_draft(draft.key)
-            if hung.kind in KINDS:
+            hung = unsent_draft(draft.key)
+            if hung.kind in KIND_NAMES:
                 case = self._draft_case(draft, hung.at, hung.thread, hung.kind)
-                words = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KINDS[hung.kind]}"
+                words = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KIND_NAMES[hung.kind]}"
                 stamp = f"{draft.key} {_stamp(draft.saved_at)}"
                 case.claims.append(_Claim("unsent draft", words, draft.saved_at, stamp))
 
@@ -552,7 +552,7 @@ class _Reading:
                 return case
             if root is not None:
                 return self._of_thread(ThreadRef(at, thread), root)
-        if isinstance(at, ChangeRequestRef) and kind in OF_THE_REQUEST:
+        if isinstance(at, ChangeRequestRef) and kind in CHANGE_REQUEST_KINDS:
             return self._request_case(at, _title(draft.text))
         key = f"draft {draft.key}"
         where = ""
@@ -602,7 +602,7 @@ def _ids(at: Discussion) -> tuple[str, ...]:
 
 
 def _title(markdown: str) -> str:
-    return line(words_of(markdown)[:_LONGEST_TITLE])
+    return line(plain_text(markdown)[:_LONGEST_TITLE])
 
 
 def _people(reviews: Sequence[Review]) -> str:

@@ -50,7 +50,7 @@ from octavo.concurrency import Tasks
 from octavo.data import inbox_parts
 from octavo.data.answer import Snapshot
 from octavo.data.drafts import Draft, Drafts
-from octavo.data.inbox import Inbox, Known, Row, ThreadRef, Unknown, ref_of, said, undecided
+from octavo.data.inbox import Inbox, InboxFacts, Row, ThreadRef, Unknown, is_undecided, message_facts, ref_of
 from octavo.data.inbox_kept import packed, unpacked
 from octavo.data.inbox_making import InboxMaking
 from octavo.data.inbox_parts import Part
@@ -276,7 +276,11 @@ class InboxAnswers:
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
         """The open comments of each change request, as they were read last. What was not read anew is the same object."""
         read = ((each.at, self._answers.values.get(each.url)) for each in self._plan.threads)
-        return {at: said for at, said in read if isinstance(at, ChangeRequestRef) and said is not None}
+        return {
+            at: message_facts
+            for at, message_facts in read
+            if isinstance(at, ChangeRequestRef) and message_facts is not None
+        }
 
     def comment(self, thread: ThreadRef) -> Comment | None:
         """Return the first comment of the thread of a row, as it was last fetched. None if it is not here."""
@@ -561,7 +565,7 @@ class InboxAnswers:
 
     # Snapshots
 
-    def _known(self) -> Known:
+    def _known(self) -> InboxFacts:
         values = self._answers.values
         of: dict[str, dict[Any, Sequence[Any]]] = {"reviews": {}, "requested": {}, "threads": {}}
         replies: dict[Discussion, dict[str, Sequence[Any]]] = {}
@@ -571,7 +575,7 @@ class InboxAnswers:
                     replies.setdefault(part.at, {})[part.thread] = value
                 else:
                     of[part.kind][part.at] = value
-        return Known(
+        return InboxFacts(
             me=self._me or self._live.outbox.me,
             teams=self._teams or frozenset(),
             organization=self._organization,
@@ -630,7 +634,7 @@ class _Plan:
             self._within.clear()
         self._me, self._lists = me, lists
         spaces, *by_status = lists
-        requests = {ref_of(each): each for each in chain(*by_status) if undecided(each)}
+        requests = {ref_of(each): each for each in chain(*by_status) if is_undecided(each)}
         places = {each.url: each for each in await _in_slices(inbox_parts.of_requests(requests.values(), me))}
         places |= {each.url: each for each in await _in_slices(inbox_parts.of_spaces(spaces))}
         self.places = places
@@ -786,7 +790,7 @@ class _Answers:
 
     def _slimmed(self, part: Part, items: Sequence[Any], before: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
         """Return items reduced to what rows depend on: `before` if they are the same. From any thread."""
-        came: tuple[Any, ...] = tuple(map(said, items) if part.kind == "replies" else items)
+        came: tuple[Any, ...] = tuple(map(message_facts, items) if part.kind == "replies" else items)
         if before is not None and came == before:
             return before
         return tuple(map(self._sharing, came)) if part.kind == "threads" else came

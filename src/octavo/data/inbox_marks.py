@@ -46,7 +46,7 @@ class Mark:
     title: str = ""
     context: str = ""
 
-    def is_away(self, stamp: str, now: datetime) -> bool:
+    def hides(self, stamp: str, now: datetime) -> bool:
         """Whether it takes a row that has `stamp` now out of the inbox."""
         if self.kind == "snoozed" and self.until is not None:
             return now < self.until
@@ -61,7 +61,7 @@ class MarkedRows:
     """What needs the person, in its order."""
     unread: frozenset[str] = frozenset()
     """The keys of those to which something happened since they were read."""
-    asleep: tuple[tuple[Row, datetime | None], ...] = ()
+    snoozed: tuple[tuple[Row, datetime | None], ...] = ()
     """What was put off, and until when, the next first; last what sleeps until something new happens."""
     done: tuple[Row, ...] = ()
 
@@ -79,7 +79,7 @@ class InboxMarks:
         self._history: list[list[tuple[tuple[str, bool], Mark | None]]] = []
         """What stood where something was marked, before it was."""
 
-    def sorted(self, rows: Iterable[Row]) -> MarkedRows:
+    def sort(self, rows: Iterable[Row]) -> MarkedRows:
         """Which of `rows` need the person now."""
         now, marks = self._state.now(), self._all()
         here: list[Row] = []
@@ -88,7 +88,7 @@ class InboxMarks:
         unread: set[str] = set()
         for row in rows:
             away, seen = marks.get((row.key, False)), marks.get((row.key, True))
-            if away is None or not away.is_away(row.stamp, now):
+            if away is None or not away.hides(row.stamp, now):
                 here.append(row)
                 if seen is None or seen.stamp != row.stamp:
                     unread.add(row.key)
@@ -109,7 +109,7 @@ class InboxMarks:
         now = self._state.now()
         return min((each.until for each in self._all().values() if each.until and each.until > now), default=None)
 
-    async def done(self, *rows: Row) -> None:
+    async def mark_done(self, *rows: Row) -> None:
         """Take rows out of the inbox until something new happens to them. Raises NotSaved, and then none is."""
         await self._mark("done", rows)
 
@@ -117,17 +117,17 @@ class InboxMarks:
         """Put rows off. Raises NotSaved, and then none is."""
         await self._mark("snoozed", rows, until)
 
-    async def read(self, *rows: Row) -> None:
+    async def mark_read(self, *rows: Row) -> None:
         """Say that rows were read, as they are now. Raises NotSaved."""
         unread = [row for row in rows if (seen := self._all().get((row.key, True))) is None or seen.stamp != row.stamp]
         if unread:
             await self._mark("read", unread)
 
-    async def unread(self, *rows: Row) -> None:
+    async def mark_unread(self, *rows: Row) -> None:
         """Say that rows were not read. Raises NotSaved."""
         await self._put({(row.key, True): None for row in rows})
 
-    async def put_back(self, *keys: str) -> None:
+    async def restore(self, *keys: str) -> None:
         """Let what was done or put off need the person again. Raises NotSaved."""
         await self._put({(key, False): None for key in keys})
 
@@ -146,7 +146,7 @@ class InboxMarks:
         self._history.pop()
         return tuple(key for (key, _), _ in before)
 
-    async def tidy(self, rows: Iterable[Row]) -> None:
+    async def delete_old(self, rows: Iterable[Row]) -> None:
         """Drop old marks of what is not among `rows`, which must be all there are. Raises NotSaved."""
         there, horizon = {row.key for row in rows}, self._state.now() - GONE_FOR
         marks = sorted(self._all().items(), key=lambda each: each[1].marked_at, reverse=True)
@@ -234,7 +234,7 @@ def _apply(marks: Marks, changes: Iterable[tuple[tuple[str, bool], Mark | None]]
             marks[place] = mark
 
 
-def later(choice: Literal["hour", "tomorrow", "next week"], now: datetime, morning: int = 8) -> datetime:
+def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime, morning: int = 8) -> datetime:
     """When a row comes back that is put off so: in an hour, or at `morning` o'clock of the next day, or of Monday.
 
     `now` is in the zone of the person.

@@ -36,7 +36,7 @@ from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
 
 if TYPE_CHECKING:
-    from octavo.data.search_index import Index
+    from octavo.data.search_index import SearchIndex
     from octavo.data.writes.attempt import DurableWrite
 
 __all__ = ["Live", "Send", "Snapshot"]
@@ -61,7 +61,7 @@ class Live:
         shelf: ResponseCache,
         outbox: Outbox,
         *,
-        index: Index | None = None,
+        index: SearchIndex | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         """`index` is the search index, which learns each response."""
@@ -275,7 +275,7 @@ class Live:
         """Remove what was deleted from the search index. Other responses may still contain parts of it: they are
         learned again."""
         if self._index is not None:
-            self._index.lose(op)
+            self._index.remove(op)
             for answer in self._answers.values():
                 answer.learned = None
 

@@ -26,7 +26,7 @@ class MergeBasis:
     """None if the server does not name the revision."""
 
     @property
-    def seen(self) -> Basis:
+    def basis(self) -> Basis:
         """What a merge or an update depends on."""
         about = self.change_request
         return Basis(

@@ -77,7 +77,7 @@ class MergeCandidate:
     names: Mapping[str, str]
     """What to call people, by id."""
 
-    def lacks(self, rule: Mapping[str, Any]) -> str:
+    def missing(self, rule: Mapping[str, Any]) -> str:
         """What a rule lacks. Empty when it is met, and for a rule that is not known here."""
         users = _users(rule)
         approving = [review.reviewer.id for review in self.reviews if review.status == "approved"]
@@ -105,7 +105,7 @@ class MergeCandidate:
                 return f"only the author can merge: {self._named([self._author])}"
         return ""
 
-    def unsure(self, rule: Mapping[str, Any]) -> str:
+    def undecided_reason(self, rule: Mapping[str, Any]) -> str:
         """Why it cannot be told from here whether a rule is met. Empty when it can."""
         kind = str(rule.get("rule"))
         if kind == "require_author_to_merge" and (self._author is None or self.me is None):
@@ -127,7 +127,7 @@ def bypasses(rules: MergeRules, me: str | None) -> bool:
     return any(rule.get("rule") == "allow_bypass" and me in _users(rule) for rule in rules.rules)
 
 
-def asks_currency(rules: MergeRules, me: str | None) -> bool:
+def requires_up_to_date(rules: MergeRules, me: str | None) -> bool:
     """Return whether `me` may not merge an outdated change request."""
     asks = any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
     return asks and not bypasses(rules, me)

@@ -11,7 +11,7 @@ End = Literal["leads", "loop", "dead end"]
 
 
 @dataclass(frozen=True)
-class Chain:
+class RedirectChain:
     """The way from an address."""
 
     steps: tuple[str, ...]
@@ -20,7 +20,7 @@ class Chain:
     """`dead end`: the last step is of a redirect to what is not on the site any more."""
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """The way, in words."""
         way = " → ".join(self.steps)
         if self.end == "loop":
@@ -28,23 +28,23 @@ class Chain:
         return f"{way} → a page, section or space that is no longer on the site" if self.end == "dead end" else way
 
 
-def follow(source: str, targets: Mapping[str, str | None], site: str) -> Chain:
+def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) -> RedirectChain:
     """Where an address of a site leads. `targets`: what each redirect leads to, by its source; None where that is gone.
     `site` is the address of the site, without which an address is not one of it."""
-    steps, seen = [source], {path_on(source, site)}
-    while steps[-1] in targets or path_on(steps[-1], site) in targets:
-        at = steps[-1] if steps[-1] in targets else path_on(steps[-1], site)
+    steps, seen = [source], {path_on_site(source, site)}
+    while steps[-1] in targets or path_on_site(steps[-1], site) in targets:
+        at = steps[-1] if steps[-1] in targets else path_on_site(steps[-1], site)
         target = targets[at]
         if target is None:
-            return Chain(tuple(steps), "dead end")
+            return RedirectChain(tuple(steps), "dead end")
         steps.append(target)
-        if (path := path_on(target, site)) in seen:
-            return Chain(tuple(steps), "loop")
+        if (path := path_on_site(target, site)) in seen:
+            return RedirectChain(tuple(steps), "loop")
         seen.add(path)
-    return Chain(tuple(steps), "leads")
+    return RedirectChain(tuple(steps), "leads")
 
 
-def ends(targets: Mapping[str, str | None], site: str) -> dict[str, End]:
+def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, End]:
     """How each redirect ends, by its source. Each is looked at once: of thousands there may be one chain."""
     known: dict[str, End] = {}
     for source in targets:
@@ -56,7 +56,7 @@ def ends(targets: Mapping[str, str | None], site: str) -> dict[str, End]:
             if target is None:
                 end = "dead end"
                 break
-            here = target if target in targets else path_on(target, site)
+            here = target if target in targets else path_on_site(target, site)
             end = known.get(here, None if here in targets else "leads")
             if end is None and here in way:
                 end = "loop"
@@ -64,7 +64,7 @@ def ends(targets: Mapping[str, str | None], site: str) -> dict[str, End]:
     return known
 
 
-def path_on(address: str, site: str) -> str:
+def path_on_site(address: str, site: str) -> str:
     """The path on the site an address is of; the address itself where it is of another."""
     if address.startswith("/"):
         return address.rstrip("/") or "/"

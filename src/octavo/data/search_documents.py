@@ -19,7 +19,7 @@ from octavo.api.comments import List as ListComments
 from octavo.api.content import GetPage, ListPages, Page, PageTree
 from octavo.api.operation import ListPage, Operation
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
-from octavo.data.comment_text import words_of
+from octavo.data.comment_text import plain_text
 from octavo.data.search_text import sections
 
 Kind = Literal["page", "comment", "reply", "change request"]
@@ -87,44 +87,44 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Learned:
+class IndexUpdate:
     """What an answer says: documents, and of what these are all there are."""
 
     documents: tuple[Document, ...] = ()
     whole: tuple[Scope, ...] = ()
 
 
-def learned(op: Operation[Any], value: Any) -> Learned:
+def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
     """What is said by the answer `value` to `op`."""
     match op, value:
         case GetPage(at=SpaceRef() as at), Page():
-            return Learned((_page(at, value),))
+            return IndexUpdate((_page(at, value),))
         case ListPages(at=SpaceRef() as at), PageTree():
             pages = tuple(_in_tree(at, each) for each in value.walk() if each.type == "document")
-            return Learned(pages, () if value.unreadable else (Scope("page", at.space_id),))
+            return IndexUpdate(pages, () if value.unreadable else (Scope("page", at.space_id),))
         case ListComments(at=at), ListPage():
             whole = _is_whole(op, value) and op.status == "all" and op.authors is None
             scope = Scope("comment", at.space_id, _change_request(at), op.target_page)
-            return Learned(tuple(_comment(at, each) for each in value.items), (scope,) if whole else ())
+            return IndexUpdate(tuple(_comment(at, each) for each in value.items), (scope,) if whole else ())
         case GetComment(at=at), Comment():
-            return Learned((_comment(at, value),))
+            return IndexUpdate((_comment(at, value),))
         case ListReplies(at=at, comment_id=thread), ListPage():
             scope = Scope("reply", at.space_id, _change_request(at), None, thread)
-            return Learned(
+            return IndexUpdate(
                 tuple(_reply(at, thread, each) for each in value.items), (scope,) if _is_whole(op, value) else ()
             )
         case GetReply(at=at, comment_id=thread), Reply():
-            return Learned((_reply(at, thread, value),))
+            return IndexUpdate((_reply(at, thread, value),))
         case ListChangeRequests(at=at), ListPage():
-            return Learned(tuple(_change(at.space_id, each) for each in value.items))
+            return IndexUpdate(tuple(_change(at.space_id, each) for each in value.items))
         case ListOfOrganization(), ListPage():
-            return Learned(tuple(_change(each.space, each) for each in value.items if each.space))
+            return IndexUpdate(tuple(_change(each.space, each) for each in value.items if each.space))
         case GetChangeRequest(at=at), ChangeRequest():
-            return Learned((_change(at.space_id, value),))
-    return Learned()
+            return IndexUpdate((_change(at.space_id, value),))
+    return IndexUpdate()
 
 
-def gone(op: Operation[Any]) -> tuple[Scope, ...]:
+def removed_scopes(op: Operation[Any]) -> tuple[Scope, ...]:
     """What is not there any more, when the server says of `op` that there is nothing, or did what it asks."""
     match op:
         case GetPage(at=SpaceRef() as at, page_id=page):
@@ -217,7 +217,7 @@ def _comment(at: Discussion, comment: Comment) -> Document:
     around = f"{title} {comment.posted_by.name}"
 
     def pieces() -> Iterator[Piece]:
-        yield Piece("comment", words_of(comment.body.text), around=around)
+        yield Piece("comment", plain_text(comment.body.text), around=around)
         if quote:
             yield Piece("quote", quote, around=around)
 
@@ -249,7 +249,7 @@ def _reply(at: Discussion, thread: str, reply: Reply) -> Document:
         author=name,
         at=reply.posted_at,
         stamp=_stamp(name, text),
-        pieces=lambda: (Piece("reply", words_of(text), around=name),),
+        pieces=lambda: (Piece("reply", plain_text(text), around=name),),
     )
 
 

@@ -44,7 +44,7 @@ from octavo.data.database import (
 if TYPE_CHECKING:
     from octavo.api.folding import Range
     from octavo.data.response_cache import KeptAnswer
-    from octavo.data.search_documents import Document, Learned, Scope
+    from octavo.data.search_documents import Document, IndexUpdate, Scope
 
 R = TypeVar("R")
 
@@ -160,7 +160,7 @@ class PageName(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Extent:
+class IndexedCounts:
     """How much is known, and when the server last said something of it."""
 
     pages: int = 0
@@ -175,7 +175,7 @@ class Extent:
         return bool(self.pages or self.titles or self.threads or self.replies or self.change_requests)
 
 
-class Index:
+class SearchIndex:
     """Words of what was read, by profile. Without a folder it lasts as long as the process.
 
     Nothing of it is opened before there is something to write or to find, and nothing is written or read on the loop.
@@ -202,32 +202,32 @@ class Index:
         """Why nothing can be found here, in a sentence."""
         self.changed: Callable[[], None] = _nobody
         """Called in the thread of the index when other words can be found than before."""
-        self._news: deque[tuple[Callable[[], Learned], datetime]] = deque()
+        self._updates: deque[tuple[Callable[[], IndexUpdate], datetime]] = deque()
         self._flushing = False
         self._written = 0
         self._closing = False
         self._lock = threading.Lock()
         """Held by who reads, and while the file is changed for another."""
         self._reader: sqlite3.Connection | None = None
-        self._made_anew = 0
-        self._writer = Writer(self._connected, "octavo index writer")
+        self._recreated = 0
+        self._writer = Writer(self._connect_writer, "octavo index writer")
 
     # Learning
 
     def learn(self, op: Operation[Any], value: Any) -> None:
         """Let the words of an answer be found, and no longer those it takes the place of. Behind."""
         if value is not None and SPECS[type(op)].name in _LEARNED_FROM:
-            self._soon(partial(_learned, op, value), self._now())
+            self._schedule(partial(_learned, op, value), self._now())
 
-    def lose(self, op: Operation[Any]) -> None:
+    def remove(self, op: Operation[Any]) -> None:
         """Let nothing be found of what `op` asks for or deletes: it is gone. Behind."""
         if SPECS[type(op)].name in _LOST_BY:
-            self._soon(partial(_gone, op), self._now())
+            self._schedule(partial(_gone, op), self._now())
 
-    def _soon(self, what: Callable[[], Learned], when: datetime) -> None:
+    def _schedule(self, what: Callable[[], IndexUpdate], when: datetime) -> None:
         if self._closing:
             return
-        self._news.append((what, when))
+        self._updates.append((what, when))
         if not self._flushing:
             self._flushing = True
             self._submit(self._flush)
@@ -236,16 +236,16 @@ class Index:
         """Write all that came by now."""
         self._flushing = False
         differs = False
-        while self._news and not self._closing:
-            what, when = self._news.popleft()
-            differs = self._take(db, what(), when.timestamp()) or differs
+        while self._updates and not self._closing:
+            what, when = self._updates.popleft()
+            differs = self._update(db, what(), when.timestamp()) or differs
         if self._written >= TIDY_EVERY:
             self._written = 0
-            self._tidy(db)
+            self._evict(db)
         if differs:
             self.changed()
 
-    def _take(self, db: sqlite3.Connection, news: Learned, when: float) -> bool:
+    def _update(self, db: sqlite3.Connection, news: IndexUpdate, when: float) -> bool:
         differs = False
         told = {each.key: each for each in news.documents}  # nothing keeps a server from telling of the same twice
         known = _known(db, list(told))
@@ -266,7 +266,7 @@ class Index:
             differs = differs or bool(lost)
         return differs
 
-    def _write(self, db: sqlite3.Connection, document: Document, when: float, before: Known | None) -> None:
+    def _write(self, db: sqlite3.Connection, document: Document, when: float, before: IndexedDocument | None) -> None:
         self._written += 1
         if before is not None and before.stamp and not document.stamp:
             # Only its title is told now: the words below it are those read before.
@@ -295,7 +295,7 @@ class Index:
         letters = _insert_passages(db, number, document)
         db.execute("UPDATE documents SET letters = ? WHERE id = ?", (letters, number))
 
-    def _tidy(self, db: sqlite3.Connection) -> None:
+    def _evict(self, db: sqlite3.Connection) -> None:
         """Let go of what was read longest ago when it is too much."""
         count, letters = db.execute("SELECT count(*), total(letters) FROM documents").fetchone()
         if count <= self._most_documents and letters <= self._most_letters:
@@ -327,9 +327,9 @@ class Index:
         """
         return await asyncio.to_thread(self._read, partial(_search, typed, limit, kinds, spaces, length), ())
 
-    async def extent(self, spaces: Collection[str] | None = None) -> Extent:
+    async def counts(self, spaces: Collection[str] | None = None) -> IndexedCounts:
         """How much is known of these spaces, or of all."""
-        return await asyncio.to_thread(self._read, partial(_extent, spaces), Extent())
+        return await asyncio.to_thread(self._read, partial(_extent, spaces), IndexedCounts())
 
     async def pages(self, space: str) -> tuple[PageName, ...]:
         """How the pages of a space are called, and where they lie."""
@@ -341,9 +341,9 @@ class Index:
 
     # The file
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Throw all of it away, with its file."""
-        self._remove()
+        self._delete_file()
 
     def flush(self) -> None:
         """Wait until all that was learned by now can be found. Not on the loop."""
@@ -352,16 +352,16 @@ class Index:
     def close(self) -> None:
         """Let go of the file. What was not written by now is read again another time."""
         self._closing = True
-        self._news.clear()
+        self._updates.clear()
         self._writer.close(CLOSES_WITHIN)
         with self._lock:
-            self._let_go()
+            self._close_reader()
 
     def _submit(self, work: Callable[[sqlite3.Connection], None]) -> None:
         if not self.notice and not self._closing:
-            self._writer.submit(work).add_done_callback(partial(self._ended, self._writer))
+            self._writer.submit(work).add_done_callback(partial(self._check_result, self._writer))
 
-    def _ended(self, writer: Writer, job: Future[None]) -> None:
+    def _check_result(self, writer: Writer, job: Future[None]) -> None:
         """What went wrong with the file is mended; anything else is a bug."""
         error = job.exception() if not job.cancelled() else None
         if error is None or writer is not self._writer:
@@ -376,37 +376,37 @@ class Index:
     def _failed(self, error: sqlite3.DatabaseError) -> None:
         self._flushing = False
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._made_anew < MOST_FILES:
-            self._anew()
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._recreated < MOST_FILES:
+            self._recreate()
         elif not is_busy(error):
             self._give_up(str(error))
 
     def _give_up(self, why: str) -> None:
         self.notice = f"Could not search the pages you have opened: the search index {self._path or 'in memory'} is unusable ({why})."
-        self._news.clear()
+        self._updates.clear()
 
-    def _anew(self) -> None:
+    def _recreate(self) -> None:
         """Begin with an empty file."""
-        self._made_anew += 1
+        self._recreated += 1
         with self._lock:
-            self._let_go()
-            self._remove()
+            self._close_reader()
+            self._delete_file()
             self._writer.close(0.0)
-            self._writer = Writer(self._connected, "octavo index writer")
+            self._writer = Writer(self._connect_writer, "octavo index writer")
         self._submit(lambda db: None)
 
-    def _let_go(self) -> None:
+    def _close_reader(self) -> None:
         if self._reader is not None:
             self._reader.close()
         self._reader = None
 
-    def _remove(self) -> None:
+    def _delete_file(self) -> None:
         if self._path is not None:
             for suffix in ("", "-wal", "-shm"):
                 with suppress(OSError):
                     self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect_writer(self) -> sqlite3.Connection:
         """The connection of the writer. Raises sqlite3.Error and OSError."""
         if self._path is None:
             db = connect(None)
@@ -421,7 +421,7 @@ class Index:
         with closed_on_failure(db):
             if not is_intact(db):
                 db.close()
-                self._remove()
+                self._delete_file()
                 private_file(self._path)
                 db = connect(self._path)
             db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
@@ -440,12 +440,12 @@ class Index:
         for _, op, body, kept_at in answers:
             if op is not None and SPECS[type(op)].name in _LEARNED_FROM:
                 with suppress(ValueError):  # which the cache finds out, too, when it is asked for it
-                    self._take(db, _learned(op, read(SPECS[type(op)].codec, body)), kept_at.timestamp())
+                    self._update(db, _learned(op, read(SPECS[type(op)].codec, body)), kept_at.timestamp())
         db.execute("UPDATE filling SET done = ?, after = ?", (last == after, last))
         if last != after:
             self._submit(self._fill)
         else:
-            self._tidy(db)
+            self._evict(db)
             self.changed()
 
     def _read(self, work: Callable[[sqlite3.Connection], R], nothing: R) -> R:
@@ -469,7 +469,7 @@ class Index:
 
 
 @dataclass(frozen=True)
-class Known:
+class IndexedDocument:
     """A document as it is in the index."""
 
     id: int
@@ -488,16 +488,16 @@ class Known:
         return here != there
 
 
-def _learned(op: Operation[Any], value: Any) -> Learned:
-    from octavo.data.search_documents import learned  # brings the models of all it knows with it
+def _learned(op: Operation[Any], value: Any) -> IndexUpdate:
+    from octavo.data.search_documents import index_update  # brings the models of all it knows with it
 
-    return learned(op, value)
+    return index_update(op, value)
 
 
-def _gone(op: Operation[Any]) -> Learned:
-    from octavo.data.search_documents import Learned, gone
+def _gone(op: Operation[Any]) -> IndexUpdate:
+    from octavo.data.search_documents import IndexUpdate, removed_scopes
 
-    return Learned(whole=gone(op))
+    return IndexUpdate(whole=removed_scopes(op))
 
 
 def _nobody() -> None:
@@ -529,14 +529,14 @@ _FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
 _LAST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
 
 
-def _known(db: sqlite3.Connection, keys: list[str]) -> dict[str, Known]:
+def _known(db: sqlite3.Connection, keys: list[str]) -> dict[str, IndexedDocument]:
     found = {}
     for some in _many(keys):
         rows = db.execute(
             f"SELECT key, id, title, about, lies, file, stamp, known_at FROM documents WHERE key IN ({', '.join('?' * len(some))})",
             some,
         )
-        found.update({key: Known(*row) for key, *row in rows})
+        found.update({key: IndexedDocument(*row) for key, *row in rows})
     return found
 
 
@@ -617,9 +617,9 @@ def _search(
     length: int,
     db: sqlite3.Connection,
 ) -> tuple[Hit, ...]:
-    from octavo.data.search_text import Sought
+    from octavo.data.search_text import SearchTerms
 
-    sought = Sought(typed)
+    sought = SearchTerms(typed)
     wanted = [kind for found in kinds for kind in _KINDS[found]]
     if not sought or not wanted or spaces == ():
         return ()
@@ -695,7 +695,7 @@ def _first(db: sqlite3.Connection, space: str, change: str, thread: str) -> tupl
     return found
 
 
-def _extent(spaces: Collection[str] | None, db: sqlite3.Connection) -> Extent:
+def _extent(spaces: Collection[str] | None, db: sqlite3.Connection) -> IndexedCounts:
     where, values = ("1", []) if spaces is None else (f"space {_AMONG}", [_among(spaces)])
     rows = db.execute(
         f"SELECT kind, length(stamp) > 0 AS is_read, count(*), max(known_at) FROM documents WHERE {where} GROUP BY 1, 2",
@@ -703,7 +703,7 @@ def _extent(spaces: Collection[str] | None, db: sqlite3.Connection) -> Extent:
     ).fetchall()
     counts = {(kind, bool(is_read)): count for kind, is_read, count, _ in rows}
     latest = max((known_at for *_, known_at in rows), default=0.0)
-    return Extent(
+    return IndexedCounts(
         counts.get(("page", True), 0),
         counts.get(("page", False), 0),
         counts.get(("comment", True), 0),

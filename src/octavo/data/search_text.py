@@ -40,7 +40,7 @@ class Passage(NamedTuple):
     words: str
 
 
-class Sought:
+class SearchTerms:
     """What somebody typed, as words to look for: all of them, the longer ones and the last also as beginnings of words.
 
     Nothing of it is read as a query language.

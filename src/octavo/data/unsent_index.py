@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.data.writes.machine import OutboxEntry
 
-KINDS: Mapping[str, str] = MappingProxyType(
+KIND_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "comment": "a comment",
         "reply": "a reply",
@@ -29,14 +29,14 @@ KINDS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What is typed at places of each kind."""
-OF_THE_REQUEST = frozenset({"review", "subject", "description"})
+CHANGE_REQUEST_KINDS = frozenset({"review", "subject", "description"})
 """Kinds of what is said of a change request itself."""
 _CHANGES_A_HELD_ONE = "held "
 """Before the id of a held comment, in the name of the place where it is given other words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unsent:
+class UnsentText:
     """One text that is not sent, and what it hangs on."""
 
     kind: str
@@ -47,9 +47,9 @@ class Unsent:
     """The key of the block it is about."""
     thread: str = ""
     """The id of the first comment of the thread it is about; of a held comment that begins one its own."""
-    place: str = ""
+    draft_key: str = ""
     """Where it is kept among the drafts. Empty: it is held."""
-    entry: str = ""
+    entry_id: str = ""
     """The id of what is held. Empty: it is a draft."""
     is_late: bool = False
     """Whether it is not on disk as it is now, so that it is lost when Octavo ends."""
@@ -57,35 +57,35 @@ class Unsent:
     @property
     def starts_a_thread(self) -> bool:
         """Whether it is a held comment that begins a thread, which is on show itself."""
-        return self.entry != "" and self.thread.endswith(self.entry)
+        return self.entry_id != "" and self.thread.endswith(self.entry_id)
 
 
-def of_draft(place: str) -> Unsent:
+def unsent_draft(place: str) -> UnsentText:
     """What a draft hangs on, read off the name of its place."""
     kind, *parts = place.split(" ")
-    if kind not in KINDS or not parts or not parts[0]:
-        return Unsent(kind, None, place=place)
+    if kind not in KIND_NAMES or not parts or not parts[0]:
+        return UnsentText(kind, None, draft_key=place)
     space, *rest = parts
     match kind, rest:
         case "reply", [*into, thread] if len(into) < 2:
-            return Unsent(kind, _discussion(space, into), thread=thread, place=place)
+            return UnsentText(kind, _discussion(space, into), thread=thread, draft_key=place)
         case "edit", [*into, thread, _] if len(into) < 2:
-            return Unsent(kind, _discussion(space, into), thread=thread, place=place)
+            return UnsentText(kind, _discussion(space, into), thread=thread, draft_key=place)
         case "comment", [*into, page, block] if len(into) < 2:
-            return Unsent(kind, _discussion(space, into), page, block, place=place)
+            return UnsentText(kind, _discussion(space, into), page, block, draft_key=place)
         case "page", [page, into, _, _]:
-            return Unsent(kind, _discussion(space, [into] if into != "-" else []), page, place=place)
+            return UnsentText(kind, _discussion(space, [into] if into != "-" else []), page, draft_key=place)
         case (("title" | "details"), [page]):
-            return Unsent(kind, _discussion(space, []), page, place=place)
+            return UnsentText(kind, _discussion(space, []), page, draft_key=place)
         case (("review" | "subject" | "description"), [into, *_]):
-            return Unsent(kind, _discussion(space, [into]), place=place)
-    return Unsent(kind, _discussion(space, []), place=place)
+            return UnsentText(kind, _discussion(space, [into]), draft_key=place)
+    return UnsentText(kind, _discussion(space, []), draft_key=place)
 
 
-def of_held(entry: OutboxEntry) -> Unsent:
+def pending_comment(entry: OutboxEntry) -> UnsentText:
     """What a comment hangs on that is held for a review."""
     facts = entry.facts
-    return Unsent("held", entry.at, facts.page, facts.node, facts.thread or entry.pending_id, entry=entry.id)
+    return UnsentText("held", entry.at, facts.page, facts.node, facts.thread or entry.pending_id, entry_id=entry.id)
 
 
 class UnsentIndex:
@@ -95,37 +95,37 @@ class UnsentIndex:
         self, drafts: Iterable[str] = (), held: Sequence[OutboxEntry] = (), late: frozenset[str] = frozenset()
     ) -> None:
         """`drafts` are the places of those there are, `late` of those that could not be saved yet."""
-        there = {each.id: of_held(each) for each in held}
+        there = {each.id: pending_comment(each) for each in held}
         found = list(there.values())
         for place in sorted(drafts):
             changes = there.get(place.removeprefix(_CHANGES_A_HELD_ONE))
             if changes is None:
-                found.append(replace(of_draft(place), is_late=place in late))
+                found.append(replace(unsent_draft(place), is_late=place in late))
             else:
-                edit = Unsent("edit", changes.at, changes.page, changes.block, changes.thread, place)
+                edit = UnsentText("edit", changes.at, changes.page, changes.block, changes.thread, place)
                 found.append(replace(edit, is_late=place in late))
-        self._all: tuple[Unsent, ...] = tuple(found)
+        self._all: tuple[UnsentText, ...] = tuple(found)
 
     def __bool__(self) -> bool:
         return bool(self._all)
 
-    def kept_at(self, place: str) -> tuple[Unsent, ...]:
+    def of_draft(self, place: str) -> tuple[UnsentText, ...]:
         """The draft of a place, if there is one."""
-        return tuple(each for each in self._all if each.place == place)
+        return tuple(each for each in self._all if each.draft_key == place)
 
-    def of_thread(self, at: Discussion, thread: str) -> tuple[Unsent, ...]:
+    def of_thread(self, at: Discussion, thread: str) -> tuple[UnsentText, ...]:
         """What is written in a thread, or is one that is held."""
         return tuple(self._threads.get((at, thread), ()))
 
-    def of_place(self, at: Discussion) -> tuple[Unsent, ...]:
+    def of_place(self, at: Discussion) -> tuple[UnsentText, ...]:
         """All that belongs to a change request, or to the primary content of a space."""
         return tuple(self._places.get(at, ()))
 
-    def of_request(self, at: ChangeRequestRef) -> tuple[Unsent, ...]:
+    def of_change_request(self, at: ChangeRequestRef) -> tuple[UnsentText, ...]:
         """What is said of a change request itself, and all that is held for its review."""
-        return tuple(each for each in self.of_place(at) if each.kind in OF_THE_REQUEST or each.entry)
+        return tuple(each for each in self.of_place(at) if each.kind in CHANGE_REQUEST_KINDS or each.entry_id)
 
-    def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[Unsent]]:
+    def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[UnsentText]]:
         """What hangs on each page of a place by the page's id; on none of them, but on the whole, by "". `threads` are
         those of the place: they say which pages replies are about. The text of a page that is not sent is that page's
         in its space, wherever it is to go."""
@@ -140,33 +140,33 @@ class UnsentIndex:
         pages: dict[str, str] = {}
         if wanted:
             pages = {each.id: each.target.page.id for each in threads if each.id in wanted and each.target.page}
-        found: defaultdict[str, list[Unsent]] = defaultdict(list)
+        found: defaultdict[str, list[UnsentText]] = defaultdict(list)
         for each in words:
             page = each.page or pages.get(each.thread, "")
-            if page or each.kind not in OF_THE_REQUEST:
+            if page or each.kind not in CHANGE_REQUEST_KINDS:
                 found[page].append(each)
         return dict(found)
 
     @cached_property
-    def _threads(self) -> Mapping[tuple[Discussion, str], Sequence[Unsent]]:
-        found: defaultdict[tuple[Discussion, str], list[Unsent]] = defaultdict(list)
+    def _threads(self) -> Mapping[tuple[Discussion, str], Sequence[UnsentText]]:
+        found: defaultdict[tuple[Discussion, str], list[UnsentText]] = defaultdict(list)
         for each in self._all:
             if each.thread and each.at is not None:
                 found[each.at, each.thread].append(each)
         return found
 
     @cached_property
-    def _places(self) -> Mapping[Discussion, Sequence[Unsent]]:
-        found: defaultdict[Discussion, list[Unsent]] = defaultdict(list)
+    def _places(self) -> Mapping[Discussion, Sequence[UnsentText]]:
+        found: defaultdict[Discussion, list[UnsentText]] = defaultdict(list)
         for each in self._all:
             if each.at is not None:
                 found[each.at].append(each)
         return found
 
 
-def by_block(words: Iterable[Unsent]) -> dict[str, list[Unsent]]:
+def by_block(words: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
     """What begins threads on blocks of a page, by their keys; on the page as a whole by ""."""
-    found: defaultdict[str, list[Unsent]] = defaultdict(list)
+    found: defaultdict[str, list[UnsentText]] = defaultdict(list)
     for each in words:
         if each.kind == "comment":
             found[each.block].append(each)

@@ -35,7 +35,7 @@ async def merge(
     """
     name, op = f"#{checked.change_request.number}", change_requests.Merge(at=at)
     failed, missing = f"Could not merge {name}", f"the server has not merged {name}"
-    return await send_direct(live, op, checked.seen, failed=failed, missing=missing, sleep=sleep)
+    return await send_direct(live, op, checked.basis, failed=failed, missing=missing, sleep=sleep)
 
 
 async def update(
@@ -47,7 +47,7 @@ async def update(
     """
     name, op = f"#{checked.change_request.number}", change_requests.UpdateFromMain(at=at)
     failed, missing = f"Could not update {name}", f"the server has not updated {name}"
-    return await send_direct(live, op, checked.seen, failed=failed, missing=missing, sleep=sleep)
+    return await send_direct(live, op, checked.basis, failed=failed, missing=missing, sleep=sleep)
 
 
 async def review(

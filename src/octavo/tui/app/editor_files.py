@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo.data.state_db import NotSaved
-from octavo.data.unsent_index import KINDS
+from octavo.data.unsent_index import KIND_NAMES
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.terminal.external_editor import (
@@ -147,7 +147,7 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
     own, other = state_folder / "editing", Path(tempfile.gettempdir())
     unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
     for draft in unsaved:
-        title = KINDS.get(draft.key.partition(" ")[0], "a draft").capitalize()
+        title = KIND_NAMES.get(draft.key.partition(" ")[0], "a draft").capitalize()
         about = FileNote(title, draft.key, session.state.namespace)
         for folder in written:
             with suppress(OSError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from octavo.data.unsent_index import KINDS
+from octavo.data.unsent_index import KIND_NAMES
 from octavo.tui.shell.exporting import Export, ask_where
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import Confirm
@@ -90,4 +90,4 @@ class UnsavedTexts(Confirm):
 
 
 def _kind(draft: Draft) -> str:
-    return KINDS.get(draft.key.partition(" ")[0], "a draft").capitalize()
+    return KIND_NAMES.get(draft.key.partition(" ")[0], "a draft").capitalize()

@@ -9,7 +9,7 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.data.comment_text import words_of
+from octavo.data.comment_text import plain_text
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.emoji import emoji
@@ -195,7 +195,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
         if answer is not None:
             app.writes.queue(NewWrite(op, f"delete the {kind}", context=name(comment)), said=f"Deleting {kind}…")
 
-    said = f"“{excerpt_of(words_of(what.body.text))}”"
+    said = f"“{excerpt_of(plain_text(what.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
     undo = f"You have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
     dialog = Confirm(f"Delete {goes}?", verb="Delete", intro=said, after=f"Deletes {goes} for everyone. {undo}")
@@ -283,7 +283,7 @@ def name(comment: Comment) -> str:
 
 def first_words(text: str) -> str:
     """Return the first words of a text in quotes, cut to fit a row."""
-    words = words_of(text)
+    words = plain_text(text)
     return f"“{words if len(words) <= _NAME else words[: _NAME - 1].rstrip() + '…'}”"
 
 

@@ -30,8 +30,8 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.searchable import mentions, with_titles
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
-from octavo.data.search_index import Extent, PageName
-from octavo.data.search_text import Sought
+from octavo.data.search_index import IndexedCounts, PageName
+from octavo.data.search_text import SearchTerms
 from octavo.documents import anchors, links
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToThread
 from octavo.tui.shell.view import Subscriptions
@@ -182,7 +182,7 @@ class SearchScreen(Dialog[None]):
         self._only_space: SpaceRef | None = None
         self._here: tuple[search_index.Hit, ...] = ()
         """Results from this machine for the last search."""
-        self._known = Extent()
+        self._known = IndexedCounts()
         """How much that is."""
         self._titles: dict[str, PageTitles] = {}
         """By space: the titles of its pages, once a result has a mention."""
@@ -298,7 +298,7 @@ class SearchScreen(Dialog[None]):
                 words, spaces = self.words, self._spaces()
                 hits = await known.search(words, limit=MOST_HERE, spaces=spaces, length=SHOWN)
                 hits = tuple([await self._titled(hit) for hit in hits])
-                extent = await known.extent(spaces)
+                extent = await known.counts(spaces)
                 if is_being_removed(self):
                     return
                 if not self._look_again:
@@ -373,7 +373,7 @@ class SearchScreen(Dialog[None]):
             self._say_note("")
             self._say_scope()
             return
-        sought = Sought(self.words)
+        sought = SearchTerms(self.words)
         pages, threads, changes, spaces = (
             self._page_hits(sought), self._thread_hits(), self._change_hits(), self._space_hits(),
         )  # fmt: skip
@@ -458,7 +458,7 @@ class SearchScreen(Dialog[None]):
             return [Hit("page", space.id, page.id, page.title, space.title)]
         return [Hit("space", space.id, space.id, space.title, "space")]
 
-    def _page_hits(self, sought: Sought) -> list[Hit]:
+    def _page_hits(self, sought: SearchTerms) -> list[Hit]:
         """Return the pages found by the server in its order, then other pages found on this machine."""
         hits: list[Hit] = []
         for space in self._pages.value.items if self._pages.value else ():
@@ -557,7 +557,7 @@ class SearchScreen(Dialog[None]):
         if not words and hit.kind != "page":
             words, marks = hit.where, ()
         return Row(
-            text=_shown(hit.title, Sought(self.words).ranges(hit.title)).stylize_before("bold"),
+            text=_shown(hit.title, SearchTerms(self.words).ranges(hit.title)).stylize_before("bold"),
             right=Content.styled(right, "$octavo-muted"),
             below=_shown(words, marks),
         )
@@ -613,7 +613,7 @@ class SearchScreen(Dialog[None]):
         self.open()
 
 
-def _hits_of(page: search.PageHit, space: str, title: str, sought: Sought) -> list[Hit]:
+def _hits_of(page: search.PageHit, space: str, title: str, sought: SearchTerms) -> list[Hit]:
     """Return up to three sections of a page as results."""
     made = partial(Hit, "page", space, page.id, address=page.urls.app or "", page=page.title, path=page.path)
     sections = page.sections[:3]

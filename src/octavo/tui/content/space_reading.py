@@ -8,7 +8,7 @@ from octavo.api import comments, content
 from octavo.api.content import Page, PageTree
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.data.unsent_index import Unsent, UnsentIndex
+from octavo.data.unsent_index import UnsentIndex, UnsentText
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.history import ReadingHistory
 from octavo.tui.content.navigation import Navigation, Which
@@ -211,7 +211,9 @@ class SpaceReading:
         """Show the pages as they are now."""
         if self.pages is not None:
             self._drawn_with = self.shell.workspace.unsent.index
-            left = {page: [Unsent("page", None)] for page in self.target.unsent}  # an editor may have left it behind
+            left = {
+                page: [UnsentText("page", None)] for page in self.target.unsent
+            }  # an editor may have left it behind
             unsent = {**left, **self.threads.unsent_by_page()}
             self.nav.show_pages(self.pages, open_counts(self.threads.all), unsent)
             self.pages_tree.state.lacks(self.pages.unreadable)

@@ -125,7 +125,7 @@ class RowPreview(Vertical):
         self._begin(row, "words")
         lines = [safe(row.title).stylize("bold"), Content.styled(row.context, "$octavo-muted"), Content("")]
         match row.about:
-            case DraftRef(place=place):
+            case DraftRef(draft_key=place):
                 text = self.shell.session.drafts.get(place)
                 lines += [safe(text if text is not None else "This draft no longer exists."), Content("")]
                 lines.append(_keys(("enter", "continue writing"), ("X", "discard the draft")))

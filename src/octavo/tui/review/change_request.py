@@ -16,7 +16,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import ListPage, Model
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.live import Snapshot
-from octavo.data.unsent_index import Unsent
+from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.discarding import UNSENT
@@ -108,7 +108,7 @@ DELETING: Commands[Any] = (
 )
 
 
-def _unsent_at_hand(view: ChangeRequestScreen) -> Sequence[Unsent]:
+def _unsent_at_hand(view: ChangeRequestScreen) -> Sequence[UnsentText]:
     """Return the unsent drafts for the block in the focused diff, else for the page."""
     if view.focused is view.view:
         return view.page_diff.unsent_at_hand

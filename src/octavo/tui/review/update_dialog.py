@@ -107,7 +107,9 @@ def update_dialog(
             shown=lambda seen: _shown(app, at, seen, reopen),
             send=lambda seen: send(app, at, seen, then),
             again="Read the checks again, then update.",
-            what_changed=lambda before, after: what_changed(app.session.live.known, at, before.basis.seen, after.basis),
+            what_changed=lambda before, after: what_changed(
+                app.session.live.known, at, before.basis.basis, after.basis
+            ),
         ),
     )
 

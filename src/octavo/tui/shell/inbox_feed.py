@@ -117,7 +117,7 @@ class InboxFeed:
     def look_again(self) -> None:
         """Sort the rows anew: something was done with one, or what was put off may be due."""
         if self.snapshot is not None and self.marks is not None:
-            self.rows = self.marks.sorted(self.snapshot.rows)
+            self.rows = self.marks.sort(self.snapshot.rows)
             self._keep_count()
             self.changed.publish(None)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from octavo.data.unsent_index import Unsent, UnsentIndex
+from octavo.data.unsent_index import UnsentIndex, UnsentText
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -88,14 +88,14 @@ class LeftUnsent:
         return f"{plural(len(late), 'draft')} not saved yet: {self._session.drafts.unsaved_reason}"
 
 
-def mark(words: Iterable[Unsent], *, tight: bool = False) -> Content:
+def mark(words: Iterable[UnsentText], *, tight: bool = False) -> Content:
     """The sign of drafts and of held comments with a word, or where room is `tight` without. Empty where there are none."""
-    among: Sequence[Unsent] = tuple(words)
-    held, late = sum(bool(each.entry) for each in among), sum(each.is_late for each in among)
+    among: Sequence[UnsentText] = tuple(words)
+    held, late = sum(bool(each.entry_id) for each in among), sum(each.is_late for each in among)
     return _mark(len(among) - held - late, held, late, tight) if among else Content("")
 
 
-def beside(words: Iterable[Unsent], said: str) -> Content:
+def beside(words: Iterable[UnsentText], said: str) -> Content:
     """What is `said` at the right end of a row, after the mark of what is not sent there."""
     said_there, sign = Content.styled(said, "$octavo-muted"), mark(words)
     return Content.assemble(sign, "  ", said_there) if sign else said_there

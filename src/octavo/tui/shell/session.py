@@ -11,7 +11,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
 from octavo.data.offline import Offline
-from octavo.data.search_index import Index
+from octavo.data.search_index import SearchIndex
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 
@@ -61,7 +61,7 @@ class Session:
     close: Callable[[], Awaitable[None]]
     offline: Offline
     """The spaces that are kept for offline."""
-    index: Index = field(default_factory=lambda: Index(None))
+    index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
     """The words of what was read, to be found without the server."""
     pictures: ImageCache = field(default_factory=lambda: ImageCache(None))
     """Pictures that were looked at before."""
