@@ -1,7 +1,7 @@
-"""Why a member has a role in a space or collection: every way the role is given, in words. Pure.
+"""The sources of the role of a person in a space or collection, as text. Pure.
 
-A role is given on a place or on a collection around it, to a person or to a team they are in; or it is the one they have
-in the organization, as far as the default level of the place lets that in. The highest of them counts (4.3, 4.4).
+A role is given in a place or in a collection around it, to a person or to a team. A member of the organization may also
+inherit a role, up to the default level of the place. The highest role applies.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from octavo.api.labels import label
 
 ROLES = ("read", "comment", "edit", "review", "create", "admin")
-"""Roles, each allowing all that those before it allow."""
+"""The roles. Each allows everything that the roles before it allow."""
 MERGE_ROLES = ("create", "admin")
-"""Roles whose holders may merge."""
+"""Roles that may merge."""
 _DEEDS = {
     "read": "read",
     "comment": "comment",
@@ -23,41 +23,42 @@ _DEEDS = {
     "create": "merge",
     "admin": "administer",
 }
-"""What each role allows beyond those before it."""
+"""The action that each role adds to those before it."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A space or collection, and who was given a role right there."""
+    """A space or collection, and the roles given there."""
 
     id: str
     title: str
     default_level: str | None = "inherit"
-    """Up to which role those of the organization are let in. `inherit`: as around it. None: they are not."""
+    """The highest role that members of the organization inherit. `inherit`: as in the collection around it. None: no
+    role."""
     people: Mapping[str, str] = field(default_factory=dict)
-    """The roles of people, by their ids."""
+    """Roles by user id."""
     teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """The titles of teams and their roles, by their ids."""
+    """Title and role of each team, by team id."""
     unread: str = ""
-    """Why it is not known who was given a role here."""
+    """Reason why the roles given here are not loaded. Empty if they are."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody of the organization."""
+    """A member or guest of the organization."""
 
     id: str
     name: str
     role: str | None
-    """Theirs in the organization. None: they are a guest."""
+    """Role in the organization. None for a guest."""
     teams: frozenset[str] = frozenset()
-    """The ids of the teams they are in."""
+    """Ids of the teams of the person."""
     disabled: bool = False
 
 
 @dataclass(frozen=True)
 class RoleSource:
-    """How a role comes to somebody."""
+    """One source of the role of a person."""
 
     kind: str
     """`direct`, `team`, `inherited`, `inherited from team`, `organization` or `administrator`."""
@@ -67,18 +68,20 @@ class RoleSource:
 
 
 def rank(role: str | None) -> int:
-    """How much a role allows. One nobody knows allows nothing that is known."""
+    """Return the rank of a role. An unknown role ranks below all others."""
     return ROLES.index(role) if role in ROLES else -1
 
 
 def highest(sources: Sequence[RoleSource]) -> str | None:
-    """The role that counts. None: there is none."""
+    """Return the highest role. None if there is no source."""
     return max((each.role for each in sources), key=rank, default=None)
 
 
 def role_sources(person: Person, chain: Sequence[Place], organization: str) -> tuple[RoleSource, ...]:
-    """Every way a role in the first of `chain` comes to a person, what counts first. The others are the collections it
-    lies in, from the inside out."""
+    """Return the sources of the role of a person in the first place of `chain`, the highest role first.
+
+    The other places of `chain` are the collections around the first, from the innermost to the outermost.
+    """
     if person.disabled:
         return ()
     found: list[RoleSource] = []
@@ -104,7 +107,8 @@ def role_sources(person: Person, chain: Sequence[Place], organization: str) -> t
 
 
 def no_access_reason(person: Person, chain: Sequence[Place], organization: str) -> str:
-    """Why the role somebody has in the organization does not reach here, in a sentence. Empty: it does, or they have none."""
+    """Return why a person gets no role from the organization here, as a sentence. Empty if the person gets the role, or
+    has none."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
@@ -116,7 +120,7 @@ def no_access_reason(person: Person, chain: Sequence[Place], organization: str) 
 
 
 def access_sentence(person: Person, chain: Sequence[Place], organization: str, role: str | None) -> str:
-    """Why somebody may do what they may, with the chain. `role` is what it comes to, as the server says."""
+    """Return why a person has access, as a sentence. `role` is the role according to the server."""
     here = chain[0].title
     found = role_sources(person, chain, organization)
     why = next((each for each in found if each.role == role), None)
@@ -130,7 +134,7 @@ def access_sentence(person: Person, chain: Sequence[Place], organization: str, r
 
 
 def actions(role: str | None) -> str:
-    """What a role allows, what takes most first: `merge, review, edit, comment and read`."""
+    """Return the actions that a role allows, such as `merge, review, edit, comment and read`."""
     if role not in ROLES:
         return f"do what the role {role} allows"
     *others, last = [_DEEDS[each] for each in reversed(ROLES[: rank(role) + 1])]
@@ -143,7 +147,7 @@ def role_name(role: str | None) -> str:
 
 
 def _where(chain: Sequence[Place], depth: int) -> str:
-    """Where on the way up a role was given, as it goes on after the role."""
+    """Return the place where a role was given, to follow the role."""
     if not depth:
         return " here"
     inside = f", which contains {chain[depth - 1].title}" if depth > 1 else ""
@@ -151,7 +155,7 @@ def _where(chain: Sequence[Place], depth: int) -> str:
 
 
 def _deciding(chain: Sequence[Place]) -> Place | None:
-    """The place whose default level counts. None: it is `inherit` up to the root, which lets every role in."""
+    """Return the place whose default level applies. None if every level is `inherit`: then each role is inherited."""
     return next((each for each in chain if each.default_level != "inherit"), None)
 
 

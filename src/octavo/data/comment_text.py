@@ -1,4 +1,4 @@
-"""What the markdown of a comment says: its words as a list shows them, and whom it names. Pure."""
+"""Text of a comment: in one line for lists, and the users it mentions. Pure."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
 
 
 def mention_suffix(person: str) -> str:
-    """What a mention of a person ends with."""
+    """Return the end of the link that mentions a person."""
     return f"](/users/{quote(person, safe=':@.+')})"
 
 
 def mentions(markdown: str, me: str) -> bool:
-    """Whether a text names somebody, as the composer writes it: a link to the person."""
+    """Return True if a text mentions the user `me`, as the composer writes a mention."""
     return bool(me) and mention_suffix(me) in markdown
 
 
 def plain_text(markdown: str) -> str:
-    """The words of a comment as a list shows them: in one line, links without their addresses, no marks of emphasis and
-    quotation, and dots where lines of code end."""
+    """Return a comment as one line of text, without URLs and marks. Dots separate lines of code."""
     said: list[str] = []
     in_code = goes_on = False
     for row in markdown.split("\n"):

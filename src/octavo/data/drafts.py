@@ -1,7 +1,7 @@
-"""What is being typed, kept per place until it is sent or thrown away.
+"""Unsent drafts. Each instance of Octavo has its own version of a draft.
 
-Every instance of the app has a version of its own of a draft. It takes over the version it was shown, unless
-somebody else wrote to that one since: then both stay.
+An instance takes over the version that it showed, unless another instance has changed that version since: then both
+stay.
 """
 
 from __future__ import annotations
@@ -19,74 +19,74 @@ from octavo.data.observers import Observers
 from octavo.data.state_db import NotSaved, StateDb
 
 SOON = 0.5
-"""Seconds in which a text is usually on disk. What takes longer counts as not saved."""
+"""Seconds after which an unfinished save counts as failed."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """One version of the text of a place."""
+    """One version of a draft."""
 
     key: str
     text: str
     saved_at: datetime
     writer: str
-    """Which instance wrote it."""
+    """Id of the instance that wrote the version."""
     is_late: bool = False
-    """Whether it could not be saved yet."""
+    """True if the version could not be saved yet."""
 
 
 class Drafts:
-    """The drafts of one profile. A place is any string that says what the text is for."""
+    """The drafts of one profile. The key of a draft names its target (`unsent_index.py`)."""
 
     def __init__(self, state: StateDb) -> None:
         self._state = state
         self._writer = secrets.token_hex(8)
         self._texts: dict[str, str] = {}
-        """What this instance wrote: newer than what is on disk while a save is under way. Empty: it was cleared."""
+        """Texts of this instance by key, newer than those on disk during a save. Empty if the draft was discarded."""
         self._written_at: dict[str, float] = {}
-        """When, for each of those."""
+        """Time of each of these texts, in seconds."""
         self._edit_counts: dict[str, int] = {}
         self._saving: dict[str, tuple[Transaction[None], Future[None]]] = {}
-        """The last save of each place, until it is known to be on disk."""
+        """The last save of each draft, until it is on disk."""
         self._late: set[str] = set()
-        """The places of which saving failed or takes long."""
+        """Keys of the drafts whose save failed or takes long."""
         self._seen: dict[str, tuple[str, int]] = {}
-        """The version of another instance that was shown: its writer and revision."""
+        """Writer and revision of the version of another instance that was shown, by key."""
         self.changed: Observers[[]] = Observers()
 
     def observe(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` whenever this instance wrote, saved or threw away a draft. Returns the way out."""
+        """Call `watcher` after this instance edits, saves or discards a draft. Returns a function that ends this."""
         return self.changed.add(watcher)
 
     def keys(self) -> frozenset[str]:
-        """The places that have a draft on disk, or one that could not be saved yet (`late`)."""
+        """Return the keys of all drafts on disk, and of the drafts that could not be saved."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
         on_disk = {str(place) for (place,) in rows if self._texts.get(place) != ""}
         return frozenset(on_disk | self.late_keys())
 
     def unsaved(self) -> tuple[Draft, ...]:
-        """The texts of this instance that are not on disk as they are now."""
+        """Return the texts of this instance that are not on disk."""
         behind = (place for place in self._unsaved_keys() if self._texts.get(place))
         return tuple(
             Draft(place, self._texts[place], moment(self._written_at[place]), self._writer) for place in behind
         )
 
     def late_keys(self) -> frozenset[str]:
-        """The places of `unsaved` whose save failed or takes long."""
+        """Return the keys of `unsaved` drafts whose save failed or takes long."""
         behind = self._unsaved_keys()
         return frozenset(place for place in self._late if place in behind and self._texts.get(place))
 
     @property
     def unsaved_reason(self) -> str:
-        """Why the unsaved texts are not on disk, as the end of a sentence."""
+        """Return why drafts are not saved, as the end of a sentence."""
         return self._state.save_error_cause or "another program is using the file, or the disk is slow"
 
     def drop_unsaved(self) -> None:
-        """Let the texts of `unsaved` be lost."""
+        """Give up all unsaved texts."""
         self._saving.clear()
 
     async def save_again(self) -> None:
-        """Save what could not be saved before."""
+        """Save the drafts whose save failed. Raises any error but NotSaved."""
         waiting = []
         for place, (work, future) in tuple(self._saving.items()):
             if future.done() and place in self._unsaved_keys():
@@ -96,7 +96,7 @@ class Drafts:
                 raise failed
 
     def _unsaved_keys(self) -> frozenset[str]:
-        """The places of which the last save is not done, or failed."""
+        """Return the keys of the drafts whose last save is not done, or failed."""
         for place, (_, future) in tuple(self._saving.items()):
             if future.done() and future.exception() is None:
                 del self._saving[place]
@@ -109,7 +109,7 @@ class Drafts:
         return future
 
     def get(self, place: str) -> str | None:
-        """The text at `place`: what this instance wrote, else the newest version there is."""
+        """Return the text of a draft: of this instance, else the newest on disk. None if there is no draft."""
         if (text := self._texts.get(place)) is not None:
             return text or None
         rows = self._state.rows(
@@ -123,7 +123,7 @@ class Drafts:
         return str(text)
 
     def all(self) -> tuple[Draft, ...]:
-        """What `get` says of each place that has a draft, those touched last first."""
+        """Return all drafts, the newest first."""
         newest: dict[str, Draft] = {}
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer FROM drafts WHERE namespace = ? ORDER BY saved_at DESC",
@@ -139,7 +139,7 @@ class Drafts:
         return tuple(sorted(newest.values(), key=lambda draft: draft.saved_at, reverse=True))
 
     def with_prefix(self, begin: str) -> tuple[Draft, ...]:
-        """What `get` says of each place whose name begins so, those touched last first."""
+        """Return the drafts whose keys begin with `begin`, the newest first."""
         found: dict[str, Draft] = {}
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer, revision FROM drafts"
@@ -154,9 +154,10 @@ class Drafts:
         return tuple(found.values())
 
     def save(self, place: str, text: str) -> Awaitable[None]:
-        """Await it: then `text` is on disk. Blank text is no draft. Awaiting raises NotSaved.
+        """Return an awaitable that ends when `text` is on disk. A blank text discards the draft. Awaiting raises
+        NotSaved.
 
-        What is given to `save` or `save_now` last is what stays, whenever it is waited for.
+        The order of the calls decides which text is stored, not the order of awaiting.
         """
         work = self._accept(place, text)
         return self._wait_saved(place, self._edit_counts[place], self._submit(place, work))
@@ -184,7 +185,7 @@ class Drafts:
             self.changed.notify()
 
     def save_now(self, place: str, text: str) -> None:
-        """`save` for a signal handler, which waits two seconds at most. Raises NotSaved."""
+        """Save a draft in a signal handler. Waits for up to two seconds. Raises NotSaved."""
         work = self._accept(place, text)
         turn, future = self._edit_counts[place], self._submit(place, work)
         try:
@@ -195,19 +196,20 @@ class Drafts:
         self._note_saved(place, turn)
 
     def flush(self) -> None:
-        """Wait, for two seconds at most, until all that `save` was given is on disk. Raises NotSaved."""
+        """Wait for up to two seconds until all saves are on disk. Raises NotSaved."""
         self._state.write_now(lambda db: None)
 
     async def discard(self, place: str) -> None:
-        """Throw away what this instance has at `place`. Raises NotSaved."""
+        """Discard the draft of this instance. Raises NotSaved."""
         await self.save(place, "")
 
     def edit_count(self, place: str) -> int:
-        """How often this instance wrote at `place`."""
+        """Return the number of edits that this instance has made to a draft."""
         return self._edit_counts.get(place, 0)
 
     def removal(self, place: str) -> Transaction[None]:
-        """What `drop` does on disk, to be part of another transaction; `forget` follows it."""
+        """Return the deletion of a draft, for the transaction of another write. Call `forget` after that
+        transaction."""
         namespace, mine, seen = self._state.namespace, self._writer, self._seen.get(place)
 
         def remove(db: sqlite3.Connection) -> None:
@@ -216,7 +218,8 @@ class Drafts:
         return remove
 
     def forget(self, place: str, turn: int) -> None:
-        """Know no more of `place` than what is on disk, unless more was written there since `turn`."""
+        """Forget the text in memory, because it is deleted on disk. Does nothing if the draft was edited since
+        `turn`."""
         if self.edit_count(place) == turn:
             self._texts.pop(place, None)
             self._seen.pop(place, None)
@@ -224,7 +227,7 @@ class Drafts:
             self.changed.notify()
 
     def _accept(self, place: str, text: str) -> Transaction[None]:
-        """Take over `text`. What is to be done on disk, in the order of these calls."""
+        """Take over `text`, and return its save, which must be submitted in the order of these calls."""
         self._edit_counts[place] = self.edit_count(place) + 1
         self._texts[place] = text if text.strip() else ""
         self._written_at[place] = self._state.now().timestamp()
@@ -247,11 +250,11 @@ class Drafts:
 
 
 StoredDraft = tuple[str, str, str, int, float]
-"""A version as it is on disk: place, writer, text, revision, and when it was saved."""
+"""A version as it is stored: key, writer, text, revision and time of the save."""
 
 
 def delete_drafts(db: sqlite3.Connection, namespace: str, places: Sequence[str]) -> list[StoredDraft]:
-    """Remove every version there is of these places, whoever wrote it, and answer them."""
+    """Delete every version of the drafts `places`, and return these versions."""
     found: list[StoredDraft] = []
     for place in places:
         found += db.execute(
@@ -262,7 +265,7 @@ def delete_drafts(db: sqlite3.Connection, namespace: str, places: Sequence[str])
 
 
 def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[StoredDraft]) -> None:
-    """Undo `take_all`. What was written there since stays, and what comes back stands beside it."""
+    """Undo `delete_drafts`. A newer version stays, and the restored version is added."""
     insert = (
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
     )
@@ -272,7 +275,7 @@ def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[St
 
 
 def store_returned(db: sqlite3.Connection, namespace: str, place: str, text: str, entry_id: str, now: datetime) -> None:
-    """Make the text of a write that did not happen a draft again, beside what may be at its place by now."""
+    """Store the text of a write that was not sent as a draft. Another version of the draft stays."""
     db.execute(
         "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, 1, ?)",
         (namespace, place, _returned(entry_id), text, now.timestamp()),
@@ -280,7 +283,7 @@ def store_returned(db: sqlite3.Connection, namespace: str, place: str, text: str
 
 
 def delete_returned(db: sqlite3.Connection, namespace: str, place: str, entry_id: str) -> None:
-    """Undo `put_back`, unless somebody took the draft over since."""
+    """Undo `store_returned`, unless the user has changed the draft since."""
     _remove(db, namespace, place, _returned(entry_id), None)
 
 

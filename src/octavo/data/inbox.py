@@ -1,16 +1,14 @@
-"""What needs a person: a pure function from all that is known to rows, the most urgent first.
+"""The inbox: a pure function from cached responses to rows, the most urgent first.
 
-    inbox = inbox_of(Known(me=mia, spaces=..., change_requests=..., reviews=...))
-    for row in inbox.rows: ...                 # why, what, where, since when
-    inbox.unknown.words                        # "reviews of 12 change requests are not read yet"
+    inbox = inbox_of(InboxFacts(me=mia, spaces=..., change_requests=..., reviews=...))
+    for row in inbox.rows: ...                 # reason, title, place, time
+    inbox.unknown.words                        # "not loaded yet: reviews of 12 change requests"
 
-The interface has no notifications, so each row follows from answers, and nothing is claimed that none of them says: what
-was not read makes no row, and is counted. One thing is one row. What only the person did asks nothing of them.
+The API has no notifications: each row follows from responses. A response that is not loaded makes no row, and is counted.
+A thread or change request has at most one row. The user's own actions make no row.
 
-The interface does not say who wrote a page: neither pages nor revisions have an author (4.9, 4.10). So of the threads on
-pages one wrote only those in one's own change requests are known. Nor does any list say whether a change request
-conflicts: it takes the pages of both sides, which a review reads. Here it is said that it is outdated, which every
-conflict begins with.
+The API names no author of a page or revision. So a thread on a page makes a row for its author only if the page belongs to
+a change request of the user. No list tells of conflicts either: a row says that the change request is outdated instead.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ Reason = Literal[
     "mentioned",
     "unsent draft",
 ]
-"""Why something needs a person, the most urgent first."""
+"""The reasons why an inbox row needs the user, the most urgent first."""
 REASONS: tuple[Reason, ...] = get_args(Reason)
 HEADINGS: Mapping[Reason, str] = MappingProxyType(
     {
@@ -67,7 +65,7 @@ HEADINGS: Mapping[Reason, str] = MappingProxyType(
         "unsent draft": "Unsent drafts",
     }
 )
-"""What a section of rows of one reason is called."""
+"""Heading of the section of each reason."""
 _RANK = {reason: rank for rank, reason in enumerate(REASONS)}
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _LONGEST_TITLE = 200
@@ -75,7 +73,7 @@ _LONGEST_TITLE = 200
 
 @dataclass(frozen=True, slots=True)
 class ThreadRef:
-    """A thread: where it is, and its first comment."""
+    """A thread: its space or change request, and its first comment."""
 
     at: Discussion
     comment_id: str
@@ -83,7 +81,7 @@ class ThreadRef:
 
 @dataclass(frozen=True, slots=True)
 class DraftRef:
-    """Words that were typed and not sent: the place they are kept at."""
+    """An unsent draft, by its key."""
 
     draft_key: str
 
@@ -97,11 +95,12 @@ class WriteRef:
 
 @dataclass(frozen=True, slots=True)
 class MessageFacts:
-    """What of a message in a thread a row depends on: all of it takes ten times as much memory, for thousands."""
+    """The parts of a message that inbox rows depend on. Complete messages of thousands of threads take ten times the
+    memory."""
 
     id: str
     by: str
-    """The person's id."""
+    """Id of the author."""
     name: str
     posted_at: datetime | None
     text: str
@@ -112,48 +111,48 @@ Thing = ChangeRequestRef | ThreadRef | DraftRef | WriteRef
 
 @dataclass(frozen=True)
 class Row:
-    """One thing that needs the person, and why."""
+    """A row of the inbox, and why it needs the user."""
 
     key: str
-    """The same for the same thing, whatever happens to it."""
+    """Identifies the row. It never changes."""
     reason: Reason
-    """The most urgent one."""
+    """The most urgent reason."""
     also: tuple[Reason, ...]
-    """The others, the most urgent first."""
+    """The other reasons, the most urgent first."""
     words: str
-    """All reasons as the person reads them."""
+    """All reasons as a sentence for the user."""
     title: str
     context: str
-    """Where it is, and who is concerned."""
+    """The place of the row, and the users concerned."""
     moment: datetime | None
-    """When what is the most urgent about it came to be."""
+    """Time of the event behind `reason`. None if unknown."""
     space_id: str
-    """Empty: no space."""
+    """Empty if the row belongs to no space."""
     about: Thing
     stamp: str
-    """Another one whenever something new happened to it, and the same as long as nothing did."""
+    """Differs after each new event of the row, and only then."""
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """What was not read and may need the person as well: how many of each."""
+    """Numbers of responses that are not loaded, and may lead to more rows."""
 
     me: bool = False
-    """Who the person is."""
+    """True if the signed-in user is unknown."""
     reviews: int = 0
-    """Change requests whose reviews are not known."""
+    """Number of change requests whose reviews are not loaded."""
     requested: int = 0
-    """Change requests of which it is not known who is asked to review."""
+    """Number of change requests whose requested reviewers are not loaded."""
     places: int = 0
-    """Spaces and change requests whose threads are not known."""
+    """Number of spaces and change requests whose threads are not loaded."""
     replies: int = 0
-    """Threads whose replies are not known."""
+    """Number of threads whose replies are not loaded."""
     is_being_read: bool = False
-    """Whether it is read in the background, until nothing of it is left."""
+    """True while the missing responses are being loaded in the background."""
 
     @property
     def words(self) -> str:
-        """What is not known, as a remark. Empty when all is."""
+        """Return what is not loaded, as a remark for the user. Empty if everything is loaded."""
         parts = [
             "your account" if self.me else "",
             _of("reviews of", self.reviews, "change request"),
@@ -167,29 +166,29 @@ class Unknown:
 
 @dataclass(frozen=True)
 class InboxFacts:
-    """All that is known. What a mapping has no entry for was not read."""
+    """The responses that the inbox is built from. A key that a mapping lacks was not loaded."""
 
     me: User | None = None
     teams: frozenset[str] = frozenset()
-    """The teams one is in, as far as they are known."""
+    """Ids of the teams of the user, as far as they are loaded."""
     organization: Organization | None = None
-    """Whose rules of merging hold where a space inherits them."""
+    """The organization whose merge rules its spaces inherit. None if it is not loaded."""
     spaces: Mapping[str, Space] = field(default_factory=dict)
     change_requests: Sequence[ChangeRequest] = ()
-    """Those that are open or drafts, each with its space."""
+    """Open and draft change requests, each with its space."""
     reviews: Mapping[ChangeRequestRef, Sequence[Review]] = field(default_factory=dict)
     requested: Mapping[ChangeRequestRef, Sequence[RequestedReviewer]] = field(default_factory=dict)
     threads: Mapping[Discussion, Sequence[Comment]] = field(default_factory=dict)
     replies: Mapping[Discussion, Mapping[str, Sequence[MessageFacts]]] = field(default_factory=dict)
-    """By place, the replies of its threads. A thread without any needs none."""
+    """The replies of each thread, by place and thread id. A thread without replies has no entry."""
     entries: Sequence[OutboxEntry] = ()
-    """Writes that are not done, and those that were done after what is known was read."""
+    """Entries that are not done, and entries that were done after these responses were read."""
     drafts: Sequence[Draft] = ()
 
 
 @dataclass(frozen=True)
 class Inbox:
-    """The rows, and what may still make some."""
+    """The rows of the inbox, and the responses that are missing."""
 
     rows: tuple[Row, ...] = ()
     unknown: Unknown = Unknown()
@@ -197,7 +196,7 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """One reason of one thing."""
+    """One reason why a row needs the user."""
 
     reason: Reason
     words: str
@@ -207,7 +206,7 @@ class _Claim:
 
 @dataclass(slots=True)
 class _Case:
-    """One thing, with all that is claimed of it."""
+    """A row before its reasons are sorted."""
 
     key: str
     about: Thing
@@ -235,7 +234,7 @@ class _Case:
 
 @dataclass(frozen=True, slots=True)
 class _MadeOf:
-    """All that the claims of the threads of a place depend on."""
+    """Everything that the reasons of the threads of a place depend on."""
 
     me: str
     about: ChangeRequest | None
@@ -244,7 +243,7 @@ class _MadeOf:
     settled: frozenset[str]
 
     def is_as(self, other: _MadeOf) -> bool:
-        """Whether the same would be claimed. What was not read anew is the same object."""
+        """Return True if both lead to the same reasons. Responses that were not read again are the same objects."""
         return (
             self.threads is other.threads
             and self.about is other.about
@@ -255,36 +254,36 @@ class _MadeOf:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What was claimed of the threads of a place."""
+    """The reasons found in the threads of a place."""
 
     made_of: _MadeOf
     found: tuple[tuple[Comment, tuple[_Claim, ...]], ...]
     unread: int
-    """Threads whose replies are not known."""
+    """Number of threads whose replies are not loaded."""
 
 
 class BuiltRows:
-    """What was found in each place the last time, which is found again where nothing differs."""
+    """The reasons found in each place by the last build. A place that has not changed is not searched again."""
 
     def __init__(self) -> None:
         self.places: dict[Discussion, _Place] = {}
         self.built = 0
-        """How many places were looked through."""
+        """Number of places that were searched."""
 
 
 def inbox_of(known: InboxFacts, earlier: BuiltRows | None = None) -> Inbox:
-    """What needs the person, as far as it is known. `earlier` spares to look through places where all is as it was, and is
-    brought up to date."""
+    """Return the inbox for `known`. `earlier` holds the last build: it saves the search of unchanged places, and is
+    updated."""
     return _Reading(known, earlier or BuiltRows()).inbox()
 
 
 def in_order(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The most urgent first, and of one reason what happened last."""
+    """Return the rows, the most urgent first. Within a reason, the newest is first."""
     return tuple(sorted(rows, key=lambda row: (_RANK[row.reason], -_seconds(row.moment), row.key)))
 
 
 def matches(row: Row, by: InboxFilter, space: str) -> bool:
-    """Whether a row is among those of a saved filter. `space` is the title of the row's space."""
+    """Return True if a saved filter shows `row`. `space` is the title of the row's space."""
     if by.reasons and not {row.reason, *row.also}.intersection(by.reasons):
         return False
     if by.space and by.space != row.space_id and fold(by.space) != fold(space):
@@ -294,18 +293,18 @@ def matches(row: Row, by: InboxFilter, space: str) -> bool:
 
 
 def message_facts(message: Message) -> MessageFacts:
-    """What rows depend on of a message."""
+    """Return the parts of a message that rows depend on."""
     by = message.posted_by
     return MessageFacts(message.id, intern(by.id), intern(by.name), message.posted_at, message.body.text)
 
 
 def is_undecided(change_request: ChangeRequest) -> bool:
-    """Whether it can be reviewed, and is in a space that is known."""
+    """Return True if a change request is open or a draft, and its space is known."""
     return change_request.status in ("open", "draft") and change_request.space is not None
 
 
 def ref_of(change_request: ChangeRequest) -> ChangeRequestRef:
-    """Where an undecided change request is."""
+    """Return the reference of an open or draft change request."""
     return _request_at(change_request.space or "", change_request.id)
 
 
@@ -320,12 +319,12 @@ def _space_at(space: str) -> SpaceRef:
 
 
 def is_mine(change_request: ChangeRequest, me: str) -> bool:
-    """Whether a person started a change request."""
+    """Return True if the user `me` created a change request."""
     return change_request.created_by is not None and change_request.created_by.id == me != ""
 
 
 class _Reading:
-    """Reads one `Known`: collects what is claimed of each thing."""
+    """Builds the inbox of one InboxFacts: collects the reasons of each row."""
 
     def __init__(self, known: InboxFacts, earlier: BuiltRows) -> None:
         self._known, self._earlier = known, earlier
@@ -339,7 +338,7 @@ class _Reading:
             for each in under_way
             if isinstance(each.op, CreateReply) or (isinstance(each.op, Update) and each.op.resolved)
         }
-        """Threads that this person answered or resolved, though no answer says so yet."""
+        """Threads that the user replied to or resolved, although no response shows this yet."""
         self._mention = mention_suffix(self._me)
         self._reviewed = {each.at for each in under_way if each.is_review}
 
@@ -418,7 +417,7 @@ class _Reading:
                 self._claim(at, about, "approved", words, _latest(approvals), stamp)
 
     def _may_merge(self, about: ChangeRequest, given: Sequence[Review]) -> str | None:
-        """What to add of merging. None: it cannot be merged by this person now."""
+        """Return a remark about merging to add to a row. None if the user cannot merge the change request now."""
         space = self._known.spaces.get(about.space or "")
         if space is None:
             return ""
@@ -440,7 +439,7 @@ class _Reading:
     def _place(self, at: Discussion, threads: Sequence[Comment]) -> None:
         about = self._requests.get(at) if isinstance(at, ChangeRequestRef) else None
         if about is None and isinstance(at, ChangeRequestRef):
-            return  # it was decided since its threads were read
+            return  # merged or archived since its threads were read
         settled = frozenset(thread for place, thread in self._settled if place == at)
         made_of = _MadeOf(self._me, about, threads, self._known.replies.get(at, {}), settled)
         place = self._earlier.places.get(at)
@@ -502,14 +501,14 @@ class _Reading:
         return case
 
     def _count_places(self) -> None:
-        """Places where threads are open that were not read."""
+        """Count the places that have open threads, and whose threads are not loaded."""
         places: list[tuple[Discussion, int]] = [
             *((_space_at(each.id), each.comments) for each in self._known.spaces.values()),
             *((at, about.comments) for at, about in self._requests.items()),
         ]
         self._unread["places"] = sum(count > 0 and at not in self._known.threads for at, count in places)
 
-    # What is this person's own
+    # Writes and drafts of the user
 
     def _writes(self) -> None:
         for entry in self._known.entries:
@@ -562,7 +561,7 @@ class _Reading:
         self._cases[key] = _Case(key, DraftRef(draft.key), _title(draft.text), self._context(space_id, where), space_id)
         return self._cases[key]
 
-    # What a row says beside its reasons
+    # Titles and contexts
 
     def _claim(
         self,
@@ -576,7 +575,7 @@ class _Reading:
         self._request_case(at, about.title).claims.append(_Claim(reason, words, moment, stamp))
 
     def _request_case(self, at: ChangeRequestRef, title: str) -> _Case:
-        """The case of a change request, which is called `title` where it is not known."""
+        """Return the case of a change request. `title` is its title if the change request is not loaded."""
         key = f"change request {' '.join(_ids(at))}"
         if (case := self._cases.get(key)) is None:
             context = self._context(at.space_id)
@@ -610,7 +609,7 @@ def _people(reviews: Sequence[Review]) -> str:
 
 
 def _some(people: Sequence[str]) -> str:
-    """At most two names, and how many more."""
+    """Return up to two names, and the number of the others."""
     once = list(dict.fromkeys(people))
     return " and ".join(once) if len(once) < 3 else f"{once[0]}, {once[1]} and {len(once) - 2} more"
 

@@ -1,4 +1,4 @@
-"""What the checks before a merge or an update were made for, and what changed since."""
+"""The versions that merge checks were made for, and the changes since."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MergeBasis:
 
     @property
     def basis(self) -> Basis:
-        """What a merge or an update depends on."""
+        """Return the facts that a merge or an update depends on."""
         about = self.change_request
         return Basis(
             revision=about.revision,

@@ -23,7 +23,7 @@ _UNDECIDED = {
 
 @dataclass(frozen=True)
 class MergeRules:
-    """The rules that hold for a space."""
+    """The merge rules of a space."""
 
     rules: tuple[Mapping[str, Any], ...] = ()
     of: Literal["space", "organization"] = "space"
@@ -31,17 +31,17 @@ class MergeRules:
 
     @property
     def users(self) -> tuple[str, ...]:
-        """The ids of those the rules name, each once."""
+        """Ids of the users that the rules name, each once."""
         return tuple(dict.fromkeys(user for rule in self.rules for user in _users(rule)))
 
 
 def inherits(space: Space) -> bool:
-    """Whether the rules of its organization hold for a space."""
+    """Return True if a space inherits the merge rules of its organization."""
     return _kind(space.merge_rules) in ("", "inherit")
 
 
 def rules_for(space: Space, organization: Organization | None) -> MergeRules:
-    """The rules that hold for a space. `organization` is only looked at where the space inherits them."""
+    """Return the merge rules of a space. `organization` is needed only if the space inherits them."""
     if not inherits(space):
         return _rules(space.merge_rules, "space")
     if organization is None:
@@ -69,16 +69,16 @@ def _users(rule: Mapping[str, Any]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class MergeCandidate:
-    """A change request that somebody wants to merge, with the reviews that count."""
+    """A change request to merge, with its current reviews."""
 
     change_request: ChangeRequest
     reviews: Sequence[Review]
     me: str | None
     names: Mapping[str, str]
-    """What to call people, by id."""
+    """Names of users by id."""
 
     def missing(self, rule: Mapping[str, Any]) -> str:
-        """What a rule lacks. Empty when it is met, and for a rule that is not known here."""
+        """Return what is missing for a rule. Empty if the rule is met, or unknown to Octavo."""
         users = _users(rule)
         approving = [review.reviewer.id for review in self.reviews if review.status == "approved"]
         match rule.get("rule"):
@@ -106,7 +106,7 @@ class MergeCandidate:
         return ""
 
     def undecided_reason(self, rule: Mapping[str, Any]) -> str:
-        """Why it cannot be told from here whether a rule is met. Empty when it can."""
+        """Return why Octavo cannot check a rule. Empty if it can."""
         kind = str(rule.get("rule"))
         if kind == "require_author_to_merge" and (self._author is None or self.me is None):
             return "only the author can merge: the server decides"

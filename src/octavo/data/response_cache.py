@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS made (
 ) STRICT;
 """
 _PIN = "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, '', '')"
-"""The last two columns were a version. They stay because an older Octavo, which may run beside this one, uses them."""
+"""The last two columns are unused. They stay because an older Octavo may use the same file."""
 _FILL_VERSIONS = (
     "INSERT INTO versions SELECT namespace, url, stamp, read_at, '' FROM readings WHERE true ON CONFLICT DO UPDATE"
     " SET stamp = excluded.stamp, read_at = excluded.read_at, error = '' WHERE excluded.read_at > versions.read_at",
@@ -84,10 +84,10 @@ class Version(NamedTuple):
     """The version of a response that was fetched last."""
 
     stamp: str
-    """What lists said of the response when it was fetched (`stamps.py`). Empty if it is to be fetched."""
+    """Stamp of the response when it was fetched (`stamps.py`). Empty if the response must be fetched again."""
     read_at: datetime
     error: str = ""
-    """Why it could not be fetched, in a sentence."""
+    """Error of the last request, as a sentence. Empty if it succeeded."""
 
 
 class ResponseCache:
@@ -148,8 +148,11 @@ class ResponseCache:
             return None
 
     def put(self, op: Operation[Any], value: Any, *, still: float | None = None) -> float:
-        """Cache a response. It is encoded and written in the background. `still` is what this returned for the same
-        value: if that one is on disk, only its time is written."""
+        """Cache a response. It is encoded and written in the background.
+
+        `still` is the result of an earlier call for the same value: if that response is on disk, only its time is
+        written.
+        """
         url, moment_now, kept_for_ever = encode(op).url, self._now(), immutable(op)
         now = moment_now.timestamp()
         put = self._unwritten[url] = (value, moment_now)

@@ -1,4 +1,4 @@
-"""What of an answer can be found again by its words: documents, and which of those known before are gone."""
+"""Documents of the search index: the texts in a response, and the documents that no longer exist. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Part = Literal["page", "section", "comment", "quote", "reply", "change request"]
 
 @dataclass(frozen=True)
 class Piece:
-    """Some words of a document. `around` are words that stand for all of it: they help to find it, and rank less."""
+    """A text of a document. `around` is context that helps to find the text, but ranks lower."""
 
     part: Part
     words: str
@@ -41,42 +41,42 @@ class Piece:
 
 @dataclass(frozen=True)
 class Document:
-    """Something that can be found, where it is, and what is told of it."""
+    """An item that can be found, and its place."""
 
     kind: Kind
     space: str
     id: str
     title: str = ""
-    """The page it is or is on, or the subject of the change request."""
+    """Title of the page, or subject of the change request."""
     change_request: str = ""
     page: str = ""
     node: str = ""
     thread: str = ""
     author: str = ""
     about: str = ""
-    """The description of a page, the status of a change request or a thread."""
+    """Description of a page, or status of a change request or thread."""
     path: str = ""
-    """Where a page lies in its tree, with a slash at its end where pages lie below it."""
+    """Path of a page in the page tree. It ends with a slash if there are pages below it."""
     file: str = ""
-    """The path of the file that a page is kept in."""
+    """Path of the file that holds the page in a Git repository."""
     number: int = 0
     at: datetime | None = None
-    """When it was written or changed."""
+    """Time when the item was written or changed."""
     stamp: bytes = b""
-    """What differs when its words do; empty for a page of which only the title is known."""
+    """Differs when the text differs. Empty if only the title of a page is known."""
     pieces: Callable[[], Iterable[Piece]] = field(default=tuple, compare=False)
-    """Its words. They are asked for only where the stamp is another one."""
+    """Returns the texts. Called only if the stamp differs."""
 
     @property
     def key(self) -> str:
-        """The same for the same thing. An id may have spaces in it."""
+        """Return the key of the document in the index. Ids may contain spaces."""
         thread = self.thread if self.kind == "reply" else ""
         return "\x1f".join((self.kind, self.space, self.change_request, thread, self.id))
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Documents of a kind in a place: what of them is not in a whole list of them is gone. None: whichever."""
+    """Documents of one kind in one place. A value of None matches any document."""
 
     kind: Kind
     space: str
@@ -88,14 +88,14 @@ class Scope:
 
 @dataclass(frozen=True)
 class IndexUpdate:
-    """What an answer says: documents, and of what these are all there are."""
+    """The documents of a response, and the scopes of which they are all documents."""
 
     documents: tuple[Document, ...] = ()
     whole: tuple[Scope, ...] = ()
 
 
 def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
-    """What is said by the answer `value` to `op`."""
+    """Return the documents of the response `value` to `op`."""
     match op, value:
         case GetPage(at=SpaceRef() as at), Page():
             return IndexUpdate((_page(at, value),))
@@ -125,7 +125,8 @@ def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
 
 
 def removed_scopes(op: Operation[Any]) -> tuple[Scope, ...]:
-    """What is not there any more, when the server says of `op` that there is nothing, or did what it asks."""
+    """Return the scopes of documents that no longer exist: the server has deleted the target of `op`, or did not find
+    it."""
     match op:
         case GetPage(at=SpaceRef() as at, page_id=page):
             return (Scope("page", at.space_id, id=page),)

@@ -1,4 +1,4 @@
-"""What must not be lost: drafts, writes on their way, and small facts, in one file that is never deleted."""
+"""The database `state.db`: drafts, writes and small facts. Octavo never deletes this file."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ),
     ("ALTER TABLE once ADD COLUMN attempt TEXT",),
 )
-"""How the schema came to be. Each step is one transaction; none is ever changed, only added to."""
+"""Steps of the schema, each one transaction. New steps are added; existing steps never change."""
 
 
 class NotSaved(Exception):
-    """Nothing was written. `str(error)` is a sentence fit to show."""
+    """Nothing was written. `str(error)` is a sentence for the user."""
 
 
 def utc_now() -> datetime:
@@ -57,13 +57,13 @@ def _why(error: sqlite3.Error | OSError) -> str:
 
 
 WRITES = ("outbox", "sent", "once")
-"""The tables of what is sent: what waits, what became of the others, and what may happen only once."""
+"""Tables of the writes: waiting, done, and direct writes in progress."""
 
 
 class StateDb:
-    """`state.db` in a private folder: commits reach the disk before they are acknowledged.
+    """`state.db` in a private folder. Each commit is on disk before `write` returns.
 
-    One namespace is one profile: what belongs to another is neither seen nor touched.
+    A namespace is one profile: the others are neither read nor changed.
     """
 
     def __init__(
@@ -74,12 +74,13 @@ class StateDb:
         steps: Sequence[Sequence[str]] = STEPS,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        """Open the database in `folder`, or one in memory. Never raises: `notices` say what could not be done."""
+        """Open the database in `folder`, or in memory without a folder. Raises nothing: `notices` say why a file could
+        not be used."""
         self.namespace = namespace
         self.now = now
         self.notices: tuple[str, ...] = ()
         self.save_error = ""
-        """Why the last write failed, until one succeeds. A sentence; empty when all is well."""
+        """Sentence that says why the last write failed. Empty after a write that succeeded."""
         self.save_error_cause = ""
         """The cause alone, such as `the disk is full`."""
         self.read_only = False
@@ -87,7 +88,7 @@ class StateDb:
         self._facts: dict[str, Any] = {}
         self._locks: set[str] = set()
         self.committed: Observers[[]] = Observers()
-        """Called when this or another instance has written to the file, soon after."""
+        """Called soon after this or another instance has written to the file."""
         try:
             self._db = self._open(self._path, steps)
         except (sqlite3.Error, OSError) as error:
@@ -102,44 +103,49 @@ class StateDb:
         )
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """What a point read answers."""
+        """Return the rows of a query, which must be fast: it blocks the event loop."""
         return self._db.execute(query, values).fetchall()
 
     def read(self, work: Transaction[R]) -> R:
-        """What `work` reads: a few rows, never a search."""
+        """Return the result of `work`, which must be fast: it blocks the event loop."""
         return work(self._db)
 
     async def write(self, work: Transaction[R]) -> R:
-        """Do `work` in one transaction. Returns when it is on disk; a cancelled wait does not undo it. Raises NotSaved."""
+        """Do `work` in one transaction, and return its result once it is on disk. Raises NotSaved.
+
+        Cancelling the caller does not undo `work`.
+        """
         return await self.write_in_turn(work)
 
     def write_in_turn(self, work: Transaction[R]) -> Awaitable[R]:
-        """`write`, in its turn from this moment on: before all that is asked for after this call."""
+        """Do the same, and take the place in the order of writes now instead of at the first await."""
         return self.wait_written(self.submit(work))
 
     async def wait_written(self, future: Future[R]) -> R:
-        """Wait for what was submitted. Raises NotSaved."""
+        """Return the result of submitted work. Raises NotSaved."""
         try:
             return await asyncio.shield(asyncio.wrap_future(future))
         except (sqlite3.Error, OSError) as error:
             raise self._failed(error) from error
 
     def write_now(self, work: Transaction[R]) -> R:
-        """`write` for a signal handler. Raises NotSaved."""
+        """Do `work` in a signal handler. Raises NotSaved."""
         return self.wait_written_now(self.submit(work))
 
     def wait_written_now(self, future: Future[R]) -> R:
-        """`written` for a signal handler: waits two seconds at most, and hardly while writing fails. Raises NotSaved."""
+        """Return the result of submitted work in a signal handler. Waits up to two seconds, less after a failed write.
+        Raises NotSaved."""
         try:
             return future.result(0.5 if self.save_error else 2.0)
         except (sqlite3.Error, OSError) as error:  # TimeoutError is an OSError
             raise self._failed(error) from error
 
     def set_fact(self, name: str, value: Any) -> None:
-        """Keep a small fact: any JSON value. It is written behind, and the disk is left alone when it says so already."""
+        """Store a fact, which is any JSON value. Written in the background, and only if it differs from the fact on
+        disk."""
         self._facts[name] = value
         if not self.read_only:
-            # What stands there is asked of the file, not of what was read once: another terminal may have changed it.
+            # Compare with the file, not with `_facts`: another instance may have changed the fact.
             statement = (
                 "INSERT INTO facts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
                 " WHERE value IS NOT excluded.value"
@@ -148,8 +154,8 @@ class StateDb:
             self.submit(lambda db: db.execute(statement, row))
 
     def change_fact(self, name: str, change: Callable[[Any], Any]) -> None:
-        """Replace the fact kept under `name` by `change` of it, as it is on disk then: another instance may have changed
-        it. None if there is no fact. Written in the background."""
+        """Replace the fact `name` by `change` of the fact on disk, which another instance may have changed. `change`
+        gets None if there is no fact. Written in the background."""
         self._facts.pop(name, None)
         if self.read_only:
             return
@@ -161,12 +167,11 @@ class StateDb:
         self.submit(work)
 
     async def read_fact(self, name: str) -> Any:
-        """Return the fact kept under `name` as it is on disk once all was written that is being written. None if there is
-        none. Raises NotSaved."""
+        """Return the fact `name` on disk after all writes so far. None if there is no such fact. Raises NotSaved."""
         return await self.write(lambda db: _fact(db, self.namespace, name))
 
     def get_fact(self, name: str, default: Any = None) -> Any:
-        """The fact kept under `name`."""
+        """Return the fact `name`, else `default`."""
         if name not in self._facts:
             query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
             found = self.rows(query, self.namespace, name)
@@ -177,7 +182,7 @@ class StateDb:
         return self._facts[name]
 
     def clear(self, *, but: Sequence[str] = ()) -> None:
-        """Throw away all this profile has here: drafts, facts, writes, but for some tables (`WRITES`). Raises NotSaved."""
+        """Delete everything of this profile, except the tables `but` (`WRITES`). Raises NotSaved."""
         self._facts.clear()
 
         def empty(db: sqlite3.Connection) -> None:
@@ -189,7 +194,7 @@ class StateDb:
         self.write_now(empty)
 
     def adopt(self, name: str) -> None:
-        """Let drafts, writes and marks filed under `name` be this profile's, unless somebody sends some of them just now."""
+        """Move the rows of the namespace `name` to this profile, unless another instance is sending its writes."""
         tables = ("drafts", "inbox_marks", *WRITES)
         there = [each for each in tables if self.rows(f"SELECT 1 FROM {each} WHERE namespace = ? LIMIT 1", name)]
         if not there:
@@ -207,17 +212,16 @@ class StateDb:
                     let_others()
 
     def changed(self) -> bool:
-        """Return whether anybody committed since this was last called, and tell the observers of `committed` if so."""
+        """Return True if this or another instance has written since the last call, and then notify `committed`."""
         before, self._version = self._version, self._data_version()
         if is_changed := self._version != before:
             self.committed.notify()
         return is_changed
 
     def try_lock(self, role: str, name: str = "") -> Callable[[], None] | None:
-        """Be the only one on this machine to do what `role` names for this profile, or that called `name`, or None while
-        another is. Raises NotSaved.
+        """Take the role `role` of this profile, or of the profile `name`, and return the function that gives it back.
 
-        What it returns lets others. The kernel does so when the process ends, however it ends.
+        None if another instance has the role. The kernel gives it back when the process ends. Raises NotSaved.
         """
         if self._path is None:
             if role in self._locks:
@@ -232,7 +236,7 @@ class StateDb:
             raise self._failed(error, path) from error
 
     def close(self) -> None:
-        """Finish writing and let go of the file."""
+        """Finish writing, and close the file."""
         self._writer.close()
         self._db.close()
 
@@ -285,7 +289,8 @@ class StateDb:
         self.notices = (*self.notices, sentence)
 
     def submit(self, work: Transaction[R]) -> Future[R]:
-        """Do `work` in one transaction, in its turn. The future fails with NotSaved or what SQLite or the disk says."""
+        """Do `work` in one transaction after all earlier work. The future fails with NotSaved, or with the error of
+        SQLite or the disk."""
         if self.read_only:
             refused: Future[R] = Future()
             refused.set_exception(NotSaved(self.save_error))

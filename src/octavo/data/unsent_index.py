@@ -1,4 +1,4 @@
-"""Where words hang that were written and not sent: drafts, by the names of their places, and what is held for a review."""
+"""Finds the target of unsent text: of drafts by their keys, and of pending comments. Pure."""
 
 from __future__ import annotations
 
@@ -28,40 +28,40 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
         "details": "page options",
     }
 )
-"""What is typed at places of each kind."""
+"""Name of the text of each kind, for messages."""
 CHANGE_REQUEST_KINDS = frozenset({"review", "subject", "description"})
-"""Kinds of what is said of a change request itself."""
+"""Kinds of text that belong to a change request itself."""
 _CHANGES_A_HELD_ONE = "held "
-"""Before the id of a held comment, in the name of the place where it is given other words."""
+"""Prefix of the draft key of an edited pending comment. The id of the comment follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnsentText:
-    """One text that is not sent, and what it hangs on."""
+    """An unsent text and its target."""
 
     kind: str
     at: Discussion | None
-    """The space or change request it belongs to. None: nobody knows."""
+    """The space or change request of the text. None if unknown."""
     page: str = ""
     block: str = ""
-    """The key of the block it is about."""
+    """Key of the block."""
     thread: str = ""
-    """The id of the first comment of the thread it is about; of a held comment that begins one its own."""
+    """Id of the first comment of the thread. The id of a pending comment that starts a thread."""
     draft_key: str = ""
-    """Where it is kept among the drafts. Empty: it is held."""
+    """Key of the draft. Empty for a pending comment."""
     entry_id: str = ""
-    """The id of what is held. Empty: it is a draft."""
+    """Id of the pending comment in the outbox. Empty for a draft."""
     is_late: bool = False
-    """Whether it is not on disk as it is now, so that it is lost when Octavo ends."""
+    """True if the text could not be saved: it is lost when Octavo ends."""
 
     @property
     def starts_a_thread(self) -> bool:
-        """Whether it is a held comment that begins a thread, which is on show itself."""
+        """Return True for a pending comment that starts a thread. The thread itself is shown."""
         return self.entry_id != "" and self.thread.endswith(self.entry_id)
 
 
 def unsent_draft(place: str) -> UnsentText:
-    """What a draft hangs on, read off the name of its place."""
+    """Return the target of a draft, which its key names."""
     kind, *parts = place.split(" ")
     if kind not in KIND_NAMES or not parts or not parts[0]:
         return UnsentText(kind, None, draft_key=place)
@@ -83,18 +83,19 @@ def unsent_draft(place: str) -> UnsentText:
 
 
 def pending_comment(entry: OutboxEntry) -> UnsentText:
-    """What a comment hangs on that is held for a review."""
+    """Return the target of a pending comment."""
     facts = entry.facts
     return UnsentText("held", entry.at, facts.page, facts.node, facts.thread or entry.pending_id, entry_id=entry.id)
 
 
 class UnsentIndex:
-    """All that is not sent, by what it hangs on."""
+    """All unsent texts by target."""
 
     def __init__(
         self, drafts: Iterable[str] = (), held: Sequence[OutboxEntry] = (), late: frozenset[str] = frozenset()
     ) -> None:
-        """`drafts` are the places of those there are, `late` of those that could not be saved yet."""
+        """`drafts` are the keys of all drafts, `late` the keys of those that could not be saved. `held` are the pending
+        comments."""
         there = {each.id: pending_comment(each) for each in held}
         found = list(there.values())
         for place in sorted(drafts):
@@ -110,25 +111,27 @@ class UnsentIndex:
         return bool(self._all)
 
     def of_draft(self, place: str) -> tuple[UnsentText, ...]:
-        """The draft of a place, if there is one."""
+        """Return the draft with this key, if there is such a draft."""
         return tuple(each for each in self._all if each.draft_key == place)
 
     def of_thread(self, at: Discussion, thread: str) -> tuple[UnsentText, ...]:
-        """What is written in a thread, or is one that is held."""
+        """Return the unsent texts of a thread. A pending comment that starts the thread is included."""
         return tuple(self._threads.get((at, thread), ()))
 
     def of_place(self, at: Discussion) -> tuple[UnsentText, ...]:
-        """All that belongs to a change request, or to the primary content of a space."""
+        """Return the unsent texts of a change request, or of the main content of a space."""
         return tuple(self._places.get(at, ()))
 
     def of_change_request(self, at: ChangeRequestRef) -> tuple[UnsentText, ...]:
-        """What is said of a change request itself, and all that is held for its review."""
+        """Return the unsent texts of a change request itself, and its pending comments."""
         return tuple(each for each in self.of_place(at) if each.kind in CHANGE_REQUEST_KINDS or each.entry_id)
 
     def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[UnsentText]]:
-        """What hangs on each page of a place by the page's id; on none of them, but on the whole, by "". `threads` are
-        those of the place: they say which pages replies are about. The text of a page that is not sent is that page's
-        in its space, wherever it is to go."""
+        """Return the unsent texts of a place by page id. Texts of the whole place have the key "".
+
+        `threads` are the threads of the place: they tell the page of a reply. An unsent page text belongs to the page
+        of its space, whichever change request receives it.
+        """
         words = list(self.of_place(at))
         if isinstance(at, SpaceRef):
             words += [
@@ -165,7 +168,7 @@ class UnsentIndex:
 
 
 def by_block(words: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
-    """What begins threads on blocks of a page, by their keys; on the page as a whole by ""."""
+    """Return the texts that start threads on a page, by block key. Texts about the whole page have the key ""."""
     found: defaultdict[str, list[UnsentText]] = defaultdict(list)
     for each in words:
         if each.kind == "comment":

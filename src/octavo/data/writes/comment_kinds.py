@@ -138,9 +138,9 @@ def no_undo_of_delete(op: _Delete, basis: Basis) -> str:
 
 
 def signs_of_change(op: _Edit, now: comments.Comment | comments.Reply) -> tuple[str, ...]:
-    """Return what differs in a comment after `op` arrived and another person undid it, though the rest is as before.
+    """Return the fields of a comment that show that others undid `op`, although its content is as before `op`.
 
-    A thread that was resolved and reopened looks like a thread that was never resolved, but for the replies.
+    A thread that was resolved and reopened equals a thread that was never resolved, except for its replies.
     """
     signs = []
     if op.body is not None:

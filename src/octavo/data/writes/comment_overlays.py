@@ -1,6 +1,6 @@
-"""How the writes of comments and replies change the responses on screen before the server confirms them. Pure.
+"""Optimistic updates: comments and replies on the responses on screen before the server confirms them. Pure.
 
-A comment or reply that has no id yet is called `pending-<entry id>`.
+A comment or reply without an id has the id `pending-<entry id>`.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class SendResult(Generic[T]):
     kind: Literal["done", "changed", "refused", "unknown"]
     """`changed`: not sent, because the target has changed. `unknown`: possibly done; nothing was retried."""
     message: str = ""
-    """Why the request was not done, or a remark about the result."""
+    """Reason for a refusal, or a remark about the result."""
     result: T | None = None
     """Response of the server, or the result found after the response was lost."""
     error: ApiError | None = None

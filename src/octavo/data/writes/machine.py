@@ -1,23 +1,23 @@
-"""One write in the outbox, and every step it may take. Pure.
+"""The steps of a write in the outbox. Pure.
 
     held ── released ──────> queued ── started ──> sending ── confirmed ───────> done
      ^  ─── held_for_user ───  │ ^                 │  │  └─── refused ─────────> failed
      └─────────────────────────┘ └─── postponed ───┘  └─── outcome_unknown ────> unknown
                                  └─── not_found, or retried ───────────────────────┘ └── confirmed ──> done
 
-`sending` is on disk before the first byte leaves. A write whose response was lost is `unknown`: Octavo looks for the
-write, at least until the server can no longer act on it. A write that only sets a state is then sent again until the
-server has that state, unless another person changed it. A write that would exist twice if it was sent twice is never
-sent again without asking: the API has no key that tells the server that it is the same write, and a request may be
-delayed for any time. The user decides, and Octavo keeps looking: a write that arrives late is done by itself.
+`sending` is on disk before the request leaves. A write whose response was lost is `unknown`: Octavo looks for the write
+on the server until the server can no longer act on it. If the write is not found:
 
-Writes to one place, the content of a space or of a change request, are sent in the order they were written; other places
-do not wait for them. A write that waits for the user, or fails for reasons of its own, delays only the writes that need
-it: replies to the thread that it creates, changes of the same thread, and the rest of its review. The same holds for a
-change of a thread whose response was lost: the order of changes of two threads makes no difference.
+- A write that only sets a state is sent again until the server has that state, unless another person has changed it.
+- A write that creates an item is not sent again: the API cannot tell that both are the same write, and the first may still
+  arrive. The user decides. Octavo keeps looking, and a write that arrives late is done.
 
-A pending comment of a review is `gathered`. When the review is submitted, the comment is held and sent like any other,
-after all that was written before it for the same review. Undo of the review makes the comment pending again.
+Writes to one place (a space, or a change request) are sent in the order written. Places do not wait for each other. A write
+that waits for the user, or fails for its own reasons, delays only the writes that need it: replies to the thread that it
+creates, changes of the same thread, and its review. The same applies to a change of a thread whose response was lost.
+
+A comment of a review is `pending` until the review is submitted. Then the comment is held and sent like any other, and the
+review after it. Undo of the review makes the comment pending again.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ EntryState = Literal["pending", "held", "queued", "sending", "unknown", "failed"
 LONGEST_ROUND = timedelta(minutes=5)
 """Longest pause before a write that was not found is looked for, or sent, again."""
 PATIENCE = 5
-"""How often a write may be postponed for reasons of its own before later writes of its place are sent."""
+"""Number of postponements for its own reasons after which a write no longer delays later writes of its place."""
 LOOKS = 5
-"""How often an unknown write is not found before later writes of its place are sent: 15 seconds."""
+"""Number of failed lookups after which an unknown write no longer delays later writes of its place: 15 seconds."""
 LIFETIME = timedelta(hours=24)
 """A write that waited longer is not sent without asking."""
 
@@ -84,7 +84,7 @@ class OutboxEntry:
     writer_name: str = ""
     state: EntryState = "held"
     reason: str = ""
-    """Why the write is not sent or not done yet, as a sentence. Empty if nothing is wrong."""
+    """Reason why the write is not sent or not done yet, as a sentence. Empty if nothing is wrong."""
     held_until: datetime | None = None
     """End of the undo delay. None: the user has to ask to send the write."""
     due_at: datetime | None = None
@@ -94,11 +94,11 @@ class OutboxEntry:
     """Unknown: the time after which the server can no longer act on the write. None if that is over, and nothing was found."""
     tries: int = 0
     failed_lookups: int = 0
-    """How often the write was not found after that time."""
+    """Number of lookups after `may_arrive_until` that did not find the write."""
     postponements: int = 0
-    """How often the write could not be sent or looked for, though the server responds to other requests."""
+    """Number of failed requests of this write while the server responds to other requests."""
     baseline: tuple[str, ...] = ()
-    """What the check found before the first attempt: ids, or the signs of a change by others."""
+    """Result of the check before the first attempt: ids, or the signs of a change by others."""
     since: datetime | None = None
     """Time of the newest item of the baseline, by the clock of the server."""
     basis: Basis = field(default_factory=Basis)
@@ -107,9 +107,9 @@ class OutboxEntry:
     review: str = ""
     """Id shared by the comments of a review and the review: they are sent in the order written."""
     changed_by_others: bool = False
-    """Whether the write was not sent because another person changed the target: the user decides."""
+    """True if the write was not sent because another person had changed the target: the user decides."""
     already_done: bool = False
-    """Whether the write was not sent because another person had done the same."""
+    """True if the write was not sent because another person had done the same."""
 
     @property
     def at(self) -> Discussion:
@@ -118,7 +118,7 @@ class OutboxEntry:
 
     @property
     def pending_id(self) -> str:
-        """Return the id of what the write creates: the one of the server, else a temporary one."""
+        """Return the id of the item that the write creates: from the server, else a temporary id."""
         return self.remote_id or f"pending-{self.id}"
 
     @property
@@ -166,7 +166,7 @@ class OutboxEntry:
 
     @cached_property
     def target(self) -> tuple[str, str]:
-        """Return what the write changes. Writes to one target are sent one at a time, in the order written."""
+        """Return the item that the write changes. Writes to one item are sent in the order written."""
         return self.ordering_key, self.facts.thread or f"page {self.facts.page}"
 
 
@@ -376,7 +376,7 @@ def _waiting(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, Ou
     targets: dict[tuple[str, str], OutboxEntry] = {}
     places: dict[str, OutboxEntry] = {}
     stuck: set[str] = set()
-    """Ids of entries that wait for the user, and of those that need one of them: no other entry waits for them."""
+    """Ids of entries that wait for the user, and of entries that need them. No other entry waits for these."""
     for entry in entries:
         needed = threads.get(entry.facts.thread) or reviews.get(entry.review)
         wish = last_wish.get(entry.target)

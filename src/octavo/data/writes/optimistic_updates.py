@@ -1,4 +1,4 @@
-"""How writes that are not confirmed yet change the responses on screen. Pure."""
+"""Optimistic updates: unconfirmed writes on the responses on screen. Pure."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Outbox:
         self._kept_me: User | None = None
         self._task: asyncio.Task[None] | None = None
         self._history = _begun(self._entries.entries)
-        """What `undo` undoes, the newest last."""
+        """The groups that `undo` undoes, the newest last."""
 
     @property
     def entries(self) -> tuple[OutboxEntry, ...]:
@@ -273,7 +273,8 @@ class Outbox:
         self._worker.online()
 
     async def send_now(self, within: float = 2.0) -> None:
-        """Send what the undo delay holds, because the user quits. What cannot be sent in `within` seconds stays in the outbox."""
+        """Send the entries of the undo delay, because the user quits. Entries that take more than `within` seconds stay
+        in the outbox."""
         await self._release()
         changed = asyncio.Event()
         leave = self.observe(changed.set)

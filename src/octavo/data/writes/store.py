@@ -1,7 +1,6 @@
-"""The outbox on disk, in state.db, and as every instance of Octavo sees it.
+"""Stores the outbox in state.db, for all instances of Octavo.
 
-Each change is made to what is on disk then, in one transaction. The names of columns and of the keys of a record never
-change: older versions of Octavo read them.
+Each change is one transaction on the stored entry. Stored names never change: older versions of Octavo read them.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from octavo.data.writes.machine import OutboxEntry, WrongState
 from octavo.untrusted_input import parse_json
 
 SENT_DAYS, SENT_ROWS = 30, 500
-"""How many days, and how many, sent writes are stored."""
+"""Age in days and number of the sent writes that are stored."""
 
 StoredEntry = tuple[int, str, str, str]
 """An entry as it is stored: its position, id, state and record."""
@@ -263,7 +262,7 @@ class OutboxEntries:
     ) -> tuple[OutboxEntry, ...]:
         """Take one step with all stored entries that are `found`, add `then` after them, and return all of them.
 
-        Empty, and nothing is changed, if an entry like one of `then` may still arrive. Raises NotSaved.
+        Empty, and nothing is changed, if an entry like those of `then` may still arrive. Raises NotSaved.
         """
         now = self.now()
 

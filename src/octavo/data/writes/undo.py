@@ -29,11 +29,11 @@ class WriteGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class UndoResult:
-    """What `undo` did, or why it did nothing."""
+    """Result of an undo."""
 
     message: str
     done: bool
-    """Whether the write is canceled, or its undo is being sent."""
+    """True if a write is canceled, or its undo is being sent."""
     draft_key: str = ""
     text: str = ""
     """Text that is the draft of `draft_key` again."""

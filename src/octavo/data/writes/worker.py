@@ -1,7 +1,7 @@
-"""Sends what the outbox holds: one worker on a machine for each profile, however many instances are open.
+"""Sends the entries of the outbox. One instance on a machine sends for each profile.
 
-The worker says when something is due. The delivery takes one entry to the server: it checks the target, sends the write,
-and finds a write whose response was lost. The connection says whether anything would get through.
+`OutboxWorker` takes each step when it is due. `OutboxDelivery` sends one entry: it checks the target, sends the write, and
+finds a write whose response was lost. `ConnectionState` knows when sending pauses.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ FIRST_LOOK = timedelta(seconds=1)
 """Delay before the first check of a lost write. The write may still arrive later."""
 LOST = "The response was lost. Octavo checks whether the change arrived before retrying."
 FEW = 3
-"""Number of threads that are read one by one."""
+"""Number of threads up to which each thread is read alone."""
 HOLDS = timedelta(seconds=10)
-"""How long a list of threads is used. Other people may have changed them after that."""
+"""Time for which a list of threads is used. Other people may change the threads after that."""
 THREADS = 200
 """Most threads that are read as one list."""
 LONGEST_WAIT = 60.0
@@ -94,7 +94,7 @@ class OutboxWorker:
                     self._drop_ended()
                     wait = await self._begin()
                 except NotSaved:
-                    # The state says why. The result of what could not be stored is unknown, as after a crash.
+                    # `save_error` says why. The result of a running step is unknown now, as after a crash.
                     await self._wait_for_running()
                     self._release_role()
                     wait = POLL
@@ -463,7 +463,7 @@ class OutboxDelivery:
 
 
 def _is_own(error: ApiError) -> bool:
-    """Whether the error concerns this request alone: the server responds to other requests."""
+    """Return True if the error concerns this request alone: the server responds to other requests."""
     return not isinstance(error, (Unreachable, RateLimited, Unauthorized))
 
 
@@ -475,7 +475,7 @@ def _without(failed: int) -> str:
 
 
 class ThreadsAhead:
-    """Threads that are read as one list before many of them are resolved, instead of one before each write."""
+    """Threads that are read as one list before many of them are resolved."""
 
     def __init__(self, send: Send, pending: OutboxEntries) -> None:
         self._send, self._pending = send, pending
@@ -519,7 +519,7 @@ class ConnectionState:
 
     def __init__(self, now: Callable[[], datetime], jitter: Callable[[], float]) -> None:
         self.paused = ""
-        """Why sending has stopped until `resume`, as a sentence. Empty if it has not."""
+        """Reason why sending has stopped until `resume`, as a sentence. Empty if it has not."""
         self.quiet_until = _LONG_AGO
         self._now = now
         self._jitter = jitter
@@ -535,17 +535,17 @@ class ConnectionState:
 
     @property
     def is_limited(self) -> bool:
-        """Whether the server limits requests, so nothing is sent before `quiet_until`."""
+        """Return True if the server limits requests: nothing is sent before `quiet_until`."""
         return self._limited and self._now() < self.quiet_until
 
     @property
     def is_key_refused(self) -> bool:
-        """Whether nothing is sent because the server refuses the token."""
+        """Return True if nothing is sent because the server refuses the token."""
         return self._key_refused and bool(self.paused)
 
     @property
     def is_quiet(self) -> bool:
-        """Whether sending pauses, because no request would get through."""
+        """Return True if sending pauses, because no request would get through."""
         return bool(self.paused) or self._now() < self.quiet_until
 
     def failed(self, error: ApiError) -> datetime:

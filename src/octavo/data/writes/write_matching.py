@@ -1,4 +1,4 @@
-"""Whether something on the server is what Octavo wrote. Pure."""
+"""Recognizes items on the server that Octavo wrote. Pure."""
 
 from __future__ import annotations
 
