@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -78,7 +79,11 @@ async def gate(platform: Platform, user: str) -> AsyncIterator[Gate]:
 
 @pytest.fixture
 def state(clock: Clock) -> Iterator[StateDb]:
-    state = StateDb(None, "mia@test", now=clock)
+
+    async def sleep(seconds: float) -> None:
+        await asyncio.sleep(0)
+
+    state = StateDb(None, "mia@test", now=clock, sleep=sleep)
     yield state
     state.close()
 

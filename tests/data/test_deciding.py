@@ -25,10 +25,6 @@ from tests.server.asking import Ask, Clock
 Deed: TypeAlias = Callable[[], Awaitable[SendResult[Any]]]
 
 
-async def nap(seconds: float) -> None:
-    await asyncio.sleep(0)
-
-
 async def edit(ask: Ask, at: ChangeRequestRef, page: str, markdown: str) -> None:
     change = content.UpdatePage(page=page, document=content.DocumentBody(markdown=markdown))
     await ask(content.Edit(at=at, changes=(change,)))
@@ -68,15 +64,15 @@ def deed(kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, check
     async def do() -> SendResult[Any]:
         match kind:
             case "review":
-                return await review(live, at, "approved", seen.revision, "Well said.", sleep=nap)
+                return await review(live, at, "approved", seen.revision, "Well said.")
             case "update":
-                return await update(live, at, checked, sleep=nap)
+                return await update(live, at, checked)
             case "request":
-                return await request_reviews(live, at, ["tom", "ada"], sleep=nap)
+                return await request_reviews(live, at, ["tom", "ada"])
             case "ready":
-                return await toggle_draft(live, at, seen, sleep=nap)
+                return await toggle_draft(live, at, seen)
             case _:
-                return await create(live, here, "Say less", sleep=nap)
+                return await create(live, here, "Say less")
 
     return do
 
@@ -246,7 +242,7 @@ async def test_an_earlier_review_of_the_same_kind_is_not_taken_for_the_lost_one(
         return await gate(op)
 
     live.send = losing
-    assert (await review(live, at, "approved", seen.revision, "Again.", sleep=nap)).kind == "unknown"
+    assert (await review(live, at, "approved", seen.revision, "Again.")).kind == "unknown"
 
 
 async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
@@ -292,7 +288,7 @@ async def test_what_was_cut_off_is_found_at_the_next_start(
         await task
     live.send = gate
     (begun,) = open_claims(state)
-    found = await find_claimed(live, begun, sleep=nap)
+    found = await find_claimed(live, begun)
     assert (found.kind, found.message) == ("done" if arrives else "unknown", "")
     assert sent(gate, kind) == arrives
 

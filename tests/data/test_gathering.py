@@ -16,7 +16,7 @@ from octavo.data.writes.change_request_writes import review, submit_review, with
 from octavo.data.writes.machine import NewWrite
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate
-from tests.data.test_deciding import edit, nap
+from tests.data.test_deciding import edit
 from tests.server.asking import Ask, Clock
 
 
@@ -227,7 +227,7 @@ async def test_who_presses_twice_gives_one_verdict(
     await hold(outbox, at, "One")
     assert await approve(live, seen, at) == "done"
     assert await approve(live, seen, at) == "refused"
-    assert (await review(live, at, "approved", seen.revision, sleep=nap)).kind == "refused"
+    assert (await review(live, at, "approved", seen.revision)).kind == "refused"
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.run_dry()
     assert await verdicts(ask, at) == ["approved"]
@@ -277,13 +277,13 @@ async def test_a_verdict_that_is_withdrawn_counts_no_more(
 ) -> None:
     if asked:
         await ask(reviews.Request(at=at, users=("mia",)))
-    given = (await review(live, at, "approved", seen.revision, sleep=nap)).result
+    given = (await review(live, at, "approved", seen.revision)).result
     assert given
-    assert (await withdraw_review_by_request(live, at, given, sleep=nap)).kind == "done"
+    assert (await withdraw_review_by_request(live, at, given)).kind == "done"
     assert [each.outdated for each in (await ask(reviews.List(at=at))).items] == [True]
     requested = [each.user.id for each in (await ask(reviews.ListRequested(at=at))).items if each.user]
     assert requested == (["mia"] if asked else [])
-    assert (await withdraw_review_by_request(live, at, given, sleep=nap)).message == "Your review is already withdrawn."
+    assert (await withdraw_review_by_request(live, at, given)).message == "Your review is already withdrawn."
 
 
 @pytest.mark.parametrize("submits_again", [False, True], ids=["pending", "submitted again"])

@@ -184,7 +184,7 @@ async def test_the_change_request_and_main_are_read_right_before_the_merge(
 
 async def test_two_presses_are_one_request(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     seen = await basis(ask, at)
-    first, second = await asyncio.gather(merge(live, at, seen), merge(live, at, seen, sleep=Naps()))
+    first, second = await asyncio.gather(merge(live, at, seen), merge(live, at, seen))
     assert (first.kind, second.kind) == ("done", "done")
     assert merges(gate) == 1
 
@@ -192,7 +192,7 @@ async def test_two_presses_are_one_request(live: Live, gate: Gate, ask: Ask, at:
 async def test_a_lost_answer_is_read_back_and_never_sent_again(
     losing: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
 ) -> None:
-    outcome = await merge(losing, at, await basis(ask, at), sleep=Naps())
+    outcome = await merge(losing, at, await basis(ask, at))
     assert outcome.kind == "done"
     assert outcome.result
     assert outcome.result.revision == (await ask(change_requests.Get(at=at))).revision_merged
@@ -208,8 +208,8 @@ async def test_a_lost_request_is_watched_for_a_minute(live: Live, gate: Gate, as
             raise Lost("The connection broke.")
         return await gate(op)
 
-    live.send, naps = send, Naps()
-    outcome = await merge(live, at, seen, sleep=naps)
+    live.send, live.outbox.state.sleep = send, (naps := Naps())
+    outcome = await merge(live, at, seen)
     assert (outcome.kind, naps.seconds) == ("unknown", 62.0)
     assert "Octavo did not retry" in outcome.message
     assert merges(gate) == 1
@@ -257,7 +257,7 @@ async def test_the_mark_of_an_instance_that_is_gone_goes_stale(
     row = (state.namespace, f"merge {at.space_id}/{at.change_request_id}", clock().timestamp())
     await state.write(lambda db: db.execute("INSERT INTO once VALUES (?, ?, ?, NULL)", row))
     seen = await basis(ask, at)
-    assert (await merge(live, at, seen, sleep=Naps())).kind == "unknown"
+    assert (await merge(live, at, seen)).kind == "unknown"
     assert merges(gate) == 0
     clock.forward(seconds=181)
     assert (await merge(live, at, seen)).kind == "done"

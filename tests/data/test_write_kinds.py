@@ -299,13 +299,11 @@ async def test_two_instances_send_a_direct_write_once(name: str, world: World, a
         await asyncio.sleep(0)
 
     async def instance() -> SendResult[Any]:
-        state = StateDb(tmp_path, "mia@test")
+        state = StateDb(tmp_path, "mia@test", sleep=wait)
         outbox = Outbox(send, state, Drafts(state), me=User(id=case.user))
         live = Live(send, ResponseCache(None, "mia@test"), outbox)
         try:
-            return await send_direct(
-                live, write, basis, failed="Could not send", missing="nothing is there", sleep=wait
-            )
+            return await send_direct(live, write, basis, failed="Could not send", missing="nothing is there")
         finally:
             following.set()
             await live.close()

@@ -161,7 +161,7 @@ async def changed(ask: Ask, at: ChangeRequestRef) -> None:
 async def test_a_lost_answer_is_read_back_and_never_sent_again(
     losing: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, changed: None, what: str
 ) -> None:
-    outcome = await edit(losing, at, await head(ask, at), (EVERY[what],), sleep=Naps())
+    outcome = await edit(losing, at, await head(ask, at), (EVERY[what],))
     assert (outcome.kind, outcome.revision) == ("done", await head(ask, at))
     assert edits(gate) == 1
 
@@ -178,8 +178,8 @@ async def test_a_lost_request_is_not_taken_for_what_others_wrote(
             raise Lost("The connection broke.")
         return await gate(op)
 
-    live.send, naps = send, Naps()
-    outcome = await edit(live, at, seen, (EVERY[what],), sleep=naps)
+    live.send, live.outbox.state.sleep = send, (naps := Naps())
+    outcome = await edit(live, at, seen, (EVERY[what],))
     assert (outcome.kind, naps.seconds) == ("unknown", 62.0)
     assert "Octavo did not retry" in outcome.message
 
@@ -197,7 +197,7 @@ async def test_it_is_found_below_what_others_wrote_since(
         return await gate(op)
 
     live.send = send
-    outcome = await edit(live, at, seen, says("# Intro\n\nMine"), sleep=Naps())
+    outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
     assert (outcome.kind, outcome.revision, outcome.over) == ("done", await head(ask, at), None)
 
 

@@ -73,11 +73,13 @@ class StateDb:
         *,
         steps: Sequence[Sequence[str]] = STEPS,
         now: Callable[[], datetime] = utc_now,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Open the database in `folder`, or in memory without a folder. Raises nothing: `notices` say why a file could
         not be used."""
         self.namespace = namespace
         self.now = now
+        self.sleep = sleep
         self.notices: tuple[str, ...] = ()
         self.save_error = ""
         """Sentence that says why the last write failed. Empty after a write that succeeded."""

@@ -14,7 +14,7 @@ from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import edit, page_source
-from octavo.data.writes.direct import SendResult, Sleep
+from octavo.data.writes.direct import SendResult
 from octavo.documents.suggesting import applied, source_of
 
 _TIMES = 3
@@ -49,9 +49,7 @@ class Outcome:
         return sum(fate == "applied" for _, fate in self.fates)
 
 
-async def apply(
-    live: Live, at: ChangeRequestRef, wordings: Sequence[Wording], *, sleep: Sleep = asyncio.sleep
-) -> SendResult[Outcome]:
+async def apply(live: Live, at: ChangeRequestRef, wordings: Sequence[Wording]) -> SendResult[Outcome]:
     """Put in those whose blocks are as they were: one edit, sent once. `changed`: none could be, and the answer says why."""
     try:
         was = {each: await _was(live, at, each) for each in wordings}
@@ -62,7 +60,7 @@ async def apply(
             outcome = await _put_in(live, at, about.revision, wordings, was)
             if not outcome.applied:
                 return SendResult("changed", "", outcome)
-            sent = await edit(live, at, about.revision, _says(outcome.after), sleep=sleep)
+            sent = await edit(live, at, about.revision, _says(outcome.after))
             if sent.kind == "done":
                 return SendResult("done", "" if sent.over is None else sent.message, outcome)
             if sent.kind != "changed":
@@ -72,9 +70,7 @@ async def apply(
     return SendResult("refused", "others keep changing the page. Try again in a moment.")
 
 
-async def take_back(
-    live: Live, at: ChangeRequestRef, outcome: Outcome, *, sleep: Sleep = asyncio.sleep
-) -> SendResult[Outcome]:
+async def take_back(live: Live, at: ChangeRequestRef, outcome: Outcome) -> SendResult[Outcome]:
     """Let the pages say what they said before, where nobody wrote on them since."""
     try:
         about = await live.send(change_requests.Get(at=at))
@@ -88,7 +84,7 @@ async def take_back(
                     "changed",
                     "Could not undo applying the suggestion: the page has been edited since. Edit the page, or press Q to revert the block.",
                 )
-        sent = await edit(live, at, about.revision, _says(outcome.before), sleep=sleep)
+        sent = await edit(live, at, about.revision, _says(outcome.before))
     except ApiError as error:
         return SendResult("refused", f"Could not undo applying the suggestion: {error}")
     if sent.kind == "done":
