@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -181,28 +181,23 @@ def _name(at: ChangeRequestRef) -> str:
     return f"{at.space_id}/{at.change_request_id}"
 
 
+def _claim(verb: str) -> Callable[[Any, Basis], str]:
+    return lambda op, basis: f"{verb} {_name(op.at)}"
+
+
 def _facts_of_review(op: reviews.Submit) -> WriteFacts:
     return WriteFacts(text=op.comment.markdown if op.comment is not None else "", creates=True, is_review=True)
 
 
 CHANGE_REQUEST_KINDS: Mapping[type[Operation[Any]], WriteKind[Any]] = {
-    change_requests.Merge: WriteKind(check_merge, find_merge, claim=lambda op, basis: f"merge {_name(op.at)}"),
-    change_requests.UpdateFromMain: WriteKind(
-        check_update, find_update, claim=lambda op, basis: f"update {_name(op.at)}"
-    ),
+    change_requests.Merge: WriteKind(check_merge, find_merge, claim=_claim("merge")),
+    change_requests.UpdateFromMain: WriteKind(check_update, find_update, claim=_claim("update")),
     change_requests.Create: WriteKind(
         check_creation, find_creation, claim=lambda op, basis: f"create {op.at.space_id} {op.subject}"
     ),
-    change_requests.Update: WriteKind(
-        check_status, find_status, undo=undo_status, claim=lambda op, basis: f"status {_name(op.at)}"
-    ),
+    change_requests.Update: WriteKind(check_status, find_status, undo=undo_status, claim=_claim("status")),
     reviews.Request: WriteKind(check_request, find_request, claim=_request_claim),
     reviews.Submit: WriteKind(
-        check_review,
-        find_review,
-        facts=_facts_of_review,
-        undo=no_undo_of_review,
-        is_durable=True,
-        claim=lambda op, basis: f"review {_name(op.at)}",
+        check_review, find_review, _facts_of_review, no_undo_of_review, is_durable=True, claim=_claim("review")
     ),
 }

@@ -8,12 +8,12 @@ import secrets
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from octavo.data.drafts import Drafts, delete_returned, store_returned
+from octavo.data.drafts import Drafts, StoredDraft, delete_drafts, delete_returned, restore_drafts, store_returned
 from octavo.data.sending import Send
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.attempt import Basis
@@ -26,8 +26,8 @@ from octavo.data.writes.machine import (
     retried,
     submitted,
 )
-from octavo.data.writes.store import Also, OutboxEntries
-from octavo.data.writes.undo import Discarded, UndoResult, WriteGroup, discard_unsent, restore_discarded, undo_writes
+from octavo.data.writes.store import Also, OutboxEntries, StoredEntry, restore_entry, take_pending_comment
+from octavo.data.writes.undo import UndoResult, WriteGroup, undo_writes
 from octavo.data.writes.worker import OutboxWorker
 
 if TYPE_CHECKING:
@@ -42,6 +42,14 @@ Insert = Callable[[Sequence[OutboxEntry], Also], Awaitable[tuple[OutboxEntry, ..
 
 REMEMBERED = 100
 """Number of writes that can be undone, one after the other."""
+
+
+@dataclass(frozen=True)
+class Discarded:
+    """Drafts and pending comments that were discarded, as they were stored."""
+
+    drafts: tuple[StoredDraft, ...] = ()
+    comments: tuple[StoredEntry, ...] = ()
 
 
 class Outbox:
@@ -73,7 +81,14 @@ class Outbox:
         self._drafts = drafts
         self._now = state.now
         self._entries = OutboxEntries(state, self._now)
-        self._worker = OutboxWorker(send, self._entries, me=me, timeout=timeout, settle=settle, jitter=jitter)
+        self._worker = OutboxWorker(
+            send,
+            self._entries,
+            me=me,
+            timeout=timedelta(seconds=timeout),
+            settle=timedelta(seconds=settle),
+            jitter=jitter,
+        )
         self._kept_me: User | None = None
         self._task: asyncio.Task[None] | None = None
         self._history = _begun(self._entries.entries)
@@ -176,9 +191,7 @@ class Outbox:
         """Add a pending comment, which is sent with a review. It is on disk when this returns. Raises NotSaved."""
 
         async def insert(entries: Sequence[OutboxEntry], also: Also) -> tuple[OutboxEntry, ...]:
-            gathered = tuple(replace(each, state="pending", due_at=None) for each in entries)
-            await self._entries.insert(gathered, also)
-            return gathered
+            return await self._entries.insert([replace(each, state="pending", due_at=None) for each in entries], also)
 
         entries = await self._add((write,), 0.0, insert=insert)
         self._remember(entries)
@@ -256,13 +269,34 @@ class Outbox:
         """Delete an entry, and keep its text as a draft. Does nothing while the entry is being sent. Raises NotSaved."""
         await self._entries.remove((entry_id,), self._put_back, "pending", "held", "queued", "unknown", "failed")
 
-    async def discard_unsent(self, places: Sequence[str], held: Sequence[str]) -> Discarded:
-        """Discard the drafts of `places` and the pending comments with the ids `held`, together. Raises NotSaved."""
-        return await discard_unsent(self._entries, self._drafts, places, held)
+    async def discard_unsent(self, draft_keys: Sequence[str], pending: Sequence[str]) -> Discarded:
+        """Discard every version of the drafts, and the pending comments with the ids `pending`, in one transaction.
+
+        A comment that is not pending any more stays. Raises NotSaved, and then nothing is discarded.
+        """
+        counts = {key: self._drafts.edit_count(key) for key in draft_keys}
+
+        def work(db: sqlite3.Connection) -> Discarded:
+            comments = tuple(each for name in pending if (each := take_pending_comment(db, name)) is not None)
+            return Discarded(tuple(delete_drafts(db, self.state.namespace, draft_keys)), comments)
+
+        discarded = await self.state.write(work)
+        for key, count in counts.items():
+            self._drafts.forget(key, count)
+        self._entries.reload()
+        return discarded
 
     async def restore_discarded(self, discarded: Discarded) -> None:
-        """Undo `discard_unsent`. Raises NotSaved."""
-        await restore_discarded(self._entries, self._drafts, discarded)
+        """Undo `discard_unsent`: the comments are pending again, in their old order. Raises NotSaved."""
+
+        def work(db: sqlite3.Connection) -> None:
+            restore_drafts(db, self.state.namespace, discarded.drafts)
+            for each in discarded.comments:
+                restore_entry(db, self.state.namespace, each)
+
+        await self.state.write(work)
+        self._drafts.changed.notify()
+        self._entries.reload()
 
     def resume(self) -> None:
         """Send again after the user signed in."""
@@ -332,64 +366,56 @@ class Outbox:
     async def _add(
         self, writes: Sequence[NewWrite], hold: float, insert: Insert | None = None
     ) -> tuple[OutboxEntry, ...]:
-        from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
-
         self._may_send()
-        now, entries = self._now(), []
         group = secrets.token_hex(8)
-        failed: dict[str, list[str]] = {}
-        """For each entry the failed entries whose text it sends again."""
-        came_from: dict[str, tuple[str, ...]] = {}
-        """For each entry the places of the drafts that its text came from."""
-        for write in writes:
-            entry = OutboxEntry(
-                id=secrets.token_hex(8),
-                op=write.op,
-                facts=kind_of(write.op).facts(write.op),
-                action=write.action,
-                draft_key=write.draft_key,
-                context=write.context,
-                group=group,
-                writer=self.me.id if self.me is not None else "",
-                writer_name=self.me.name if self.me is not None else "",
-                created_at=now,
-                requested_at=now,
-                state="held" if hold > 0 else "queued",
-                held_until=now + timedelta(seconds=hold) if hold > 0 else None,
-                due_at=None if hold > 0 else now,
-                basis=write.basis or self.basis_for(write.op),
-            )
-            entries.append(entry)
-            self._worker.delivery.written_here.add(entry.id)
-            came_from[entry.id] = (write.draft_key,) if write.draft_keys is None else write.draft_keys
-            failed[entry.id] = [
-                each.id
-                for each in self.entries
-                if each.state == "failed"
-                and entry.draft_key
-                and each.draft_key == entry.draft_key
-                and (entry.text or entry.is_review)
+        entries = [self._entry(write, group, hold) for write in writes]
+        drafts = {
+            entry.id: [
+                (key, self._drafts.removal(key), self._drafts.edit_count(key))
+                for key in filter(None, (write.draft_key,) if write.draft_keys is None else write.draft_keys)
             ]
-        places = dict.fromkeys(place for each in came_from.values() for place in each if place)
-        drafts = {place: (self._drafts.removal(place), self._drafts.edit_count(place)) for place in places}
+            for entry, write in zip(entries, writes, strict=True)
+        }
+        failed = [(each.id, each.draft_key) for each in self.entries if each.state == "failed" and each.draft_key]
 
         def also(db: sqlite3.Connection, entry: OutboxEntry) -> None:
-            for place in filter(None, came_from[entry.id]):
-                drafts[place][0](db)
-            for each in failed[entry.id]:
-                delete_returned(db, self.state.namespace, entry.draft_key, each)
-                db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (each,))
+            for _, remove, _ in drafts[entry.id]:
+                remove(db)
+            for entry_id, key in failed:  # this entry sends the text of a failed entry again
+                if key == entry.draft_key and (entry.text or entry.is_review):
+                    delete_returned(db, self.state.namespace, key, entry_id)
+                    db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (entry_id,))
 
-        if insert is None:
-            await self._entries.insert(entries, also)
-        else:
-            entries = list(await insert(entries, also))
-            if writes and not entries:
-                return ()
-        for place, (_, turn) in drafts.items():
-            self._drafts.forget(place, turn)
-        self._started()
-        return tuple(entries)
+        stored = await (insert or self._entries.insert)(entries, also)
+        if stored:
+            for key, _, count in (each for of_entry in drafts.values() for each in of_entry):
+                self._drafts.forget(key, count)
+            self._started()
+        return stored
+
+    def _entry(self, write: NewWrite, group: str, hold: float) -> OutboxEntry:
+        from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
+
+        now = self._now()
+        entry = OutboxEntry(
+            id=secrets.token_hex(8),
+            op=write.op,
+            facts=kind_of(write.op).facts(write.op),
+            action=write.action,
+            draft_key=write.draft_key,
+            context=write.context,
+            group=group,
+            writer=self.me.id if self.me is not None else "",
+            writer_name=self.me.name if self.me is not None else "",
+            created_at=now,
+            requested_at=now,
+            state="held" if hold > 0 else "queued",
+            held_until=now + timedelta(seconds=hold) if hold > 0 else None,
+            due_at=None if hold > 0 else now,
+            basis=write.basis or self.basis_for(write.op),
+        )
+        self._worker.delivery.written_here.add(entry.id)
+        return entry
 
     def _may_send(self) -> None:
         """Raise NotSaved if nothing is sent here: a write would be sent at the next start only."""

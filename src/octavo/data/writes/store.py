@@ -209,8 +209,8 @@ class OutboxEntries:
         if self.state.changed():
             self.reload()
 
-    async def insert(self, entries: Sequence[OutboxEntry], also: Also) -> None:
-        """Store all `entries`, or none. Raises NotSaved."""
+    async def insert(self, entries: Sequence[OutboxEntry], also: Also) -> tuple[OutboxEntry, ...]:
+        """Store all `entries`, or none, and return them. Raises NotSaved."""
 
         def work(db: sqlite3.Connection) -> None:
             for entry in entries:
@@ -219,6 +219,7 @@ class OutboxEntries:
 
         await self.state.write(work)
         self.reload()
+        return tuple(entries)
 
     async def step(
         self, entry_id: str, change: Callable[[OutboxEntry], OutboxEntry], also: Also | None = None

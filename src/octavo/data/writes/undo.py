@@ -1,19 +1,17 @@
-"""Undo of the last writes, and of the unsent text that was discarded.
+"""Undo of the last writes.
 
 Unsent changes are canceled, sent writes are undone, and a message says how many.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from octavo.data.drafts import Drafts, StoredDraft, delete_drafts, restore_drafts
 from octavo.data.writes.machine import NewWrite, OutboxEntry, returned_to_review
-from octavo.data.writes.store import Also, OutboxEntries, StoredEntry, done_entry, restore_entry, take_pending_comment
+from octavo.data.writes.store import Also, OutboxEntries, done_entry
 
 Fate = Literal["Canceled", "Pending again", "Undone", "", "late"]
 """The result of the undo of one write. Empty: no change. `late`: it is being sent, and undo can be tried again."""
@@ -142,46 +140,3 @@ def _of_kind(doing: str, told: Sequence[_Undone]) -> str:
 
 def _were(count: int) -> str:
     return f"{count} {'was' if count == 1 else 'were'}"
-
-
-@dataclass(frozen=True)
-class Discarded:
-    """Drafts and pending comments that were discarded, as they were stored."""
-
-    drafts: tuple[StoredDraft, ...] = ()
-    comments: tuple[StoredEntry, ...] = ()
-
-
-async def discard_unsent(
-    pending: OutboxEntries, drafts: Drafts, places: Sequence[str], held: Sequence[str]
-) -> Discarded:
-    """Discard every version of the drafts of `places`, and the pending comments with the ids `held`, in one transaction.
-
-    A comment that is not pending any more stays. Raises NotSaved, and then nothing is discarded.
-    """
-    namespace = pending.state.namespace
-    turns = {place: drafts.edit_count(place) for place in places}
-
-    def work(db: sqlite3.Connection) -> Discarded:
-        kept = tuple(each for name in held if (each := take_pending_comment(db, name)) is not None)
-        return Discarded(tuple(delete_drafts(db, namespace, places)), kept)
-
-    discarded = await pending.state.write(work)
-    for place, turn in turns.items():
-        drafts.forget(place, turn)
-    pending.reload()
-    return discarded
-
-
-async def restore_discarded(pending: OutboxEntries, drafts: Drafts, discarded: Discarded) -> None:
-    """Undo `discard_unsent`: the comments are pending again, in their old order. Raises NotSaved."""
-    namespace = pending.state.namespace
-
-    def work(db: sqlite3.Connection) -> None:
-        restore_drafts(db, namespace, discarded.drafts)
-        for each in discarded.comments:
-            restore_entry(db, namespace, each)
-
-    await pending.state.write(work)
-    drafts.changed.notify()
-    pending.reload()

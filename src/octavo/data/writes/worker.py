@@ -7,7 +7,6 @@ finds a write whose response was lost. `ConnectionState` knows when sending paus
 from __future__ import annotations
 
 import asyncio
-import random
 import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -60,24 +59,14 @@ class OutboxWorker:
         send: Send,
         pending: OutboxEntries,
         *,
-        me: User | None = None,
-        timeout: float = 30.0,
-        settle: float = 30.0,
-        jitter: Callable[[], float] = random.random,
+        me: User | None,
+        timeout: timedelta,
+        settle: timedelta,
+        jitter: Callable[[], float],
     ) -> None:
-        """`timeout` is how long a request may take, and `settle` how much later the server may still act on it, in seconds.
-
-        `me` is the signed-in user. None: the server is asked.
-        """
+        """`timeout`, `settle` and `jitter` are those of the outbox. `me` is the signed-in user. None: the server is asked."""
         self.connection = ConnectionState(pending.now, jitter)
-        self.delivery = OutboxDelivery(
-            send,
-            pending,
-            self.connection,
-            me=me,
-            timeout=timedelta(seconds=timeout),
-            settle=timedelta(seconds=settle),
-        )
+        self.delivery = OutboxDelivery(send, pending, self.connection, me=me, lasts=timeout, settles=timeout + settle)
         self._pending = pending
         self._unlock: Callable[[], None] | None = None
         self._woken = asyncio.Event()
@@ -255,9 +244,10 @@ class OutboxDelivery:
         connection: ConnectionState,
         *,
         me: User | None,
-        timeout: timedelta,
-        settle: timedelta,
+        lasts: timedelta,
+        settles: timedelta,
     ) -> None:
+        """A request `lasts` at most. The server may act on the request until it `settles`."""
         self.me = me
         """The signed-in user. None: the server is asked."""
         self.written_here: set[str] = set()
@@ -267,8 +257,8 @@ class OutboxDelivery:
         self._connection = connection
         self._asked_me = False
         self._ahead = ThreadsAhead(send, pending)
-        self._timeout = timeout
-        self._settle = settle
+        self._lasts = lasts
+        self._settles = settles
 
     def is_other_account(self, entry: OutboxEntry) -> bool:
         """Return whether another account wrote the entry: with this token it would be sent under the wrong name."""
@@ -310,7 +300,7 @@ class OutboxDelivery:
                 return
             before = entry.baseline if entry.failed_lookups else None
             attempt = Attempt(op, entry.basis, before, me=await self._caller())
-            ready = await kind_of(op).check(await self._before(entry), attempt)
+            ready = await kind_of(op).check(await self._ahead.before(entry), attempt)
         except ApiError as error:
             await self._not_done(entry, error, has_left=False)
             return
@@ -328,13 +318,9 @@ class OutboxDelivery:
         if under_way := await self._pending.step(entry.id, start):
             await self._travel(under_way, op)
 
-    async def _before(self, entry: OutboxEntry) -> Send:
-        """Return the function that reads the target of `entry`. Raises ApiError."""
-        return await self._ahead.before(entry)
-
     async def _travel(self, entry: OutboxEntry, op: Operation[Any]) -> None:
         try:
-            async with asyncio.timeout(self._timeout.total_seconds()):
+            async with asyncio.timeout(self._lasts.total_seconds()):
                 answer = await self._send(op)
         except ApiError as error:
             await self._not_done(entry, error, has_left=True)
@@ -403,7 +389,7 @@ class OutboxDelivery:
         """Mark `entry` as lost, to be checked `after` some time. Raises NotSaved."""
         now = self._pending.now()
         # The request left before now. Its start does not count: the machine may have slept since.
-        may_arrive_until = now + self._timeout + self._settle
+        may_arrive_until = now + self._settles
         lost = partial(steps.outcome_unknown, due_at=now + after, may_arrive_until=may_arrive_until, reason=reason)
         await self._pending.step(entry.id, lost)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from octavo.data.unsent_index import UnsentText
-from octavo.data.writes.undo import Discarded
+from octavo.data.writes.outbox import Discarded
 from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.wording import plural
