@@ -257,11 +257,11 @@ async def test_a_key_that_is_refused_pauses_everything_until_it_is_changed(
     await deliver(outbox, clock)
     clock.forward(hours=1)
     await outbox.run_dry()
-    assert outbox.paused.startswith("The key was revoked.")
+    assert outbox.connection.paused.startswith("The key was revoked.")
     assert len(gate.asked) == 1
     outbox.resume()
     await outbox.run_dry()
-    assert outbox.paused == ""
+    assert outbox.connection.paused == ""
     assert await texts(ask, here) == ["Hello"]
 
 
@@ -397,10 +397,10 @@ async def test_a_fault_of_ours_is_shown_and_raised(state: StateDb, drafts: Draft
 
     outbox = Outbox(faulty, state, drafts, undo_seconds=0.0)
     told = asyncio.Event()
-    outbox.observe(lambda: told.set() if outbox.paused else None)
+    outbox.observe(lambda: told.set() if outbox.connection.paused else None)
     await outbox.add(comment(here), action="comment")
     await told.wait()
-    assert "a bug in Octavo (ZeroDivisionError)" in outbox.paused
+    assert "a bug in Octavo (ZeroDivisionError)" in outbox.connection.paused
     assert [each.state for each in outbox.entries] == ["queued"]
     with pytest.raises(ZeroDivisionError):
         await outbox.close()

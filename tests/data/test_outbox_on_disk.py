@@ -168,7 +168,7 @@ class TestOnDisk:
         await outbox.add(comment(here), action="comment")
         await asyncio.sleep(0)
         assert state.save_error.startswith("Nothing is being saved: ")
-        assert (outbox.paused, len(outbox.entries)) == ("", 1)
+        assert (outbox.connection.paused, len(outbox.entries)) == ("", 1)
         lock.rmdir()
         sent = asyncio.Event()
         outbox.observe(lambda: None if outbox.entries else sent.set())

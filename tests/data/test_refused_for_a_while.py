@@ -33,14 +33,14 @@ async def test_what_waits_for_the_key_goes_out_when_the_server_takes_it_again(
         await outbox.add(comment(here, words), action="comment")
     gate.errors.append(Unauthorized("The key was revoked."))
     await deliver(outbox, clock)
-    assert outbox.needs_sign_in
+    assert outbox.connection.needs_sign_in
     outbox.online()
     await outbox.run_dry()
     assert len(gate.asked) == 1, "a server that takes the key for reads alone is not asked with each of them"
     clock.forward(seconds=30)
     outbox.online()
     await outbox.run_dry()
-    assert (outbox.paused, outbox.entries) == ("", ())
+    assert (outbox.connection.paused, outbox.entries) == ("", ())
     assert await texts(ask, here) == ["One", "Two"]
 
 
@@ -52,14 +52,14 @@ async def test_who_is_left_alone_says_until_when_and_a_person_may_ask_sooner(
     until = clock() + timedelta(hours=20)
     gate.errors.append(RateLimited("Too many requests.", Trace(retry_at=until)))
     await deliver(outbox, clock)
-    assert outbox.rate_limited_until == until
-    assert outbox.pause_reason == "Not sent yet. Too many requests."
+    assert outbox.connection.rate_limited_until == until
+    assert outbox.connection.pause_reason == "Not sent yet. Too many requests."
     clock.forward(hours=1)
     await outbox.run_dry()
     assert len(gate.asked) == 1
     await outbox.retry(outbox.entries[0].id)
     await outbox.run_dry()
-    assert outbox.rate_limited_until is None
+    assert outbox.connection.rate_limited_until is None
     assert await texts(ask, here) == ["One", "Two"]
 
 

@@ -104,11 +104,6 @@ class InboxMarks:
         found = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
         return tuple(sorted(found, key=lambda each: each.marked_at, reverse=True))
 
-    def next_return(self) -> datetime | None:
-        """Return the next end of a snooze. None if no snooze has an end."""
-        now = self._state.now()
-        return min((each.until for each in self._all().values() if each.until and each.until > now), default=None)
-
     async def mark_done(self, *rows: Row) -> None:
         """Mark rows as done: they are hidden until their next change. Raises NotSaved, and then no row is marked."""
         await self._mark("done", rows)
@@ -131,11 +126,6 @@ class InboxMarks:
     async def restore(self, *keys: str) -> None:
         """Remove the done and snooze marks of rows. Raises NotSaved."""
         await self._put({(key, False): None for key in keys})
-
-    @property
-    def can_undo(self) -> bool:
-        """Return True if `undo` has a change to undo."""
-        return bool(self._history)
 
     async def undo(self) -> tuple[str, ...]:
         """Undo the last change of marks. Return the keys of its rows. Empty if there is no change. Raises NotSaved."""

@@ -28,11 +28,9 @@ from octavo.data.writes.machine import (
 )
 from octavo.data.writes.store import Also, OutboxEntries, StoredEntry, restore_entry, take_pending_comment
 from octavo.data.writes.undo import UndoResult, WriteGroup, undo_writes
-from octavo.data.writes.worker import OutboxWorker
+from octavo.data.writes.worker import ConnectionState, OutboxWorker
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from octavo.api.places import Discussion
     from octavo.api.users import User
     from octavo.data.writes.attempt import DurableWrite
@@ -127,30 +125,15 @@ class Outbox:
         return tuple(filter(self._worker.delivery.is_other_account, self.entries))
 
     @property
-    def rate_limited_until(self) -> datetime | None:
-        """Return the time until which the server limits requests. None if it does not."""
-        return self._worker.connection.quiet_until if self._worker.connection.is_limited else None
-
-    @property
-    def pause_reason(self) -> str:
-        """Return why sending pauses, as a sentence. Empty while writes are sent."""
-        return self._worker.connection.why
-
-    @property
-    def needs_sign_in(self) -> bool:
-        """Return whether the server refuses the token."""
-        return self._worker.connection.is_key_refused
+    def connection(self) -> ConnectionState:
+        """Return why and how long sending pauses."""
+        return self._worker.connection
 
     def other_account_reason(self, entry: OutboxEntry) -> str:
         """Return why another account has to send `entry`, in a sentence. Empty if this account may send it."""
         if not self._worker.delivery.is_other_account(entry):
             return ""
         return f"{entry.writer_name or 'Another account'} made this change. Octavo will send it when {entry.writer_name or 'that account'} signs in here again."
-
-    @property
-    def paused(self) -> str:
-        """Return why sending has stopped, as a sentence. Empty while writes are sent."""
-        return self._worker.connection.paused
 
     def observe(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` after each change. Returns a function that ends this."""
@@ -342,7 +325,7 @@ class Outbox:
         due = entry.due_at is None or entry.due_at <= self._now()
         if entry.state != "queued":
             return entry.state == "sending"
-        return due and not self._worker.connection.is_quiet and blocked_by(entry, self.entries) is None
+        return due and not self.connection.is_quiet and blocked_by(entry, self.entries) is None
 
     async def close(self, within: float = 2.0) -> None:
         """End the undo delay, and stop the worker. A running request gets `within` seconds to finish."""
@@ -429,7 +412,7 @@ class Outbox:
     def _ended(self, task: asyncio.Task[None]) -> None:
         """Show that the worker stopped because of a bug. `close` raises the error."""
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._worker.connection.paused = (
+            self.connection.paused = (
                 f"Sending has stopped because of a bug in Octavo ({type(error).__name__}). Restart Octavo."
             )
             self._entries.changed.notify()

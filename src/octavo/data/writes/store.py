@@ -83,11 +83,6 @@ def change_entry(
     return after
 
 
-def delete_entry(db: sqlite3.Connection, entry_id: str) -> None:
-    """Delete an entry that will not be sent."""
-    db.execute("DELETE FROM outbox WHERE id = ?", (entry_id,))
-
-
 def take_pending_comment(db: sqlite3.Connection, entry_id: str) -> StoredEntry | None:
     """Delete a pending comment, and return it as it was stored. None if it is not pending any more."""
     delete = "DELETE FROM outbox WHERE id = ? AND state = ? RETURNING position, id, state, record"
@@ -299,7 +294,7 @@ class OutboxEntries:
             found = (find_entry(db, entry_id) for entry_id in ids)
             removed = tuple(entry for entry in found if entry is not None and entry.state in states)
             for entry in removed:
-                delete_entry(db, entry.id)
+                db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
                 also(db, entry)
             return removed
 

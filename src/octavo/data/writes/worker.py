@@ -480,19 +480,15 @@ class ThreadsAhead:
 
             op = comments.List(at=entry.at, status="all", format="markdown", limit=THREADS)
             self._read[entry.at] = now, {each.id: each for each in (await self._send(op)).items}
-        return _Answering(self._send, self._read[entry.at][1])
+        known = self._read[entry.at][1]
 
+        async def send(op: Operation[T]) -> T:
+            # Each thread is returned once: the write that follows changes the thread.
+            is_thread = SPECS[type(op)].name == "comments.Get"
+            thread: Any = known.pop(getattr(op, "comment_id", ""), None) if is_thread else None
+            return thread if thread is not None else await self._send(op)
 
-class _Answering:
-    """Sends operations, but returns each thread that was read ahead once: the write that follows changes the thread."""
-
-    def __init__(self, send: Send, known: dict[str, comments.Comment]) -> None:
-        self._send, self._known = send, known
-
-    async def __call__(self, op: Operation[T]) -> T:
-        is_thread = SPECS[type(op)].name == "comments.Get"
-        known: Any = self._known.pop(getattr(op, "comment_id", ""), None) if is_thread else None
-        return known if known is not None else await self._send(op)
+        return send
 
 
 def _is_alike(entry: OutboxEntry, other: OutboxEntry) -> bool:
@@ -515,17 +511,17 @@ class ConnectionState:
         self._last = ""
 
     @property
-    def why(self) -> str:
+    def pause_reason(self) -> str:
         """Return why nothing is sent now, as a sentence. Empty if entries are sent."""
         return self.paused or (self._last if self._now() < self.quiet_until else "")
 
     @property
-    def is_limited(self) -> bool:
-        """Return True if the server limits requests: nothing is sent before `quiet_until`."""
-        return self._limited and self._now() < self.quiet_until
+    def rate_limited_until(self) -> datetime | None:
+        """Return the time until which the server limits requests. None if it does not."""
+        return self.quiet_until if self._limited and self._now() < self.quiet_until else None
 
     @property
-    def is_key_refused(self) -> bool:
+    def needs_sign_in(self) -> bool:
         """Return True if nothing is sent because the server refuses the token."""
         return self._key_refused and bool(self.paused)
 

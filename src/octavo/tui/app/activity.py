@@ -239,7 +239,7 @@ class ActivityScreen(Dialog[None]):
         outbox = self.shell.session.outbox
         first = blocked_by(entry, outbox.entries) if entry.state == "queued" else None
         if first is None:
-            return outbox.pause_reason if entry.state == "queued" else ""
+            return outbox.connection.pause_reason if entry.state == "queued" else ""
         named = f"{first.action} · {about}" if (about := self._about(first)) else first.action
         return f"Waiting until another change is sent: {named}."
 

@@ -347,9 +347,11 @@ class Workspace:
         held = sum(entry.state == "pending" for entry in entries)
         under_way = sum(entry.state not in ("pending", "failed") and not entry.needs_user for entry in entries)
         until = (
-            f" until {wording.time_of_day(outbox.rate_limited_until)}" if outbox.rate_limited_until is not None else ""
+            f" until {wording.time_of_day(outbox.connection.rate_limited_until)}"
+            if outbox.connection.rate_limited_until is not None
+            else ""
         )
-        why = " until you sign in" if outbox.needs_sign_in else until
+        why = " until you sign in" if outbox.connection.needs_sign_in else until
         said = [
             plural(held, "pending comment") if held else "",
             f"{under_way} queued{why}" if under_way else "",
@@ -373,9 +375,9 @@ class Workspace:
         self._told.update(entry.id for entry in news)
         for sentence in dict.fromkeys(map(_told_of, news)):
             self._app.say(sentence, tone="failed")
-        if outbox.paused and outbox.paused not in self._told:
-            self._told.add(outbox.paused)
-            self._app.say(outbox.paused, tone="failed")
+        if outbox.connection.paused and outbox.connection.paused not in self._told:
+            self._told.add(outbox.connection.paused)
+            self._app.say(outbox.connection.paused, tone="failed")
 
     def _kept_changed(self) -> None:
         """Say once that a space is all here: who asked for it may want to go offline."""
