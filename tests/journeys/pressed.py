@@ -190,6 +190,6 @@ def follow() -> None:
         (HasCommands, "action_command", action_command),
         (Subscriptions, "follow", follow_op),
         (Outbox, "_add", add_writes),
-        (OutboxWorker, "_do", deliver_entry),
+        (OutboxWorker, "_take_step", deliver_entry),
     ):
         setattr(place, name, instead)
