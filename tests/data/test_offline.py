@@ -120,7 +120,7 @@ async def test_what_is_kept_is_never_thrown_away_until_it_is_let_go(
     offline.keep(space)
     await offline.rested()
     clock.forward(days=200)
-    tidy: Callable[..., None] = shelf._tidy
+    tidy: Callable[..., None] = shelf._evict
     shelf._most_bytes = 10
     shelf._writer.submit(tidy).result()
     assert shelf.get(content.ListPages(at=space.ref)) is not None

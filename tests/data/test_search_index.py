@@ -454,7 +454,7 @@ class TestTheFile:
             op = content.GetPage(at=HERE, page_id=f"p{number}", format="markdown")
             shelf.put(op, Page(id=f"p{number}", title=f"Page {number}", markdown=f"slipway number{number}"))
         shelf.flush()
-        index = SearchIndex(tmp_path, "mia", kept=shelf.kept, now=clock)
+        index = SearchIndex(tmp_path, "mia", kept=shelf.responses_after, now=clock)
         await index.search("slipway")
         for _ in range(10):
             index.flush()

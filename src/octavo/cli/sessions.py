@@ -391,7 +391,7 @@ def forget(settings: Settings, namespace: str) -> None:
 
 def _forget_answers(settings: Settings, namespace: str) -> None:
     shelf = ResponseCache(settings.cache_folder, namespace)
-    shelf.forget()
+    shelf.clear()
     shelf.close()
     SearchIndex(settings.cache_folder, namespace).clear()
     ImageCache(settings.cache_folder, namespace).clear()
@@ -524,7 +524,7 @@ def _session(
     for name in left:
         state.adopt(name)
     shelf = ResponseCache(settings.cache_folder, namespace)
-    index = SearchIndex(settings.cache_folder, namespace, kept=shelf.kept)
+    index = SearchIndex(settings.cache_folder, namespace, kept=shelf.responses_after)
     drafts = Drafts(state)
     outbox = Outbox(
         client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle, read_only=client.read_only

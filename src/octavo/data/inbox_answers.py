@@ -187,7 +187,7 @@ class InboxAnswers:
         """
         is_first, remove = not self._observers, self._observers.add(watcher)
         if is_first:
-            if self._kept is None and (kept := self._live.shelf.made(self._kept_as)) is not None:
+            if self._kept is None and (kept := self._live.shelf.derived(self._kept_as)) is not None:
                 self._kept = unpacked(kept)
                 self._making.inbox = Inbox(self._kept)
             for name, op in self._listings.items():
@@ -329,7 +329,7 @@ class InboxAnswers:
         snapshot, rows = self.now(), self._making.inbox.rows
         if not (self.is_loading or snapshot.failed) and rows is not self._kept and snapshot.is_known:
             self._kept = rows
-            self._live.shelf.put_made(self._kept_as, partial(packed, rows))
+            self._live.shelf.put_derived(self._kept_as, partial(packed, rows))
         if snapshot != self._shown:
             self._shown = snapshot
             self._observers.notify(snapshot)

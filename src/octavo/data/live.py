@@ -28,7 +28,7 @@ from octavo.concurrency import Tasks
 from octavo.data.answer import Answer, Edit, Snapshot
 from octavo.data.availability import Availability
 from octavo.data.observers import Observers
-from octavo.data.response_cache import ResponseCache, immutable
+from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sending import Send
 from octavo.data.state_db import utc_now
 from octavo.data.writes.attempt import Basis
@@ -360,7 +360,7 @@ class Live:
                 differed = answer.differed
                 answer.accept(value, pages, self.now(), answer.mark if extend else mark)
                 unreadable = getattr(value, "unreadable", 0)
-                if to_cache is not None and not (unreadable and immutable(answer.op)):
+                if to_cache is not None and not (unreadable and never_changes(answer.op)):
                     # Not cached if it never changes and a part is unreadable: a newer Octavo may read that part.
                     still = answer.put if answer.differed == differed else None
                     answer.put = self.shelf.put(answer.op, to_cache, still=still)
@@ -419,7 +419,7 @@ class Live:
         key = encode(op).url
         answer = self._answers.get(key)
         if answer is None:
-            answer = self._answers[key] = Answer(op, final_once_known=immutable(op))
+            answer = self._answers[key] = Answer(op, final_once_known=never_changes(op))
             self._forget_some()
         if kept and not answer.unpacked:
             answer.unpacked = True

@@ -163,7 +163,7 @@ class Offline:
 
         tree = await self._live.fetch(ListPages(at=at))
         pages = sum(page.type == "document" for page in tree.walk())
-        mean = await asyncio.to_thread(self._live.shelf.usual_length, "/content/page/")
+        mean = await asyncio.to_thread(self._live.shelf.mean_body_size, "/content/page/")
         return Size(pages, round(pages * (mean or USUAL_PAGE)))
 
     def keep(self, space: Space) -> None:

@@ -42,7 +42,7 @@ from octavo.data.database import (
 
 if TYPE_CHECKING:
     from octavo.api.folding import Range
-    from octavo.data.response_cache import KeptAnswer
+    from octavo.data.response_cache import StoredResponse
     from octavo.data.search_documents import Document, IndexUpdate, Scope
 
 R = TypeVar("R")
@@ -186,7 +186,7 @@ class SearchIndex:
         folder: Path | None,
         namespace: str = "",
         *,
-        kept: Callable[[int, int], Iterable[KeptAnswer]] | None = None,
+        kept: Callable[[int, int], Iterable[StoredResponse]] | None = None,
         most_letters: int = MOST_LETTERS,
         most_documents: int = MOST_DOCUMENTS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
