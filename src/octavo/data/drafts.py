@@ -54,27 +54,25 @@ class Drafts:
         """Writer and revision of the version of another instance that was shown, by key."""
         self.changed: Observers[[]] = Observers()
 
-    def observe(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` after this instance edits, saves or discards a draft. Returns a function that ends this."""
-        return self.changed.add(watcher)
+    def observe(self, observer: Callable[[], None]) -> Callable[[], None]:
+        """Call `observer` after this instance edits, saves or discards a draft. Returns a function that ends this."""
+        return self.changed.add(observer)
 
     def keys(self) -> frozenset[str]:
         """Return the keys of all drafts on disk, and of the drafts that could not be saved."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
-        on_disk = {str(place) for (place,) in rows if self._texts.get(place) != ""}
+        on_disk = {str(key) for (key,) in rows if self._texts.get(key) != ""}
         return frozenset(on_disk | self.late_keys())
 
     def unsaved(self) -> tuple[Draft, ...]:
         """Return the texts of this instance that are not on disk."""
-        behind = (place for place in self._unsaved_keys() if self._texts.get(place))
-        return tuple(
-            Draft(place, self._texts[place], moment(self._written_at[place]), self._writer) for place in behind
-        )
+        behind = (key for key in self._unsaved_keys() if self._texts.get(key))
+        return tuple(Draft(key, self._texts[key], moment(self._written_at[key]), self._writer) for key in behind)
 
     def late_keys(self) -> frozenset[str]:
         """Return the keys of `unsaved` drafts whose save failed or takes long."""
         behind = self._unsaved_keys()
-        return frozenset(place for place in self._late if place in behind and self._texts.get(place))
+        return frozenset(key for key in self._late if key in behind and self._texts.get(key))
 
     @property
     def unsaved_reason(self) -> str:
@@ -88,38 +86,38 @@ class Drafts:
     async def save_again(self) -> None:
         """Save the drafts whose save failed. Raises any error but NotSaved."""
         waiting = []
-        for place, (work, future) in tuple(self._saving.items()):
-            if future.done() and place in self._unsaved_keys():
-                waiting.append(self._wait_saved(place, self.edit_count(place), self._submit(place, work)))
+        for key, (work, future) in tuple(self._saving.items()):
+            if future.done() and key in self._unsaved_keys():
+                waiting.append(self._wait_saved(key, self.edit_count(key), self._submit(key, work)))
         for failed in await asyncio.gather(*waiting, return_exceptions=True):
             if failed is not None and not isinstance(failed, NotSaved):
                 raise failed
 
     def _unsaved_keys(self) -> frozenset[str]:
         """Return the keys of the drafts whose last save is not done, or failed."""
-        for place, (_, future) in tuple(self._saving.items()):
+        for key, (_, future) in tuple(self._saving.items()):
             if future.done() and future.exception() is None:
-                del self._saving[place]
-                self._late.discard(place)
+                del self._saving[key]
+                self._late.discard(key)
         return frozenset(self._saving)
 
-    def _submit(self, place: str, work: Transaction[None]) -> Future[None]:
+    def _submit(self, key: str, work: Transaction[None]) -> Future[None]:
         future = self._state.submit(work)
-        self._saving[place] = work, future
+        self._saving[key] = work, future
         return future
 
-    def get(self, place: str) -> str | None:
+    def get(self, key: str) -> str | None:
         """Return the text of a draft: of this instance, else the newest on disk. None if there is no draft."""
-        if (text := self._texts.get(place)) is not None:
+        if (text := self._texts.get(key)) is not None:
             return text or None
         rows = self._state.rows(
             "SELECT writer, revision, text FROM drafts WHERE namespace = ? AND place = ? ORDER BY saved_at DESC LIMIT 1",
-            *(self._state.namespace, place),
+            *(self._state.namespace, key),
         )
         if not rows:
             return None
         writer, revision, text = rows[0]
-        self._seen[place] = (writer, revision)
+        self._seen[key] = (writer, revision)
         return str(text)
 
     def all(self) -> tuple[Draft, ...]:
@@ -129,13 +127,13 @@ class Drafts:
             "SELECT place, text, saved_at, writer FROM drafts WHERE namespace = ? ORDER BY saved_at DESC",
             self._state.namespace,
         )
-        for place, text, saved_at, writer in rows:
-            newest.setdefault(place, Draft(place, text, moment(saved_at), writer))
+        for key, text, saved_at, writer in rows:
+            newest.setdefault(key, Draft(key, text, moment(saved_at), writer))
         late = self.late_keys()
-        for place, text in self._texts.items():
-            newest.pop(place, None)
+        for key, text in self._texts.items():
+            newest.pop(key, None)
             if text:
-                newest[place] = Draft(place, text, moment(self._written_at[place]), self._writer, place in late)
+                newest[key] = Draft(key, text, moment(self._written_at[key]), self._writer, key in late)
         return tuple(sorted(newest.values(), key=lambda draft: draft.saved_at, reverse=True))
 
     def with_prefix(self, begin: str) -> tuple[Draft, ...]:
@@ -146,104 +144,104 @@ class Drafts:
             " WHERE namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at DESC",
             *(self._state.namespace, len(begin), begin),
         )
-        for place, text, saved_at, writer, revision in rows:
-            text = self._texts.get(place, text)
-            if text and place not in found:
-                found[place] = Draft(place, text, moment(saved_at), writer)
-                self._seen[place] = (writer, revision)
+        for key, text, saved_at, writer, revision in rows:
+            text = self._texts.get(key, text)
+            if text and key not in found:
+                found[key] = Draft(key, text, moment(saved_at), writer)
+                self._seen[key] = (writer, revision)
         return tuple(found.values())
 
-    def save(self, place: str, text: str) -> Awaitable[None]:
+    def save(self, key: str, text: str) -> Awaitable[None]:
         """Return an awaitable that ends when `text` is on disk. A blank text discards the draft. Awaiting raises
         NotSaved.
 
         The order of the calls decides which text is stored, not the order of awaiting.
         """
-        work = self._accept(place, text)
-        return self._wait_saved(place, self._edit_counts[place], self._submit(place, work))
+        work = self._accept(key, text)
+        return self._wait_saved(key, self._edit_counts[key], self._submit(key, work))
 
-    async def _wait_saved(self, place: str, turn: int, future: Future[None]) -> None:
-        late = asyncio.get_running_loop().call_later(SOON, self._mark_late, place, turn)
+    async def _wait_saved(self, key: str, count: int, future: Future[None]) -> None:
+        late = asyncio.get_running_loop().call_later(SOON, self._mark_late, key, count)
         try:
             await self._state.wait_written(future)
         except NotSaved:
-            self._mark_late(place, turn)
+            self._mark_late(key, count)
             raise
         finally:
             late.cancel()
-        self._note_saved(place, turn)
+        self._note_saved(key, count)
 
-    def _mark_late(self, place: str, turn: int) -> None:
-        if self.edit_count(place) == turn:
-            self._late.add(place)
+    def _mark_late(self, key: str, count: int) -> None:
+        if self.edit_count(key) == count:
+            self._late.add(key)
             self.changed.notify()
 
-    def _note_saved(self, place: str, turn: int) -> None:
-        if self._texts.get(place) == "":
-            self.forget(place, turn)
-        elif self.edit_count(place) == turn:
+    def _note_saved(self, key: str, count: int) -> None:
+        if self._texts.get(key) == "":
+            self.forget(key, count)
+        elif self.edit_count(key) == count:
             self.changed.notify()
 
-    def save_now(self, place: str, text: str) -> None:
+    def save_now(self, key: str, text: str) -> None:
         """Save a draft in a signal handler. Waits for up to two seconds. Raises NotSaved."""
-        work = self._accept(place, text)
-        turn, future = self._edit_counts[place], self._submit(place, work)
+        work = self._accept(key, text)
+        count, future = self._edit_counts[key], self._submit(key, work)
         try:
             self._state.wait_written_now(future)
         except NotSaved:
-            self._mark_late(place, turn)
+            self._mark_late(key, count)
             raise
-        self._note_saved(place, turn)
+        self._note_saved(key, count)
 
     def flush(self) -> None:
         """Wait for up to two seconds until all saves are on disk. Raises NotSaved."""
         self._state.write_now(lambda db: None)
 
-    async def discard(self, place: str) -> None:
+    async def discard(self, key: str) -> None:
         """Discard the draft of this instance. Raises NotSaved."""
-        await self.save(place, "")
+        await self.save(key, "")
 
-    def edit_count(self, place: str) -> int:
+    def edit_count(self, key: str) -> int:
         """Return the number of edits that this instance has made to a draft."""
-        return self._edit_counts.get(place, 0)
+        return self._edit_counts.get(key, 0)
 
-    def removal(self, place: str) -> Transaction[None]:
+    def removal(self, key: str) -> Transaction[None]:
         """Return the deletion of a draft, for the transaction of another write. Call `forget` after that
         transaction."""
-        namespace, mine, seen = self._state.namespace, self._writer, self._seen.get(place)
+        namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
 
         def remove(db: sqlite3.Connection) -> None:
-            _remove(db, namespace, place, mine, seen)
+            _remove(db, namespace, key, writer, seen)
 
         return remove
 
-    def forget(self, place: str, turn: int) -> None:
+    def forget(self, key: str, count: int) -> None:
         """Forget the text in memory, because it is deleted on disk. Does nothing if the draft was edited since
-        `turn`."""
-        if self.edit_count(place) == turn:
-            self._texts.pop(place, None)
-            self._seen.pop(place, None)
-            self._saving.pop(place, None)
+        `count`."""
+        if self.edit_count(key) == count:
+            self._texts.pop(key, None)
+            self._seen.pop(key, None)
+            self._saving.pop(key, None)
             self.changed.notify()
 
-    def _accept(self, place: str, text: str) -> Transaction[None]:
+    def _accept(self, key: str, text: str) -> Transaction[None]:
         """Take over `text`, and return its save, which must be submitted in the order of these calls."""
-        self._edit_counts[place] = self.edit_count(place) + 1
-        self._texts[place] = text if text.strip() else ""
-        self._written_at[place] = self._state.now().timestamp()
+        self._edit_counts[key] = self.edit_count(key) + 1
+        self._texts[key] = text if text.strip() else ""
+        self._written_at[key] = self._state.now().timestamp()
         self.changed.notify()
-        return self._insertion(place, text) if text.strip() else self.removal(place)
+        return self._insertion(key, text) if text.strip() else self.removal(key)
 
-    def _insertion(self, place: str, text: str) -> Transaction[None]:
-        namespace, mine, now = self._state.namespace, self._writer, self._written_at[place]
-        seen = self._seen.get(place)
+    def _insertion(self, key: str, text: str) -> Transaction[None]:
+        namespace, writer, now = self._state.namespace, self._writer, self._written_at[key]
+        seen = self._seen.get(key)
 
         def save(db: sqlite3.Connection) -> None:
-            _remove(db, namespace, place, None, seen)
+            _remove(db, namespace, key, None, seen)
             db.execute(
                 "INSERT INTO drafts VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT (namespace, place, writer)"
                 " DO UPDATE SET text = excluded.text, revision = revision + 1, saved_at = excluded.saved_at",
-                (namespace, place, mine, text, now),
+                (namespace, key, writer, text, now),
             )
 
         return save
@@ -253,13 +251,13 @@ StoredDraft = tuple[str, str, str, int, float]
 """A version as it is stored: key, writer, text, revision and time of the save."""
 
 
-def delete_drafts(db: sqlite3.Connection, namespace: str, places: Sequence[str]) -> list[StoredDraft]:
-    """Delete every version of the drafts `places`, and return these versions."""
+def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> list[StoredDraft]:
+    """Delete every version of the drafts `keys`, and return these versions."""
     found: list[StoredDraft] = []
-    for place in places:
+    for key in keys:
         found += db.execute(
             "DELETE FROM drafts WHERE namespace = ? AND place = ? RETURNING place, writer, text, revision, saved_at",
-            (namespace, place),
+            (namespace, key),
         ).fetchall()
     return found
 
@@ -269,31 +267,31 @@ def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[St
     insert = (
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
     )
-    for place, writer, *rest in versions:
-        if not db.execute(insert, (place, writer, *rest, namespace)).rowcount:
-            db.execute(insert, (place, _returned(writer), *rest, namespace))
+    for key, writer, *rest in versions:
+        if not db.execute(insert, (key, writer, *rest, namespace)).rowcount:
+            db.execute(insert, (key, _returned(writer), *rest, namespace))
 
 
-def store_returned(db: sqlite3.Connection, namespace: str, place: str, text: str, entry_id: str, now: datetime) -> None:
+def store_returned(db: sqlite3.Connection, namespace: str, key: str, text: str, entry_id: str, now: datetime) -> None:
     """Store the text of a write that was not sent as a draft. Another version of the draft stays."""
     db.execute(
         "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, 1, ?)",
-        (namespace, place, _returned(entry_id), text, now.timestamp()),
+        (namespace, key, _returned(entry_id), text, now.timestamp()),
     )
 
 
-def delete_returned(db: sqlite3.Connection, namespace: str, place: str, entry_id: str) -> None:
+def delete_returned(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> None:
     """Undo `store_returned`, unless the user has changed the draft since."""
-    _remove(db, namespace, place, _returned(entry_id), None)
+    _remove(db, namespace, key, _returned(entry_id), None)
 
 
-def _remove(db: sqlite3.Connection, namespace: str, place: str, mine: str | None, seen: tuple[str, int] | None) -> None:
-    if mine is not None:
-        db.execute("DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ?", (namespace, place, mine))
+def _remove(db: sqlite3.Connection, namespace: str, key: str, writer: str | None, seen: tuple[str, int] | None) -> None:
+    if writer is not None:
+        db.execute("DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ?", (namespace, key, writer))
     if seen is not None:
         db.execute(
             "DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ? AND revision = ?",
-            (namespace, place, *seen),
+            (namespace, key, *seen),
         )
 
 

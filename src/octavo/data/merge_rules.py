@@ -45,7 +45,7 @@ def rules_for(space: Space, organization: Organization | None) -> MergeRules:
     if not inherits(space):
         return _rules(space.merge_rules, "space")
     if organization is None:
-        return MergeRules(is_known=space.merge_rules is None)  # a server that has no rules says nothing of them
+        return MergeRules(is_known=space.merge_rules is None)  # a server without merge rules sends none
     return _rules(organization.merge_rules, "organization")
 
 

@@ -172,7 +172,7 @@ class ResponseCache:
             try:
                 write(db)
             finally:
-                if self._unwritten.get(url) is put:  # else a newer response was put meanwhile
+                if self._unwritten.get(url) is put:  # a newer response may have been put meanwhile
                     self._unwritten.pop(url, None)
 
         self._write(work)

@@ -247,7 +247,7 @@ class SearchIndex:
 
     def _update(self, db: sqlite3.Connection, news: IndexUpdate, when: float) -> bool:
         differs = False
-        told = {each.key: each for each in news.documents}  # nothing keeps a server from telling of the same twice
+        told = {each.key: each for each in news.documents}  # a response may contain an item twice
         known = _known(db, list(told))
         same: list[int] = []
         for key, document in told.items():
@@ -269,7 +269,7 @@ class SearchIndex:
     def _write(self, db: sqlite3.Connection, document: Document, when: float, before: IndexedDocument | None) -> None:
         self._written += 1
         if before is not None and before.stamp and not document.stamp:
-            # Only its title is told now: the words below it are those read before.
+            # This response has only the title: the indexed text stays.
             db.execute(
                 "UPDATE documents SET title = ?, about = ?, lies = ?, file = ? WHERE id = ?",
                 (document.title, document.about, document.path, document.file, before.id),
@@ -440,7 +440,7 @@ class SearchIndex:
         last = answers[-1].number if answers else after
         for _, op, body, kept_at in answers:
             if op is not None and SPECS[type(op)].name in _LEARNED_FROM:
-                with suppress(ValueError):  # which the cache finds out, too, when it is asked for it
+                with suppress(ValueError):  # the cache deletes an unreadable response when it is read
                     self._update(db, _learned(op, read(SPECS[type(op)].codec, body)), kept_at.timestamp())
         db.execute("UPDATE filling SET done = ?, after = ?", (last == after, last))
         if last != after:
@@ -457,7 +457,7 @@ class SearchIndex:
             if self._path is None:
                 return self._writer.submit(work).result()
             if self._reader is None:
-                self._writer.submit(lambda db: None).result()  # it makes the file, and begins to fill it
+                self._writer.submit(lambda db: None).result()  # creates the file, and starts to fill it
             with self._lock:
                 if self._reader is None:
                     self._reader = connect(self._path, read_only=True)
@@ -490,7 +490,7 @@ class IndexedDocument:
 
 
 def _learned(op: Operation[Any], value: Any) -> IndexUpdate:
-    from octavo.data.search_documents import index_update  # brings the models of all it knows with it
+    from octavo.data.search_documents import index_update  # lazy: the models of all responses
 
     return index_update(op, value)
 
@@ -587,7 +587,7 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: Document) ->
         ).lastrowid
         shown = _scalars(each.words)
         said = [indexed(_scalars(text)) for text in (each.around, each.title)]
-        # Nearly all words are found as they are: SQLite folds simple cases and accents by itself.
+        # Most texts are indexed unchanged: SQLite folds simple cases and accents itself.
         is_simple = fold(shown) == shown.lower()
         said += [apart(shown), ""] if is_simple else [indexed(shown), shown]
         said.insert(3, indexed(parts(f"{_scalars(each.title)} {shown}")))

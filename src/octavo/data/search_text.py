@@ -267,7 +267,7 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
         elif not line.strip() or _OF_A_LIST.match(line):
             yield 0, line
         else:
-            held = line  # the line after it may say that it is a heading
+            held = line  # the next line may make this line a heading
     if held is not None:
         yield 0, held
 

@@ -206,7 +206,7 @@ class StateDb:
             for each in there:
                 db.execute(f"UPDATE OR REPLACE {each} SET namespace = ? WHERE namespace = ?", (self.namespace, name))
 
-        with suppress(NotSaved):  # then it is tried at the next start
+        with suppress(NotSaved):  # the next start tries again
             if let_others := self.try_lock("outbox", name):
                 try:
                     self.write_now(file)
@@ -263,7 +263,7 @@ class StateDb:
         except sqlite3.DatabaseError:
             whole = False
         if not whole:
-            from octavo.data.database_recovery import recover  # rarely needed
+            from octavo.data.database_recovery import recover  # lazy: rarely needed
 
             self._notice(recover(path, lambda fresh: _migrate(fresh, None, steps), self.now()))
             db = connect(path, synchronous="FULL")

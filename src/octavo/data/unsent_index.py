@@ -60,26 +60,26 @@ class UnsentText:
         return self.entry_id != "" and self.thread.endswith(self.entry_id)
 
 
-def unsent_draft(place: str) -> UnsentText:
+def unsent_draft(draft_key: str) -> UnsentText:
     """Return the target of a draft, which its key names."""
-    kind, *parts = place.split(" ")
+    kind, *parts = draft_key.split(" ")
     if kind not in KIND_NAMES or not parts or not parts[0]:
-        return UnsentText(kind, None, draft_key=place)
+        return UnsentText(kind, None, draft_key=draft_key)
     space, *rest = parts
     match kind, rest:
         case "reply", [*into, thread] if len(into) < 2:
-            return UnsentText(kind, _discussion(space, into), thread=thread, draft_key=place)
+            return UnsentText(kind, _discussion(space, into), thread=thread, draft_key=draft_key)
         case "edit", [*into, thread, _] if len(into) < 2:
-            return UnsentText(kind, _discussion(space, into), thread=thread, draft_key=place)
+            return UnsentText(kind, _discussion(space, into), thread=thread, draft_key=draft_key)
         case "comment", [*into, page, block] if len(into) < 2:
-            return UnsentText(kind, _discussion(space, into), page, block, draft_key=place)
+            return UnsentText(kind, _discussion(space, into), page, block, draft_key=draft_key)
         case "page", [page, into, _, _]:
-            return UnsentText(kind, _discussion(space, [into] if into != "-" else []), page, draft_key=place)
+            return UnsentText(kind, _discussion(space, [into] if into != "-" else []), page, draft_key=draft_key)
         case (("title" | "details"), [page]):
-            return UnsentText(kind, _discussion(space, []), page, draft_key=place)
+            return UnsentText(kind, _discussion(space, []), page, draft_key=draft_key)
         case (("review" | "subject" | "description"), [into, *_]):
-            return UnsentText(kind, _discussion(space, [into]), draft_key=place)
-    return UnsentText(kind, _discussion(space, []), draft_key=place)
+            return UnsentText(kind, _discussion(space, [into]), draft_key=draft_key)
+    return UnsentText(kind, _discussion(space, []), draft_key=draft_key)
 
 
 def pending_comment(entry: OutboxEntry) -> UnsentText:
@@ -98,21 +98,21 @@ class UnsentIndex:
         comments."""
         there = {each.id: pending_comment(each) for each in held}
         found = list(there.values())
-        for place in sorted(drafts):
-            changes = there.get(place.removeprefix(_CHANGES_A_HELD_ONE))
+        for draft_key in sorted(drafts):
+            changes = there.get(draft_key.removeprefix(_CHANGES_A_HELD_ONE))
             if changes is None:
-                found.append(replace(unsent_draft(place), is_late=place in late))
+                found.append(replace(unsent_draft(draft_key), is_late=draft_key in late))
             else:
-                edit = UnsentText("edit", changes.at, changes.page, changes.block, changes.thread, place)
-                found.append(replace(edit, is_late=place in late))
+                edit = UnsentText("edit", changes.at, changes.page, changes.block, changes.thread, draft_key)
+                found.append(replace(edit, is_late=draft_key in late))
         self._all: tuple[UnsentText, ...] = tuple(found)
 
     def __bool__(self) -> bool:
         return bool(self._all)
 
-    def of_draft(self, place: str) -> tuple[UnsentText, ...]:
+    def of_draft(self, draft_key: str) -> tuple[UnsentText, ...]:
         """Return the draft with this key, if there is such a draft."""
-        return tuple(each for each in self._all if each.draft_key == place)
+        return tuple(each for each in self._all if each.draft_key == draft_key)
 
     def of_thread(self, at: Discussion, thread: str) -> tuple[UnsentText, ...]:
         """Return the unsent texts of a thread. A pending comment that starts the thread is included."""

@@ -135,13 +135,13 @@ class Outbox:
             return ""
         return f"{entry.writer_name or 'Another account'} made this change. Octavo will send it when {entry.writer_name or 'that account'} signs in here again."
 
-    def observe(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` after each change. Returns a function that ends this."""
-        return self._entries.changed.add(watcher)
+    def observe(self, observer: Callable[[], None]) -> Callable[[], None]:
+        """Call `observer` after each change. Returns a function that ends this."""
+        return self._entries.changed.add(observer)
 
-    def observe_done(self, told: Callable[[OutboxEntry], None]) -> None:
-        """Call `told` with each write that is done, in this instance or another."""
-        self._entries.done.add(told)
+    def observe_done(self, observer: Callable[[OutboxEntry], None]) -> None:
+        """Call `observer` with each write that is done, in this instance or another."""
+        self._entries.done.add(observer)
 
     def start(self) -> None:
         """Start the worker, unless it runs or the outbox is read-only. Needs a running loop."""
@@ -215,7 +215,7 @@ class Outbox:
             return await self._entries.submit_review(lambda each: self._is_pending(each, at), change, with_it, also)
 
         entries = await self._add(() if review is None else (review,), self.undo_seconds, insert=insert)
-        # Undo of the review also undoes that its comments were written, so they need no undo of their own.
+        # The review is undone as a whole: its comments are no longer undone one by one.
         sent = {entry.id for entry in entries}
         self._history = [group for group in self._history if not sent.issuperset(group.ids)]
         self._remember(entries, review_id)

@@ -59,11 +59,11 @@ async def undo_writes(
     """
     newest_first = [each for each in reversed(group.ids) if _is_in(group, pending.find(each))]
     here = [entry for each in newest_first if (entry := pending.find(each)) is not None]
-    let_go = [each.id for each in here if each.review and each.state in ("held", "queued") and not each.is_review]
+    submitted = [each.id for each in here if each.review and each.state in ("held", "queued") and not each.is_review]
     states = ("pending", "held", "queued")
-    waiting = [each.id for each in here if each.state in states and each.id not in let_go]
+    waiting = [each.id for each in here if each.state in states and each.id not in submitted]
     removed = await pending.remove(waiting, put_back, *states) if waiting else ()
-    again = await pending.step_all(let_go, returned_to_review) if let_go else ()
+    again = await pending.step_all(submitted, returned_to_review) if submitted else ()
     fates = {each.id: _Undone(each, "Canceled") for each in removed}
     fates |= {each.id: _Undone(each, "Pending again") for each in again}
     undoing = []
@@ -72,18 +72,18 @@ async def undo_writes(
             continue
         entry = pending.find(each) or pending.state.read(partial(done_entry, entry_id=each))
         if entry is not None and _is_in(group, entry):
-            fates[each], inverse = _opposite(entry)
-            undoing += inverse
+            fates[each], writes = _opposite(entry)
+            undoing += writes
     if undoing:
         await add(undoing)
-    told = [fates[each] for each in newest_first if each in fates]
-    late = tuple(each.entry.id for each in reversed(told) if each.fate == "late")
-    if not told:
+    results = [fates[each] for each in newest_first if each in fates]
+    late = tuple(each.entry.id for each in reversed(results) if each.fate == "late")
+    if not results:
         return None, ()
     typed = next((entry for entry in removed if entry.text), removed[0] if removed else None)
-    place, text = (typed.draft_key, typed.text) if typed is not None else ("", "")
-    back = tuple(each.entry for each in reversed(told) if each.fate not in ("", "late"))
-    return UndoResult(_sentence(told), done=bool(back), draft_key=place, text=text, undone=back), late
+    draft_key, text = (typed.draft_key, typed.text) if typed is not None else ("", "")
+    changed = tuple(each.entry for each in reversed(results) if each.fate not in ("", "late"))
+    return UndoResult(_sentence(results), done=bool(changed), draft_key=draft_key, text=text, undone=changed), late
 
 
 def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
@@ -110,32 +110,32 @@ def _opposite(entry: OutboxEntry) -> tuple[_Undone, list[NewWrite]]:
     ), []
 
 
-def _sentence(told: Sequence[_Undone]) -> str:
+def _sentence(results: Sequence[_Undone]) -> str:
     """Return what became of each kind of write: `Canceled: resolve the thread, 76 of 77 (1 was already sent).`"""
-    kinds = dict.fromkeys(each.entry.action for each in told)
-    return " ".join(_of_kind(doing, [each for each in told if each.entry.action == doing]) for doing in kinds)
+    kinds = dict.fromkeys(each.entry.action for each in results)
+    return " ".join(_of_kind(action, [each for each in results if each.entry.action == action]) for action in kinds)
 
 
-def _of_kind(doing: str, told: Sequence[_Undone]) -> str:
-    back = [each for each in told if each.fate not in ("", "late")]
-    undone = [each for each in back if each.fate == "Undone"]
-    reasons = dict.fromkeys(each.reason for each in told if each.reason)
-    if not back:
+def _of_kind(action: str, results: Sequence[_Undone]) -> str:
+    changed = [each for each in results if each.fate not in ("", "late")]
+    undone = [each for each in changed if each.fate == "Undone"]
+    reasons = dict.fromkeys(each.reason for each in results if each.reason)
+    if not changed:
         return " ".join(reasons)
-    head = next((each.fate for each in back if each.fate != "Undone"), "Undone")
-    about = {each.entry.context for each in told}
-    named = f"{doing} · {next(iter(about))}" if len(about) == 1 and about != {""} else doing
-    missing = len(told) - len(back)
-    if len(told) == 1:
-        much = ""
+    head = next((each.fate for each in changed if each.fate != "Undone"), "Undone")
+    contexts = {each.entry.context for each in results}
+    named = f"{action} · {next(iter(contexts))}" if len(contexts) == 1 and contexts != {""} else action
+    missing = len(results) - len(changed)
+    if len(results) == 1:
+        amount = ""
     elif missing:
-        gone = all(each.fate == "late" or each.entry.state == "done" for each in told if each not in back)
-        much = f", {len(back)} of {len(told)} ({_were(missing)} {'already sent' if gone else 'not undone'})"
+        gone = all(each.fate == "late" or each.entry.state == "done" for each in results if each not in changed)
+        amount = f", {len(changed)} of {len(results)} ({_were(missing)} {'already sent' if gone else 'not undone'})"
     else:
-        much = ", both" if len(told) == 2 else f", all {len(told)}"
-        if 0 < len(undone) < len(told):
-            much += f" ({_were(len(undone))} already sent and undone)"
-    return " ".join((f"{head}: {named}{much}.", *reasons))
+        amount = ", both" if len(results) == 2 else f", all {len(results)}"
+        if 0 < len(undone) < len(results):
+            amount += f" ({_were(len(undone))} already sent and undone)"
+    return " ".join((f"{head}: {named}{amount}.", *reasons))
 
 
 def _were(count: int) -> str:

@@ -16,7 +16,7 @@ from octavo.api.places import OrganizationRef
 from octavo.data.live import Live
 
 LARGEST = 256 << 20
-"""Bytes of a file that is sent. What the server takes it says itself, before the file is."""
+"""Most bytes of an upload. The server may have a lower limit, and refuses the file before it is sent."""
 LONGEST_TEXT = 8 << 20
 _AT_ONCE = 1 << 16
 _FONTS = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}
@@ -71,7 +71,7 @@ def _opened(written: str) -> tuple[Path, IO[bytes]]:
     try:
         path = Path(written.strip()).expanduser().absolute()
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise NotSendable(f"{path} is not a file. Enter the path to a file.")  # to open a pipe may take for ever
+            raise NotSendable(f"{path} is not a file. Enter the path to a file.")  # opening a pipe may never end
         return path, path.open("rb")
     except (RuntimeError, ValueError, OSError) as error:
         if isinstance(error, NotSendable):

@@ -424,7 +424,7 @@ class OutboxDelivery:
     async def _caller(self) -> str | None:
         """Return the id of the signed-in user. None if the server does not say."""
         if self.me is None and not self._asked_me:
-            from octavo.api import users  # needed only when there is something to send
+            from octavo.api import users  # lazy: needed only if there is something to send
 
             try:
                 self.me = await self._send(users.Me())
