@@ -8,7 +8,7 @@ from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.comment_words import mention_of
+from octavo.data.comment_text import mention_suffix
 from octavo.documents.parse import parse
 from octavo.server.app import Platform
 from octavo.settings import InboxFilter
@@ -285,7 +285,7 @@ async def test_a_thread_in_the_list_is_copied_and_told_of_without_going_into_it(
 
 async def test_a_mention_is_done_until_something_new_happens(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        named = f"[@Mara{mention_of(MARA)} is this a datum?"
+        named = f"[@Mara{mention_suffix(MARA)} is this a datum?"
         await run.ask(comments.Create(at=SpaceRef(space_id="limpet"), body=says(named)), YUKI)
         await look(run)
         (row,) = [row for row in view(run).marked.here if "is this a datum?" in row.title]

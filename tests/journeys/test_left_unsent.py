@@ -251,5 +251,5 @@ async def test_where_words_hang_is_looked_up_anew_only_when_a_draft_begins_or_go
         await run.press("d")
         await run.sent()
         assert not is_new(), "a write that is no comment of a review is none of it"
-        await drafts.drop("reply harbour-api k")
+        await drafts.discard("reply harbour-api k")
         assert is_new()

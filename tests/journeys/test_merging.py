@@ -212,12 +212,13 @@ async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_
         async def nap(seconds: float) -> None:
             await run.later(seconds=seconds)
 
+        state.sleep = nap
         for at, said in ((merged.at, "is merged now."), (other, "is not merged. Octavo did not retry:")):
             begun = Attempt(change_requests.Merge(at=at))
             with suppress(asyncio.CancelledError):
                 async with claim(state, f"merge {at.space_id}/{at.change_request_id}", begun):
                     raise asyncio.CancelledError
-            await tell(run.app, run.app.session, sleep=nap)
+            await tell(run.app, run.app.session)
             await run.hear("Octavo was closed", "ago, during the merge of #", said)
         assert open_claims(state) == ()
         assert len(run.gate.sent(change_requests.Merge)) == 1

@@ -8,10 +8,10 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.data.writes.direct import send_plain
+from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from octavo.server.behaviour.threads import Threads
 from octavo.tui.review.change_request import ChangeRequestScreen
-from octavo.tui.shell.write_queue import QueuedWrite
 from tests.journeys.stage import LONGEST, MARA, Run, Stage
 
 HERE = "You need a terminal and either curl"
@@ -310,7 +310,7 @@ async def test_what_waits_for_another_write_when_one_quits_is_sent_before_the_ap
         sending = send_plain(run.app.session.live, resolve, "Could not resolve the thread")
         run.app.writes.send("resolve the thread", sending, then=done.append, is_shown=True)
         words = comments.Create(at=at, body=Markdown(markdown="On my way out"))
-        run.app.writes.queue(QueuedWrite(words, "comment"), said="Comment added.")
+        run.app.writes.queue(NewWrite(words, "comment"), said="Comment added.")
         opened = asyncio.create_task(open_at_end(run))
         await run.app.action_quit()
     await opened

@@ -27,7 +27,7 @@ from octavo.api.operation import Listing, ListPage
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.concurrency import Tasks
 from octavo.data.observers import Observers
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, StateDb
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -111,10 +111,12 @@ class Size:
 class Offline:
     """The spaces of a profile that are available offline."""
 
-    def __init__(self, live: Live, state: State, *, low: Callable[[], float] = lambda: 0.0) -> None:
+    def __init__(self, live: Live, state: StateDb, *, low: Callable[[], float] = lambda: 0.0) -> None:
         """`low` returns the seconds that background requests have to wait because the rate limit runs low."""
         self._live, self._state, self._low = live, state, low
-        self._spaces: dict[str, KeptSpace] = {each.id: _interrupted(each) for each in _remembered(state.recall(_FACT))}
+        self._spaces: dict[str, KeptSpace] = {
+            each.id: _interrupted(each) for each in _remembered(state.get_fact(_FACT))
+        }
         self._edits = 0
         """How often `_spaces` was stored."""
         self._is_reloading = False
@@ -161,7 +163,7 @@ class Offline:
 
         tree = await self._live.fetch(ListPages(at=at))
         pages = sum(page.type == "document" for page in tree.walk())
-        mean = await asyncio.to_thread(self._live.shelf.usual_length, "/content/page/")
+        mean = await asyncio.to_thread(self._live.shelf.mean_body_size, "/content/page/")
         return Size(pages, round(pages * (mean or USUAL_PAGE)))
 
     def keep(self, space: Space) -> None:
@@ -316,7 +318,7 @@ class Offline:
         if self._release is not None or self._state.read_only:
             return True
         try:
-            self._release = self._state.take(_ROLE)
+            self._release = self._state.try_lock(_ROLE)
         except NotSaved:
             return True
         if self._release is None:
@@ -348,7 +350,7 @@ class Offline:
                 return facts  # another instance has added the space: its progress stays
             return [_said(kept) if each.get("id") == space_id else each for each in facts]
 
-        self._state.change(_FACT, changed)
+        self._state.change_fact(_FACT, changed)
 
     def _reload_soon(self) -> None:
         if not self._is_reloading:
@@ -361,7 +363,7 @@ class Offline:
             edits = -1
             while edits != self._edits:  # else `stored` is older than the spaces here
                 edits = self._edits
-                stored = {each.id: each for each in _remembered(await self._state.recall_now(_FACT))}
+                stored = {each.id: each for each in _remembered(await self._state.read_fact(_FACT))}
         except NotSaved:
             return
         finally:

@@ -20,7 +20,7 @@ from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data import stamps
 from octavo.data.queries import change_requests_of, open_threads_of, requested_of, reviews_of
-from octavo.data.response_cache import immutable
+from octavo.data.response_cache import never_changes
 
 LISTED, THREADS, CHANGES = 100, 200, (100, 1000)
 """Items on a page of short lists; of threads, replies, files and links; and of changes: as the views ask."""
@@ -48,7 +48,7 @@ class OfflinePart:
 
 def part(op: Operation[Any], stamp: str, what: str) -> OfflinePart:
     """Return the response to `op`. A response of a revision never changes."""
-    return OfflinePart(op, encode(op).url, stamps.IMMUTABLE if immutable(op) else stamp, what)
+    return OfflinePart(op, encode(op).url, stamps.IMMUTABLE if never_changes(op) else stamp, what)
 
 
 def of_space(space: Space) -> Iterator[OfflinePart]:

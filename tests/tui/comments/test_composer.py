@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api.users import User
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.tui.comments.composer import Composer
 from octavo.tui.comments.offers import Offers, emoji_begun
 from octavo.tui.reader.markdown_preview import preview

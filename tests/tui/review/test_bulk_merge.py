@@ -39,6 +39,7 @@ class Merging:
 
     async def see(self) -> None:
         """Look at all of them."""
+        self.live.outbox.state.sleep = nap
         self.several = [QueuedMerge(at, await self.desk.get(at), "Docs") for at in self.at]
         self.seen = [(await look(self.live, one)).checks for one in self.several]
 
@@ -49,7 +50,6 @@ class Merging:
             self.seen,
             lambda number, fact: self.told.append((number, fact)),
             lambda: sum(str(fact.text).endswith("· merged") for _, fact in self.told) < self.stop_after,
-            sleep=nap,
         )
 
     @property

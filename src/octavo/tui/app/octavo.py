@@ -500,7 +500,7 @@ class Octavo(HasCommands, HeldBack[int]):
 
     def _first_theme(self) -> str:
         """That of the settings, else the one chosen last, else what the terminal says of its ground."""
-        last = self._session.state.recall("theme") if self._session is not None else None
+        last = self._session.state.get_fact("theme") if self._session is not None else None
         ground = "light" if self.settings.light_ground else "dark"
         return next((name for name in (self.settings.theme, str(last or "")) if name in self.available_themes), ground)
 
@@ -511,7 +511,7 @@ class Octavo(HasCommands, HeldBack[int]):
 
         def remember(name: str) -> None:
             if self._session is not None:
-                self._session.state.remember("theme", name)
+                self._session.state.set_fact("theme", name)
 
         return ThemePicker(self, remember)
 
@@ -551,7 +551,7 @@ class Octavo(HasCommands, HeldBack[int]):
             if answer is None:
                 self.then = None
             elif self._session is not None:
-                self._session.drafts.give_up()
+                self._session.drafts.drop_unsaved()
                 self._keep_picture()
                 self._terminated(lose=True)
 

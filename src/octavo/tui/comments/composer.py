@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from octavo.api.safety import text as safe_text
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.tui.comments.people import MentionText, mention, named
 from octavo.tui.shell.dialog_draft import why_not_saved
 from octavo.tui.shell.left_unsent import AGAIN

@@ -10,7 +10,7 @@ from octavo.tui.comments.offers import EmojiNames, in_columns
 from octavo.tui.widgets.chooser import Choice, Chooser, Found
 
 if TYPE_CHECKING:
-    from octavo.data.state import State
+    from octavo.data.state_db import StateDb
     from octavo.tui.shell.shell import Shell
 
 REACTIONS = (
@@ -29,15 +29,15 @@ USED = "reactions used"
 """The fact of the state that keeps them."""
 
 
-def used_last(state: State) -> list[str]:
+def used_last(state: StateDb) -> list[str]:
     """The codes of the emoji this profile reacted with last, the newest first."""
-    kept = state.recall(USED, [])
+    kept = state.get_fact(USED, [])
     return [each for each in kept if isinstance(each, str)][:MOST_USED] if isinstance(kept, list) else []
 
 
-def remember(state: State, code: str) -> None:
+def remember(state: StateDb, code: str) -> None:
     """One reacted with this."""
-    state.remember(USED, [code, *(each for each in used_last(state) if each != code)][:MOST_USED])
+    state.set_fact(USED, [code, *(each for each in used_last(state) if each != code)][:MOST_USED])
 
 
 class ReactionPicker(Chooser[str | None, str]):

@@ -23,7 +23,7 @@ from octavo.tui.resources.space_resources import SPACES
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import lacks_right
 from octavo.tui.shell.progress import meanwhile
-from octavo.tui.shell.write_queue import UndoAction
+from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
@@ -154,11 +154,11 @@ def remember(app: Shell, organization: str, space: Space) -> None:
     """Remember a space that was deleted on this machine."""
     others = [each for each in _remembered(app) if each["id"] != space.id]
     mine = {"id": space.id, "title": space.title, "organization": organization, "at": wording.clock().isoformat()}
-    app.session.state.remember("deleted spaces", [mine, *others][:MOST_KNOWN])
+    app.session.state.set_fact("deleted spaces", [mine, *others][:MOST_KNOWN])
 
 
 def _remembered(app: Shell) -> list[dict[str, str]]:
-    found = app.session.state.recall("deleted spaces")
+    found = app.session.state.get_fact("deleted spaces")
     return [
         each for each in (found if isinstance(found, list) else ())
         if isinstance(each, dict) and all(isinstance(each.get(name), str) for name in ("id", "title", "organization", "at"))
@@ -224,7 +224,7 @@ def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
 def restore(app: Shell, managed: ManagedSpaces, name: str, title: str) -> None:
     """Restore a deleted space."""
     live, at = app.session.live, SpaceRef(space_id=name)
-    undo = UndoAction(
+    undo = DirectUndo(
         f"delete {title} again",
         partial(send_plain, live, spaces.Delete(at=at), f"Could not delete {title} again"),
         f"Deleted {title} again.",

@@ -239,7 +239,7 @@ class InboxScreen(ListView[Row]):
         self._show()
 
     def _time_passed(self) -> None:
-        if any(until is not None and until <= self.shell.session.state.now() for _, until in self.marked.asleep):
+        if any(until is not None and until <= self.shell.session.state.now() for _, until in self.marked.snoozed):
             self.feed.look_again()
         self._say_where()
 
@@ -254,7 +254,7 @@ class InboxScreen(ListView[Row]):
         self.marked = self.feed.rows or MarkedRows()
         now = self.shell.session.state.now()
         self._drawing.unread = self.marked.unread
-        self._drawing.until = {row.key: f"until {acting.moment(until, now)}" for row, until in self.marked.asleep}
+        self._drawing.until = {row.key: f"until {acting.moment(until, now)}" for row, until in self.marked.snoozed}
         self.sections.sections = tuple(
             Section(each.key, each.name, len(self.of_tab(each.key))) for each in self.sections.sections
         )
@@ -329,7 +329,7 @@ class InboxScreen(ListView[Row]):
         """What was done today and what sleeps, in place of an empty list."""
         now = self.shell.session.state.now().astimezone()
         done = self.feed.marks.done_since(nothing.beginning_of_day(now)) if self.feed.marks is not None else ()
-        return nothing.lines(done, self.marked.asleep, self.shell.workspace.counts, now, width)
+        return nothing.lines(done, self.marked.snoozed, self.shell.workspace.counts, now, width)
 
     def space_title(self, space_id: str) -> str:
         """What a space is called, as far as that is known."""

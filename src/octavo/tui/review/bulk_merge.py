@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -13,7 +12,6 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import merge
-from octavo.data.writes.direct import Sleep
 from octavo.tui.review.merge_checks import MERGED_BY_WORDS, Checks, check, forecast
 from octavo.tui.review.merge_dialog import became, blocked, why_typed
 from octavo.tui.review.merge_effects import some
@@ -146,8 +144,6 @@ async def merge_in_order(
     seen: Sequence[Checks | None],
     told: Callable[[int, Fact], None],
     wanted: Callable[[], bool],
-    *,
-    sleep: Sleep = asyncio.sleep,
 ) -> MergeTotals:
     """Merge the change requests in order while the merge is `wanted`, and stop at the first problem.
 
@@ -169,7 +165,7 @@ async def merge_in_order(
         if not wanted():
             return MergeTotals(tuple(merged), f"Stopped before {one.name} because you canceled the merge")
         told(number, one.fact("asking", "merging…"))
-        sent = await merge(live, one.at, now.basis, sleep=sleep)
+        sent = await merge(live, one.at, now.basis)
         clean = sent.kind == "done" and (sent.result is None or sent.result.result != "conflicts")
         said: tuple[Literal["ok", "bad"], str] = (
             ("ok", "merged") if clean else ("bad", became(sent, f"#{one.about.number}"))

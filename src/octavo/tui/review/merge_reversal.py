@@ -12,7 +12,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Change, ContentEdit, DeletePage, DocumentBody, Page, RevertPage, Revision, UpdatePage
 from octavo.api.places import RevisionRef, SpaceRef
 from octavo.data.live import Live
-from octavo.data.writes.content_writes import texts
+from octavo.data.writes.content_writes import page_source
 from octavo.data.writes.restore_pages import FIELDS, NEVER_NONE
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.revision_changes import between, names_texts
@@ -266,7 +266,7 @@ async def reversal_edits(live: Live, space: SpaceRef, three: Sides, planned: Pla
         fields = dict(met.fields)
         if met.of_text:
             base, main, proposed = await asyncio.gather(
-                *(texts(live, _ref(space, each.id), met.page) for each in (three.merged, three.now, three.before))
+                *(page_source(live, _ref(space, each.id), met.page) for each in (three.merged, three.now, three.before))
             )
             if base is not None and main is not None and proposed is not None:
                 merged = await asyncio.to_thread(merge, base.text, main.text, proposed.text)

@@ -10,8 +10,8 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DocumentBody, RevertPage, UpdatePage
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
-from octavo.data.writes.content_writes import texts
-from octavo.data.writes.restore_pages import put_back
+from octavo.data.writes.content_writes import page_source
+from octavo.data.writes.restore_pages import restore_pages
 from octavo.documents.blocks import Block
 from octavo.documents.reverting import UnknownBlock, reverted
 from octavo.tui.render.diff_context import said_of
@@ -80,7 +80,7 @@ async def _ask_block(app: Shell, back: RevertedRange, block: Block) -> None:
     try:
         then, now = await asyncio.gather(
             *(
-                texts(app.session.live, RevisionRef(space_id=back.at.space_id, revision_id=each), back.page)
+                page_source(app.session.live, RevisionRef(space_id=back.at.space_id, revision_id=each), back.page)
                 for each in (back.base, back.head)
             )
         )
@@ -141,7 +141,7 @@ def _ask(app: Shell, title: str, intro: str, after: str, back: RevertedRange, ch
 
 async def _put_back(app: Shell, back: RevertedRange, change: ContentEdit) -> None:
     with meanwhile(app, f"Reverting {back.title}…"):
-        outcome = await put_back(app.session.live, back.at, back.head, (change,))
+        outcome = await restore_pages(app.session.live, back.at, back.head, (change,))
     if outcome.kind != "done":
         app.say(f"Could not revert {back.title}: {outcome.cause}", tone="failed")
         return

@@ -130,7 +130,7 @@ async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
 async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """What is said of it, and which change request it is if it was made. Raises ApiError."""
     from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT
-    from octavo.data.writes.restore_pages import put_back
+    from octavo.data.writes.restore_pages import restore_pages
     from octavo.tui.review import merge_reversal
 
     live = app.session.live
@@ -144,7 +144,7 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
     made = await merge_reversal.reversal_edits(live, space, three, planned, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
     for start in range(0, len(made.edits), CHANGES_OF_ONE_EDIT):
-        outcome = await put_back(live, at, head, made.edits[start : start + CHANGES_OF_ONE_EDIT])
+        outcome = await restore_pages(live, at, head, made.edits[start : start + CHANGES_OF_ONE_EDIT])
         if outcome.kind != "done":
             return (
                 f"Could not revert #{of.number}: {outcome.cause} Press Z to continue in the draft #{draft.number}.",

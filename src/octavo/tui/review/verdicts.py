@@ -16,7 +16,7 @@ from octavo.tui.widgets.wording import plural
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
     from octavo.data.writes.change_request_writes import Verdict
-    from octavo.data.writes.machine import Entry
+    from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
@@ -59,7 +59,7 @@ def why_none_is_held(app: Shell, request: RequestAtHand) -> str | None:
     )
 
 
-def held_for(app: Shell, request: RequestAtHand) -> tuple[Entry, ...]:
+def held_for(app: Shell, request: RequestAtHand) -> tuple[OutboxEntry, ...]:
     """Return the pending comments of the review, in the order written."""
     return app.session.outbox.pending_comments(request.at) if request.space is not None and app.has_session else ()
 
@@ -73,7 +73,7 @@ def show_held(app: Shell, request: RequestAtHand) -> None:
     """List the pending comments, and show the chosen comment in its page."""
     from octavo.tui.review.held import HeldScreen  # lazy: the list of pending comments, rarely needed
 
-    def chosen(entry: Entry | None) -> None:
+    def chosen(entry: OutboxEntry | None) -> None:
         if entry is not None:
             request.show_held(app, entry)
 
@@ -156,7 +156,7 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
             held_ones = plural(len(app.session.outbox.pending_comments(at)), "pending comment")
             place = f"review {at.space_id} {at.change_request_id} {status}"
             sending = change_request_writes.submit_review(
-                app.session.live, at, status, change_request.revision, answer.text, doing=doing, place=place
+                app.session.live, at, status, change_request.revision, answer.text, action=doing, draft_key=place
             )
             app.writes.submit_review(doing, sending, said=f"Submitting your review of {name} with {held_ones}…")
             return

@@ -12,7 +12,7 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.writes.direct import SendResult
 from octavo.documents.suggesting import beside, suggestions
 from octavo.tui.shell.permissions import not_allowed_in, why_no_editing
-from octavo.tui.shell.write_queue import UndoAction
+from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing.applying_suggestions import Outcome, Wording, apply, take_back
 
@@ -150,7 +150,7 @@ def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: 
         doing,
         sending(),
         said=said,
-        back=lambda outcome: UndoAction(
+        back=lambda outcome: DirectUndo(
             "undo the suggested change", lambda: take_back(live, at, outcome), "Undid the suggested change."
         ),
     )
