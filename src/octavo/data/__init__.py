@@ -3,7 +3,7 @@
 Reads
     live.py                 cached responses in memory, with subscriptions
     response_cache.py       responses on disk, their versions, and the pins that keep them
-    freshness.py, news.py   when to read again, and what others have changed
+    freshness.py, news.py   the time of the next reading, and the changes of others
     stamps.py, queries.py   which response has changed; operations that several callers share
     inbox.py                rows of the inbox (pure); inbox_answers.py loads what they need; inbox_marks.py: done, snoozed, read
     offline.py              spaces that are available offline
@@ -22,9 +22,9 @@ Storage
 
 Rules (pure)
     access.py               the sources of a role
-    merge_rules.py          which merge rules are met; merge_basis.py: what has changed since the checks
+    merge_rules.py          which merge rules are met; merge_basis.py: the changes since the checks
     redirect_chains.py      loops and dead ends of redirects
-    comment_text.py         a comment in one line, and its mentions
+    comment_text.py         the text of a comment as a line, and its mentions
 
-What can be lost is in the cache and the index. What cannot is in state.db, and is on disk before the screen shows it.
+The cache and the index may be lost. state.db must not be lost: a write is in it before the screen shows the write.
 """

@@ -76,7 +76,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Scope:
-    """Documents of one kind in one place. A value of None matches any document."""
+    """Documents of a kind in a place. A value of None matches any document."""
 
     kind: Kind
     space: str

@@ -1,14 +1,14 @@
 """Writes: everything that Octavo changes on the server.
 
 A write either waits in the outbox (comments, replies, reviews with comments), or the user waits for it (direct.py). Both use
-one table, `KINDS` (kinds.py). Its row for an operation checks the target before sending (`check`), finds the write after a
+the table `KINDS` (kinds.py). Its row for an operation checks the target before sending (`check`), finds the write after a
 lost response (`find`), undoes it (`undo`) and shows it before it is confirmed (`overlay`). attempt.py has the types.
 
 Queue a comment, crash, restart:
 
 1. `Outbox.add` stores the entry and deletes the unsent draft in one transaction (store.py, state.db). The state is `held`.
 2. optimistic_updates.py shows the comment on the cached responses. `u` cancels it, and the text is a draft again (undo.py).
-3. The undo delay ends. The one instance with the lock `outbox` takes the entry (worker.py).
+3. The undo delay ends. The instance with the lock `outbox` takes the entry (worker.py).
 4. The row's `check` reads the newest threads: their ids are the baseline.
 5. `machine.started` stores the state `sending` and the baseline. Only then does the request leave.
 6. Octavo is killed. The server may have the comment, or not.
@@ -20,6 +20,6 @@ Queue a comment, crash, restart:
     machine.py              the states and steps of an entry, and which entry waits for which (pure)
     *_kinds.py              rows of `KINDS`, by area
     change_request_writes.py, content_writes.py, restore_pages.py, uploads.py
-                            what screens call for direct writes
-    write_matching.py       whether an item on the server is the one that Octavo wrote (pure)
+                            functions that screens call for direct writes
+    write_matching.py       recognizes items on the server that Octavo wrote (pure)
 """

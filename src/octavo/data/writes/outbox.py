@@ -215,7 +215,7 @@ class Outbox:
             return await self._entries.submit_review(lambda each: self._is_pending(each, at), change, with_it, also)
 
         entries = await self._add(() if review is None else (review,), self.undo_seconds, insert=insert)
-        # The review is undone as a whole: its comments are no longer undone one by one.
+        # Undo of the review covers its comments: their own groups are dropped.
         sent = {entry.id for entry in entries}
         self._history = [group for group in self._history if not sent.issuperset(group.ids)]
         self._remember(entries, review_id)

@@ -1,6 +1,6 @@
-"""Sends the entries of the outbox. One instance on a machine sends for each profile.
+"""Sends the entries of the outbox. A single instance on a machine sends for each profile.
 
-`OutboxWorker` takes each step when it is due. `OutboxDelivery` sends one entry: it checks the target, sends the write, and
+`OutboxWorker` takes each step when it is due. `OutboxDelivery` sends an entry: it checks the target, sends the write, and
 finds a write whose response was lost. `ConnectionState` knows when sending pauses.
 """
 
