@@ -10,13 +10,15 @@ nobody to see, were a fifth of a run. Those that are to find what only such a fr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.screen import Screen
+from textual.widget import Widget
 
 _is_held = False
 
@@ -60,3 +62,26 @@ def draw_changed(
         seen = screen if full else Region.from_union(changed).intersection(screen)
         for _ in compositor._get_renders(seen):
             pass
+
+
+@contextmanager
+def work_counted() -> Iterator[Counter[str]]:
+    """Count the layouts of each screen meanwhile, and the paintings of all."""
+    counted: Counter[str] = Counter()
+    lay_out, paint = Compositor.reflow, Compositor.render_update
+
+    def laid_out(compositor: Compositor, parent: Widget, size: Size) -> object:
+        counted[f"layout of {type(parent).__name__}"] += 1
+        return lay_out(compositor, parent, size)
+
+    def painted(compositor: Compositor, *args: object, **named: object) -> object:
+        if compositor._dirty_regions:
+            counted["painting"] += 1
+        return paint(compositor, *args, **named)  # type: ignore[arg-type]  # as Textual calls it
+
+    Compositor.reflow = laid_out  # type: ignore[method-assign, assignment]  # of all apps, meanwhile
+    Compositor.render_update = painted  # type: ignore[method-assign, assignment]  # of all apps, meanwhile
+    try:
+        yield counted
+    finally:
+        Compositor.reflow, Compositor.render_update = lay_out, paint  # type: ignore[method-assign]  # as they were

@@ -42,7 +42,7 @@ from octavo.client.credentials import KeyFiles, StoreUnavailable
 from octavo.data import inbox_kept
 from octavo.data.drafts import Drafts
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.store import OutboxEntries, done_entry
 from octavo.documents import conditions, front_matter, json_to_markdown, specifications, trees, yaml_values
 from octavo.documents.diff import diff
@@ -342,14 +342,14 @@ def read_key(place: Place, data: bytes) -> str:
     return said(lambda: KeyFiles(place.folder).get("https://a.example", "p"), StoreUnavailable)
 
 
-def with_state(statement: str, show: Callable[[State], object]) -> Callable[[Place, bytes], str]:
+def with_state(statement: str, show: Callable[[StateDb], object]) -> Callable[[Place, bytes], str]:
     """Return a reader of a row in the state file."""
 
     def read(place: Place, data: bytes) -> str:
-        State(place.folder).close()
+        StateDb(place.folder).close()
         with closing(sqlite3.connect(place.folder / "state.db")) as db, db:
             db.execute(statement, (data,))
-        state = State(place.folder)
+        state = StateDb(place.folder)
         try:
             return f"{show(state)} {' '.join(state.notices)}"
         finally:
@@ -358,13 +358,13 @@ def with_state(statement: str, show: Callable[[State], object]) -> Callable[[Pla
     return read
 
 
-def of_queued(state: State) -> object:
+def of_queued(state: StateDb) -> object:
     return OutboxEntries(state, state.now).entries
 
 
 def read_state_file(place: Place, data: bytes) -> str:
     place.file("state.db", data)
-    state = State(place.folder)
+    state = StateDb(place.folder)
     Drafts(state).save_now("here", "Typed")
     state.close()
     return " ".join(state.notices)
@@ -463,7 +463,9 @@ READERS: dict[str, Callable[[Place, bytes], str]] = {
     "profiles": read_profiles,
     "accounts": read_accounts,
     "key": read_key,
-    "fact": with_state("INSERT INTO facts VALUES ('', 'a', CAST(? AS TEXT))", lambda state: state.recall("a", "none")),
+    "fact": with_state(
+        "INSERT INTO facts VALUES ('', 'a', CAST(? AS TEXT))", lambda state: state.get_fact("a", "none")
+    ),
     "draft": with_state(
         "INSERT INTO drafts VALUES ('', 'here', 'x', CAST(? AS TEXT), 1, 9e99)",
         lambda state: len(Drafts(state).get("here") or ""),

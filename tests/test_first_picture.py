@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.conftest import library
 
@@ -41,8 +41,8 @@ def known(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def home(known: Path, tmp_path: Path) -> Path:
     """A copy of it, to be changed."""
     shutil.copytree(known, tmp_path / "home")
-    state = State(tmp_path / "home" / "state", f"demo {tmp_path / 'home' / 'data' / 'demo'}")
-    state.remember("view", "content")  # it is kept for the library in a folder, which is another one now
+    state = StateDb(tmp_path / "home" / "state", f"demo {tmp_path / 'home' / 'data' / 'demo'}")
+    state.set_fact("view", "content")  # it is kept for the library in a folder, which is another one now
     state.close()
     return tmp_path / "home"
 

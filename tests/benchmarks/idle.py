@@ -32,7 +32,7 @@ from octavo.data.live import Live
 from octavo.data.polling import Poller
 from octavo.data.queries import spaces_of
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.sync_queue import Rank
 from octavo.data.writes.outbox import Outbox
 from tests.benchmarks.inbox import Served, serving
@@ -60,7 +60,7 @@ async def measure(served: Served, kept: Path, hours: float, typing: bool) -> Non
         asked[f"{type(op).__module__.rpartition('.')[2]}.{type(op).__name__}"] += 1
         return await client(op)
 
-    state = State(kept / "state", "idle", now=clock)
+    state = StateDb(kept / "state", "idle", now=clock)
     shelf = ResponseCache(kept / "cache", "idle", now=clock)
     live = Live(send, shelf, Outbox(send, state, Drafts(state)), now=clock)
     organization = (await client(organizations.List())).items[0]

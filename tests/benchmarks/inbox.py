@@ -35,7 +35,7 @@ from octavo.data.inbox import ThreadRef
 from octavo.data.inbox_answers import InboxAnswers, InboxSnapshot
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.demo import library
 from octavo.server.demo.people import DEFAULT_PERSON
@@ -79,7 +79,7 @@ async def start(folder: Path, served: Served, wait: float, called: str, *, turns
     """Follow the inbox with what is kept in `folder`, until it is complete, and say what that took."""
     client = Client(served.origin, SecretStr(served.key))
     counted = Counted(client, wait)
-    state, shelf = State(folder / "s", "me"), ResponseCache(folder / "c", "me")
+    state, shelf = StateDb(folder / "s", "me"), ResponseCache(folder / "c", "me")
     drafts = Drafts(state)
     outbox = Outbox(counted, state, drafts)
     live = Live(counted, shelf, outbox)

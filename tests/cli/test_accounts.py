@@ -45,7 +45,7 @@ def there(session: Session) -> tuple[list[str], list[str], list[str]]:
     kept = session.live.peek(SPACES).value
     titles = [each.title for each in kept.items] if kept is not None else []
     drafts = sorted(each.text for each in session.drafts.all())
-    return titles, drafts, [each.words for each in session.outbox.entries]
+    return titles, drafts, [each.text for each in session.outbox.entries]
 
 
 def is_nowhere(words: str, folder: Path) -> bool:
@@ -62,7 +62,7 @@ async def test_an_account_sees_and_sends_nothing_of_another_and_all_of_its_own(s
         await mia.live.fetch(users.Me())
     of_mia = (["Only for Mia"], ["Half a sen"], ["Of Mia, and not sent."])
     async with started(served, KEY) as mia:
-        await mia.outbox.add(NOWHERE, doing="comment")
+        await mia.outbox.add(NOWHERE, action="comment")
         assert there(mia) == of_mia
 
     for is_online in (False, True):

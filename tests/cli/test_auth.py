@@ -17,8 +17,8 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
-from octavo.data.writes.machine import Entry, QueuedWrite
+from octavo.data.state_db import StateDb
+from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries
 from octavo.settings import read
@@ -69,14 +69,14 @@ def test_a_key_is_written_in_the_clear_only_when_asked(octavo: Octavo, served: s
 @pytest.mark.usefixtures("typed")
 def test_signing_out_forgets_the_key_and_keeps_what_was_typed(octavo: Octavo, served: str, tmp_path: Path) -> None:
     octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
-    state = State(tmp_path / "state", f"{served} user mia")
+    state = StateDb(tmp_path / "state", f"{served} user mia")
     Drafts(state).save_now("reply s k", "half a sen")
     state.close()
     ran = octavo("auth", "logout")
     assert "1 unsent draft remains" in ran.out
     assert not kept(tmp_path)
     assert octavo("api", "users.Me").code == 4
-    state = State(tmp_path / "state", f"{served} user mia")
+    state = StateDb(tmp_path / "state", f"{served} user mia")
     assert Drafts(state).get("reply s k") == "half a sen"
     state.close()
 
@@ -90,15 +90,15 @@ def test_signing_out_says_what_waits_to_be_sent_and_loses_none_of_it(
     space = SpaceRef(space_id="s1")
     name = f"{served} user mia"
 
-    async def write(state: State) -> None:
+    async def write(state: StateDb) -> None:
         outbox = Outbox(nobody, state, Drafts(state), undo_seconds=0)
-        await outbox.add(comments.Create(at=space, body=Markdown(markdown="One")), doing="comment")
-        await outbox.add(comments.Create(at=space, body=Markdown(markdown="Two")), doing="comment")
+        await outbox.add(comments.Create(at=space, body=Markdown(markdown="One")), action="comment")
+        await outbox.add(comments.Create(at=space, body=Markdown(markdown="Two")), action="comment")
         await outbox.add_pending_comment(
-            QueuedWrite(comments.Create(at=space, body=Markdown(markdown="Three")), "comment")
+            NewWrite(comments.Create(at=space, body=Markdown(markdown="Three")), "comment")
         )
 
-    state = State(tmp_path / "state", name)
+    state = StateDb(tmp_path / "state", name)
     asyncio.run(write(state))
     Drafts(state).save_now("reply s k", "half a sen")
     state.close()
@@ -116,9 +116,9 @@ async def nobody(op: Operation[Any]) -> Any:
     raise AssertionError(f"{op} was sent")
 
 
-def waiting(folder: Path, name: str) -> tuple[Entry, ...]:
+def waiting(folder: Path, name: str) -> tuple[OutboxEntry, ...]:
     """The writes that are not done, as the next session finds them."""
-    state = State(folder / "state", name)
+    state = StateDb(folder / "state", name)
     try:
         return OutboxEntries(state, state.now).entries
     finally:

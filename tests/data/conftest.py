@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -13,7 +14,7 @@ from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.sends import Gate
@@ -77,19 +78,23 @@ async def gate(platform: Platform, user: str) -> AsyncIterator[Gate]:
 
 
 @pytest.fixture
-def state(clock: Clock) -> Iterator[State]:
-    state = State(None, "mia@test", now=clock)
+def state(clock: Clock) -> Iterator[StateDb]:
+
+    async def sleep(seconds: float) -> None:
+        await asyncio.sleep(0)
+
+    state = StateDb(None, "mia@test", now=clock, sleep=sleep)
     yield state
     state.close()
 
 
 @pytest.fixture
-def drafts(state: State) -> Drafts:
+def drafts(state: StateDb) -> Drafts:
     return Drafts(state)
 
 
 @pytest.fixture
-async def outbox(gate: Gate, state: State, drafts: Drafts) -> AsyncIterator[ByHand]:
+async def outbox(gate: Gate, state: StateDb, drafts: Drafts) -> AsyncIterator[ByHand]:
     outbox = ByHand(gate, state, drafts, me=MIA, jitter=lambda: 0.0)
     yield outbox
     await outbox.close()

@@ -19,7 +19,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class Anew:
 
 
 async def main(folder: str, origin: str, spaces: str, who: str, how_many: str, decides: str = "") -> None:
-    state = State(Path(folder), "mia")
+    state = StateDb(Path(folder), "mia")
     drafts = Drafts(state)
     outbox = Outbox(
         Anew(origin), state, drafts, undo_seconds=0.02, timeout=DEADLINE, settle=SETTLE, jitter=lambda: 0.02
@@ -77,12 +77,12 @@ async def main(folder: str, origin: str, spaces: str, who: str, how_many: str, d
         if not known:
             at, body = SpaceRef(space_id=space(number, spaces.split(","))), Markdown(markdown=words(who, number))
             await drafts.save(place, body.markdown)
-            await outbox.add(comments.Create(at=at, page=page(number), body=body), doing="comment", place=place)
+            await outbox.add(comments.Create(at=at, page=page(number), body=body), action="comment", draft_key=place)
             print(f"done {number}", flush=True)
             await asyncio.sleep(0.02)
-    while any(decides or not entry.asks for entry in outbox.entries):
+    while any(decides or not entry.needs_user for entry in outbox.entries):
         for entry in outbox.entries:
-            if decides and entry.asks and entry.rounds >= PATIENT:
+            if decides and entry.needs_user and entry.failed_lookups >= PATIENT:
                 await outbox.retry(entry.id)
         await asyncio.sleep(0.05)
     await outbox.close()

@@ -15,9 +15,10 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.change_request_writes import submit_review
-from octavo.data.writes.outbox import Outbox, QueuedWrite
+from octavo.data.writes.machine import NewWrite
+from octavo.data.writes.outbox import Outbox
 from octavo.documents.parse import parse
 from tests.data.posting import DEADLINE, SETTLE, Anew
 
@@ -34,7 +35,7 @@ PLACE = "verdict"
 
 
 async def main(folder: str, origin: str, space: str, change_request: str, revision: str) -> None:
-    state = State(Path(folder), "mia")
+    state = StateDb(Path(folder), "mia")
     drafts, send = Drafts(state), Anew(origin)
     outbox = Outbox(send, state, drafts, undo_seconds=0.02, timeout=DEADLINE, settle=SETTLE, jitter=lambda: 0.02)
     live = Live(send, ResponseCache(None, "mia"), outbox)
@@ -49,15 +50,15 @@ async def main(folder: str, origin: str, space: str, change_request: str, revisi
     for number, words in enumerate(WORDS):
         if not is_known(f"c{number}"):
             op = comments.Create(at=at, page="intro", node=NODE, body=Markdown(markdown=words))
-            await outbox.add_pending_comment(QueuedWrite(op, "comment", f"c{number}"))
+            await outbox.add_pending_comment(NewWrite(op, "comment", f"c{number}"))
             print(f"held {number}", flush=True)
             await asyncio.sleep(0.05)
     while not is_known(PLACE):
-        await submit_review(live, at, "changes-requested", revision, VERDICT, doing="ask for changes", place=PLACE)
+        await submit_review(live, at, "changes-requested", revision, VERDICT, action="ask for changes", draft_key=PLACE)
         await asyncio.sleep(0.05)
     while outbox.entries:
         for entry in outbox.entries:
-            if entry.asks:
+            if entry.needs_user:
                 await outbox.retry(entry.id)
         await asyncio.sleep(0.05)
     await outbox.close()

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from octavo.api.errors import ApiError, Lost, NotSent, Trace, rejected
 from octavo.api.operation import SPECS, Operation
 from octavo.data.sending import Send
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.server.middleware import answer
 from octavo.server.store import Missing
 from octavo.server.world import Refused, World
@@ -25,7 +25,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-def refuse_to_save(state: State) -> Callable[[], None]:
+def refuse_to_save(state: StateDb) -> Callable[[], None]:
     """Let every write to state.db fail from now on. Returns what lets them succeed again."""
 
     def refuse(db: sqlite3.Connection) -> sqlite3.Connection:

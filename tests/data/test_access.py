@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from octavo.data.access import Person, Place, highest, sentence, ways
+from octavo.data.access import Person, Place, access_sentence, highest, role_sources
 
 JUN = Person("jun", "Jun", "read", frozenset({"docs"}))
 ADMIN = Person("ada", "Ada", "admin")
@@ -9,7 +9,7 @@ HERE = "Saltmarsh"
 
 
 def said(person: Person, *chain: Place) -> str:
-    return sentence(person, chain, HERE, highest(ways(person, chain, HERE)))
+    return access_sentence(person, chain, HERE, highest(role_sources(person, chain, HERE)))
 
 
 def test_a_role_given_right_here() -> None:
@@ -69,8 +69,8 @@ def test_the_highest_counts_and_the_others_are_told_after_it() -> None:
         Place("api", "API", people={"jun": "comment"}),
         Place("pay", "Pay", people={"jun": "edit"}, teams={"docs": ("Docs", "create")}),
     )
-    found = ways(JUN, chain, HERE)
-    assert [(each.sort, each.role) for each in found] == [
+    found = role_sources(JUN, chain, HERE)
+    assert [(each.kind, each.role) for each in found] == [
         ("inherited from team", "create"),
         ("inherited", "edit"),
         ("direct", "comment"),
@@ -90,8 +90,8 @@ def test_who_has_none_is_told_why() -> None:
 
 def test_a_role_nobody_can_explain_is_not_explained() -> None:
     chain = Place("api", "API", None), Place("pay", "Pay", unread="You may not see it.")
-    assert sentence(JUN, chain, HERE, "edit") == (
+    assert access_sentence(JUN, chain, HERE, "edit") == (
         "Jun can edit, comment and read in API as Editor. The server does not say where this role comes from. "
         "Could not load the roles given in Pay (You may not see it.)."
     )
-    assert "what the role owner allows" in sentence(JUN, chain, HERE, "owner")
+    assert "what the role owner allows" in access_sentence(JUN, chain, HERE, "owner")

@@ -17,7 +17,7 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.attempt import Basis
 from octavo.server.app import Platform
 from octavo.server.store import Json
@@ -59,7 +59,7 @@ class Changes(RuleBasedStateMachine):
         self.platform = Platform(self.world)
         self.ask = Ask(self.platform)
         self.line = Watched(self)
-        self.state = State(None, "mia", now=self.clock)
+        self.state = StateDb(None, "mia", now=self.clock)
         self.wished: dict[str, list[tuple[str, Any]]] = {}
         """What Mia wanted of each thread, in order."""
         self.touched: set[str] = set()
@@ -99,7 +99,7 @@ class Changes(RuleBasedStateMachine):
         text, is_open = str(now["body"]["markdown"]), now["status"] == "open"
         for entry in self.outbox.entries:
             if isinstance(entry.op, comments.Update) and entry.op.comment_id == op.comment_id:
-                text = text if entry.state == "failed" or not entry.words else entry.words
+                text = text if entry.state == "failed" or not entry.text else entry.text
         return Basis(text, is_open)
 
     @rule(
@@ -117,7 +117,9 @@ class Changes(RuleBasedStateMachine):
             "react": comments.Update(**where, added_reactions=(EMOJI,)),
             "unreact": comments.Update(**where, removed_reactions=(EMOJI,)),
         }
-        entry = self.run(self.outbox.add(ops[what], doing=what, place=f"edit {self.number}" if what == "edit" else ""))
+        entry = self.run(
+            self.outbox.add(ops[what], action=what, draft_key=f"edit {self.number}" if what == "edit" else "")
+        )
         match what:
             case "resolve" | "reopen":
                 self.wished[thread].append(("resolved", what == "resolve"))
@@ -192,7 +194,7 @@ class Changes(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        self.outbox._worker._let_go()  # as the kernel does when a process is gone
+        self.outbox._worker._release_role()  # as the kernel does when a process is gone
         self.outbox = self.start()
 
     def arrived(self, op: comments.Update, before: Json, after: Json) -> None:
@@ -220,12 +222,12 @@ class Changes(RuleBasedStateMachine):
         self.line.write_fault = self.line.read_fault = ""
         for _ in range(60):
             self.run(self.outbox.run_dry())
-            if all(each.asks for each in self.outbox.entries):
+            if all(each.needs_user for each in self.outbox.entries):
                 break
             self.clock.forward(seconds=31)
             self.line.arrive()
         left = self.outbox.entries
-        assert all(each.contested for each in left), f"It does not settle: {left}"
+        assert all(each.changed_by_others for each in left), f"It does not settle: {left}"
         assert all(each.facts.thread in self.touched for each in left)
         for thread in set(self.threads) - self.touched:
             self.is_as_wished(thread)

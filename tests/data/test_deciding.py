@@ -15,7 +15,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.change_request_writes import create, request_reviews, review, toggle_draft, update
 from octavo.data.writes.direct import SendResult, find_claimed, open_claims
 from octavo.server.app import Platform
@@ -23,10 +23,6 @@ from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock
 
 Deed: TypeAlias = Callable[[], Awaitable[SendResult[Any]]]
-
-
-async def nap(seconds: float) -> None:
-    await asyncio.sleep(0)
 
 
 async def edit(ask: Ask, at: ChangeRequestRef, page: str, markdown: str) -> None:
@@ -68,15 +64,15 @@ def deed(kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, check
     async def do() -> SendResult[Any]:
         match kind:
             case "review":
-                return await review(live, at, "approved", seen.revision, "Well said.", sleep=nap)
+                return await review(live, at, "approved", seen.revision, "Well said.")
             case "update":
-                return await update(live, at, checked, sleep=nap)
+                return await update(live, at, checked)
             case "request":
-                return await request_reviews(live, at, ["tom", "ada"], sleep=nap)
+                return await request_reviews(live, at, ["tom", "ada"])
             case "ready":
-                return await toggle_draft(live, at, seen, sleep=nap)
+                return await toggle_draft(live, at, seen)
             case _:
-                return await create(live, here, "Say less", sleep=nap)
+                return await create(live, here, "Say less")
 
     return do
 
@@ -111,7 +107,7 @@ def sent(gate: Gate, kind: str) -> int:
 
 
 async def test_it_is_done(
-    kind: str, deed: Deed, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, state: State
+    kind: str, deed: Deed, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, state: StateDb
 ) -> None:
     outcome = await deed()
     assert (outcome.kind, outcome.message) == ("done", "")
@@ -246,11 +242,11 @@ async def test_an_earlier_review_of_the_same_kind_is_not_taken_for_the_lost_one(
         return await gate(op)
 
     live.send = losing
-    assert (await review(live, at, "approved", seen.revision, "Again.", sleep=nap)).kind == "unknown"
+    assert (await review(live, at, "approved", seen.revision, "Again.")).kind == "unknown"
 
 
 async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
-    live: Live, state: State, at: ChangeRequestRef, checked: MergeBasis, clock: Clock
+    live: Live, state: StateDb, at: ChangeRequestRef, checked: MergeBasis, clock: Clock
 ) -> None:
     asked = asyncio.Event()
 
@@ -267,12 +263,12 @@ async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
     (begun,) = open_claims(state)
     assert (begun.name, begun.since) == (f"update {at.space_id}/{at.change_request_id}", clock())
     assert begun.attempt is not None
-    assert (begun.attempt.op, begun.attempt.basis) == (change_requests.UpdateFromMain(at=at), checked.seen)
+    assert (begun.attempt.op, begun.attempt.basis) == (change_requests.UpdateFromMain(at=at), checked.basis)
 
 
 @pytest.mark.parametrize("arrives", [True, False])
 async def test_what_was_cut_off_is_found_at_the_next_start(
-    arrives: bool, kind: str, deed: Deed, live: Live, gate: Gate, state: State, ask: Ask
+    arrives: bool, kind: str, deed: Deed, live: Live, gate: Gate, state: StateDb, ask: Ask
 ) -> None:
     asked = asyncio.Event()
 
@@ -292,12 +288,12 @@ async def test_what_was_cut_off_is_found_at_the_next_start(
         await task
     live.send = gate
     (begun,) = open_claims(state)
-    found = await find_claimed(live, begun, sleep=nap)
+    found = await find_claimed(live, begun)
     assert (found.kind, found.message) == ("done" if arrives else "unknown", "")
     assert sent(gate, kind) == arrives
 
 
-async def test_a_claim_that_an_older_octavo_stored_has_no_attempt(live: Live, state: State) -> None:
+async def test_a_claim_that_an_older_octavo_stored_has_no_attempt(live: Live, state: StateDb) -> None:
     now, claims = state.now().timestamp(), (("merge a/b", None), ("merge c/d", '{"method": "BREW"}'))
     rows = [(state.namespace, name, now, attempt) for name, attempt in claims]
     await state.write(lambda db: db.executemany("INSERT INTO once VALUES (?, ?, ?, ?)", rows))

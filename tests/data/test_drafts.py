@@ -15,13 +15,13 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, StateDb
 from tests.data.conftest import ByHand
 from tests.server.asking import Clock
 
 
-def opened(folder: Path, clock: Clock) -> tuple[State, Drafts]:
-    state = State(folder, "mia", now=clock)
+def opened(folder: Path, clock: Clock) -> tuple[StateDb, Drafts]:
+    state = StateDb(folder, "mia", now=clock)
     return state, Drafts(state)
 
 
@@ -33,8 +33,8 @@ async def test_a_draft_survives_its_instance(tmp_path: Path, clock: Clock) -> No
     state.close()
     state, drafts = opened(tmp_path, clock)
     assert (drafts.get("a"), drafts.get("b"), drafts.get("c")) == ("One two", "At the last moment", None)
-    await drafts.drop("a")
-    assert [draft.place for draft in drafts.all()] == ["b"]
+    await drafts.discard("a")
+    assert [draft.key for draft in drafts.all()] == ["b"]
     state.close()
 
 
@@ -66,7 +66,7 @@ async def test_two_instances_at_one_place_keep_two_versions(tmp_path: Path, cloc
     await two.save("a", "One, but other")
     assert _versions(one, "a") == ["One, but other", "One, and more"]
     assert (one.get("a"), two.get("a")) == ("One, and more", "One, but other")
-    await two.drop("a")
+    await two.discard("a")
     assert (one.get("a"), two.get("a")) == ("One, and more", "One, and more")
     first.close()
     second.close()
@@ -76,15 +76,15 @@ async def test_places_that_were_written_last_come_first(drafts: Drafts, clock: C
     for place in ("a", "b", "a"):
         clock.forward(seconds=1)
         await drafts.save(place, f"At {place}")
-    assert [(draft.place, draft.saved_at == clock()) for draft in drafts.all()] == [("a", True), ("b", False)]
+    assert [(draft.key, draft.saved_at == clock()) for draft in drafts.all()] == [("a", True), ("b", False)]
 
 
 def test_what_is_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     code = (
         "import asyncio, sys; from pathlib import Path\n"
-        "from octavo.data.drafts import Drafts; from octavo.data.state import State\n"
+        "from octavo.data.drafts import Drafts; from octavo.data.state_db import StateDb\n"
         "async def main():\n"
-        "    drafts = Drafts(State(Path(sys.argv[1]), 'mia'))\n"
+        "    drafts = Drafts(StateDb(Path(sys.argv[1]), 'mia'))\n"
         "    for number in range(100000):\n"
         "        await drafts.save('a', f'{number} ' * 200)\n"
         "        print(number, flush=True)\n"
@@ -100,7 +100,7 @@ def test_what_is_acknowledged_survives_a_kill(tmp_path: Path) -> None:
                 process.kill()
         process.wait()
         process.stdout.close()
-        state = State(tmp_path, "mia")
+        state = StateDb(tmp_path, "mia")
         text = Drafts(state).get("a")
         assert text
         assert int(text.split()[0]) >= acknowledged
@@ -110,7 +110,7 @@ def test_what_is_acknowledged_survives_a_kill(tmp_path: Path) -> None:
 
 
 async def test_what_is_saved_last_stays_whenever_it_is_waited_for(tmp_path: Path) -> None:
-    state = State(tmp_path)
+    state = StateDb(tmp_path)
     drafts = Drafts(state)
     first, second = drafts.save("a", "One"), drafts.save("a", "One two")
     drafts.save_now("b", "Now")
@@ -134,7 +134,7 @@ async def test_what_is_written_while_the_outbox_takes_a_draft_stays(outbox: ByHa
     drafts = outbox._drafts
     await drafts.save("a", "Hello")
     op = comments.Create(at=here, body=Markdown(markdown="Hello"))
-    adding = asyncio.create_task(outbox.add(op, doing="comment", place="a"))
+    adding = asyncio.create_task(outbox.add(op, action="comment", draft_key="a"))
     await asyncio.sleep(0)
     more = drafts.save("a", "And more")
     await adding
@@ -156,7 +156,7 @@ async def test_what_is_on_its_way_to_the_disk_is_told_already(tmp_path: Path, cl
     clock.forward(seconds=1)
     saving = (drafts.save("b", "Two"), drafts.save("a", ""))
     told = drafts.all()
-    assert [(draft.place, draft.text) for draft in told] == [("b", "Two")]
+    assert [(draft.key, draft.text) for draft in told] == [("b", "Two")]
     for each in saving:
         await each
     assert drafts.all() == told
@@ -172,18 +172,18 @@ async def test_a_draft_behind_a_lock_is_saved_once_the_lock_is_gone(tmp_path: Pa
             drafts.save_now("a", "sixteen letters. and the rest")
         with pytest.raises(NotSaved):
             drafts.save_now("b", "another")
-        assert {each.place: each.text for each in drafts.unsaved()} == {
+        assert {each.key: each.text for each in drafts.unsaved()} == {
             "a": "sixteen letters. and the rest",
             "b": "another",
         }
-        assert drafts.late() == {"a", "b"}
-        assert drafts.why_unsaved == "another program is using the file"
+        assert drafts.late_keys() == {"a", "b"}
+        assert drafts.unsaved_reason == "another program is using the file"
         other.execute("ROLLBACK")
     while drafts.unsaved():  # the first try may be under way for as long as SQLite waits
         await drafts.save_again()
         await asyncio.sleep(0.01)
     assert (_versions(drafts, "a"), _versions(drafts, "b")) == (["sixteen letters. and the rest"], ["another"])
-    assert drafts.late() == frozenset()
+    assert drafts.late_keys() == frozenset()
     state.close()
 
 
@@ -193,16 +193,16 @@ async def test_a_draft_is_counted_as_one_when_it_is_on_disk(tmp_path: Path, cloc
     with closing(sqlite3.connect(tmp_path / "state.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         told = asyncio.Event()
-        drafts.watch(told.set)
+        drafts.observe(told.set)
         saving = asyncio.ensure_future(drafts.save("a", "Hello"))
-        assert drafts.places() == frozenset(), "nothing is on disk yet"
+        assert drafts.keys() == frozenset(), "nothing is on disk yet"
         told.clear()
         await told.wait()
-        assert drafts.late() == drafts.places() == {"a"}, "it takes longer than it should"
+        assert drafts.late_keys() == drafts.keys() == {"a"}, "it takes longer than it should"
         other.execute("ROLLBACK")
     await saving
-    assert drafts.late() == frozenset()
-    assert drafts.places() == {"a"}
+    assert drafts.late_keys() == frozenset()
+    assert drafts.keys() == {"a"}
     state.close()
 
 
@@ -210,12 +210,12 @@ FULL = """
 import asyncio, resource, signal, sys
 from pathlib import Path
 from octavo.data.drafts import Drafts
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, StateDb
 
 async def main() -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     folder = Path(sys.argv[1])
-    state = State(folder, "mia")
+    state = StateDb(folder, "mia")
     drafts = Drafts(state)
     await drafts.save("a", "sixteen letters.")
     size = sum(each.stat().st_size for each in folder.glob("state.db-wal"))
@@ -225,12 +225,12 @@ async def main() -> None:
         await drafts.save("a", text)
     except NotSaved as error:
         print(error)
-    print([len(each.text) for each in drafts.unsaved()], drafts.late())
+    print([len(each.text) for each in drafts.unsaved()], drafts.late_keys())
     await drafts.save_again()
     print(len(drafts.unsaved()))
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     await drafts.save_again()
-    print(drafts.unsaved(), drafts.late())
+    print(drafts.unsaved(), drafts.late_keys())
     state.close()
 
 asyncio.run(main())

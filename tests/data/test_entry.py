@@ -34,8 +34,8 @@ from octavo.data.writes.machine import (
     LIFETIME,
     LOOKS,
     PATIENCE,
-    Entry,
-    State,
+    EntryState,
+    OutboxEntry,
     WrongState,
     blocked_by,
     next_due,
@@ -49,30 +49,30 @@ if TYPE_CHECKING:
 HERE = SpaceRef(space_id="docs")
 LATER = START + timedelta(seconds=60)
 OP = comments.Create(at=HERE, body=Markdown(markdown="Hello"))
-NEW = Entry(id="e1", op=OP, facts=kind_of(OP).facts(OP), doing="comment", created_at=START, asked_at=START)
+NEW = OutboxEntry(id="e1", op=OP, facts=kind_of(OP).facts(OP), action="comment", created_at=START, requested_at=START)
 
 
-def entry(state: State, **changes: Any) -> Entry:
+def entry(state: EntryState, **changes: Any) -> OutboxEntry:
     """An entry as it is in this state."""
     times: dict[str, Any] = {
         "held": {"held_until": LATER},
         "queued": {"due_at": START},
-        "unknown": {"due_at": LATER, "settles_at": LATER},
+        "unknown": {"due_at": LATER, "may_arrive_until": LATER},
     }
     return replace(NEW, state=state, **{**times.get(state, {}), **changes})
 
 
-def with_op(before: Entry, op: DurableWrite, **changes: Any) -> Entry:
+def with_op(before: OutboxEntry, op: DurableWrite, **changes: Any) -> OutboxEntry:
     """An entry with another operation."""
     return replace(before, op=op, facts=kind_of(op).facts(op), **changes)
 
 
-STEPS: dict[str, tuple[Callable[[Entry], Entry], dict[str, str]]] = {
+STEPS: dict[str, tuple[Callable[[OutboxEntry], OutboxEntry], dict[str, str]]] = {
     "released": (lambda each: steps.released(each, START), {"held": "queued"}),
-    "let_go": (lambda each: steps.let_go(each, "r1", START, LATER), {"gathered": "held"}),
-    "returned_to_review": (steps.returned_to_review, {"held": "gathered", "queued": "gathered"}),
-    "edited": (lambda each: steps.edited(each, OP, NEW.facts), {"gathered": "gathered"}),
-    "held_anew": (lambda each: steps.held_anew(each, LATER), {"held": "held"}),
+    "submitted": (lambda each: steps.submitted(each, "r1", START, LATER), {"pending": "held"}),
+    "returned_to_review": (steps.returned_to_review, {"held": "pending", "queued": "pending"}),
+    "edited": (lambda each: steps.edited(each, OP, NEW.facts), {"pending": "pending"}),
+    "undo_delay_restarted": (lambda each: steps.undo_delay_restarted(each, LATER), {"held": "held"}),
     "held_for_user": (lambda each: steps.held_for_user(each, "Old."), {"held": "held", "queued": "held"}),
     "started": (lambda each: steps.started(each, START), {"queued": "sending"}),
     "confirmed": (steps.confirmed, {"queued": "done", "sending": "done", "unknown": "done"}),
@@ -86,14 +86,14 @@ STEPS: dict[str, tuple[Callable[[Entry], Entry], dict[str, str]]] = {
     "not_found": (lambda each: steps.not_found(each, START), {"unknown": "unknown"}),
     "retried": (
         lambda each: steps.retried(each, START),
-        {"gathered": "queued", "held": "queued", "queued": "queued", "unknown": "unknown", "failed": "queued"},
+        {"pending": "queued", "held": "queued", "queued": "queued", "unknown": "unknown", "failed": "queued"},
     ),
 }
 
 
 @pytest.mark.parametrize("name", STEPS)
-@pytest.mark.parametrize("state", get_args(State))
-def test_each_step_leads_from_its_states_only(name: str, state: State) -> None:
+@pytest.mark.parametrize("state", get_args(EntryState))
+def test_each_step_leads_from_its_states_only(name: str, state: EntryState) -> None:
     step, leads = STEPS[name]
     if state in leads:
         assert step(entry(state)).state == leads[state]
@@ -109,19 +109,19 @@ def test_there_is_no_way_out_of_done() -> None:
 def test_what_would_be_there_twice_is_never_sent_again_unasked() -> None:
     settling = entry("unknown")
     absent = steps.not_found(settling, LATER)
-    assert (settling.asks, absent.state, absent.asks) == (False, "unknown", True)
+    assert (settling.needs_user, absent.state, absent.needs_user) == (False, "unknown", True)
     assert "may have been sent" in absent.reason
     assert absent.due_at
     assert absent.due_at > LATER, "it is looked for all the same"
     again = steps.retried(absent, LATER)
-    assert (again.state, again.rounds) == ("queued", 1), "that it was lost once is remembered"
-    assert not steps.outcome_unknown(steps.started(again, LATER), LATER, LATER, "?").asks
+    assert (again.state, again.failed_lookups) == ("queued", 1), "that it was lost once is remembered"
+    assert not steps.outcome_unknown(steps.started(again, LATER), LATER, LATER, "?").needs_user
 
 
 def test_what_only_says_how_it_shall_be_is_sent_again_unasked() -> None:
     wish = comments.Update(at=HERE, comment_id="c", resolved=True)
     absent = steps.not_found(with_op(entry("unknown"), op=wish), LATER)
-    assert (absent.state, absent.due_at, absent.asks) == ("queued", LATER, False)
+    assert (absent.state, absent.due_at, absent.needs_user) == ("queued", LATER, False)
 
 
 def test_it_is_looked_for_less_and_less_often_and_not_for_ever() -> None:
@@ -132,26 +132,26 @@ def test_it_is_looked_for_less_and_less_often_and_not_for_ever() -> None:
         now = lost.due_at or now
     assert pauses[:3] == [1, 2, 4]
     assert (max(pauses), now - START >= LIFETIME) == (300, True)
-    assert lost.asks
+    assert lost.needs_user
 
 
 def test_a_retry_does_not_look_before_the_server_can_have_acted() -> None:
     assert steps.retried(entry("unknown"), START).due_at == LATER
-    assert steps.retried(entry("unknown", due_at=None, settles_at=None), LATER).due_at == LATER
+    assert steps.retried(entry("unknown", due_at=None, may_arrive_until=None), LATER).due_at == LATER
 
 
 def test_the_oldest_that_is_due_comes_first() -> None:
     elsewhere = comments.Create(at=SpaceRef(space_id="other"), body=OP.body)
     early, late = entry("queued"), with_op(entry("queued"), id="e2", op=elsewhere)
     assert next_due((early, late), START) == early
-    assert next_due((early, late), START, busy={early.place_of_order}) == late
+    assert next_due((early, late), START, busy={early.ordering_key}) == late
     assert next_due((replace(early, due_at=LATER), late), START) == late
     assert next_due((replace(early, due_at=LATER), late), START, quiet=True) is None
 
 
 @pytest.mark.parametrize("state", ["held", "queued", "sending", "unknown"])
 @pytest.mark.parametrize("page", ["intro", "usage"])
-def test_what_is_under_way_is_not_overtaken_in_its_place(state: State, page: str) -> None:
+def test_what_is_under_way_is_not_overtaken_in_its_place(state: EntryState, page: str) -> None:
     before, after = entry(state, due_at=LATER), with_op(entry("queued"), id="e2", op=_on(page))
     assert next_due((before, after), START) is None
     assert blocked_by(after, (before, after)) == before
@@ -162,9 +162,9 @@ def test_what_is_under_way_is_not_overtaken_in_its_place(state: State, page: str
     assert next_due((before, in_a_request), START) == in_a_request
 
 
-@pytest.mark.parametrize("state", ["gathered", "held", "unknown", "failed"])
-def test_what_waits_for_a_person_stands_in_nobodys_way(state: State) -> None:
-    before = entry(state, held_until=None, due_at=None, settles_at=None, rounds=LOOKS)
+@pytest.mark.parametrize("state", ["pending", "held", "unknown", "failed"])
+def test_what_waits_for_a_person_stands_in_nobodys_way(state: EntryState) -> None:
+    before = entry(state, held_until=None, due_at=None, may_arrive_until=None, failed_lookups=LOOKS)
     after = replace(entry("queued"), id="e2")
     assert next_due((before, after), START) == after
 
@@ -184,7 +184,7 @@ def test_what_is_in_doubt_has_a_moment_before_others_go_first() -> None:
 
 
 def test_what_needs_one_that_waits_for_a_person_stands_in_nobodys_way_either() -> None:
-    asked = replace(entry("unknown", settles_at=None, rounds=LOOKS), review="r")
+    asked = replace(entry("unknown", may_arrive_until=None, failed_lookups=LOOKS), review="r")
     reply = with_op(entry("queued"), id="e2", op=_reply(asked.pending_id))
     of_review = replace(entry("queued"), id="e3", review="r")
     after = replace(entry("queued"), id="e4")
@@ -201,7 +201,7 @@ def test_what_is_in_trouble_of_its_own_holds_up_no_more_than_its_thread() -> Non
         before = steps.postponed(before, LATER, "No.", own=True)
     assert next_due((before, after), START) == after
     assert next_due((before, same), START) is None
-    lost = replace(before, state="unknown", put_off=0, settles_at=LATER)
+    lost = replace(before, state="unknown", postponements=0, may_arrive_until=LATER)
     assert next_due((lost, after), START) == after
     assert next_due((lost, same), START) is None
     absent = steps.not_found(lost, LATER)
@@ -212,7 +212,7 @@ def test_what_is_in_trouble_of_its_own_holds_up_no_more_than_its_thread() -> Non
 def test_what_is_lost_is_looked_for_though_another_of_its_place_is_under_way() -> None:
     before, lost = entry("queued", due_at=LATER), replace(entry("unknown"), id="e2", due_at=START)
     assert next_due((before, lost), START) == lost
-    assert next_due((before, lost), START, busy={lost.place_of_order}) is None
+    assert next_due((before, lost), START, busy={lost.ordering_key}) is None
 
 
 def test_a_thread_resolved_and_reopened_before_it_left_is_asked_for_once() -> None:
@@ -232,7 +232,7 @@ def test_a_thread_resolved_and_reopened_before_it_left_is_asked_for_once() -> No
 def test_a_reply_waits_for_its_thread_unless_that_failed() -> None:
     thread = entry("unknown", due_at=LATER)
     reply = with_op(entry("queued"), id="e2", op=_reply(thread.pending_id))
-    doubted = replace(thread, settles_at=None, rounds=LOOKS)
+    doubted = replace(thread, may_arrive_until=None, failed_lookups=LOOKS)
     for waiting in (thread, replace(thread, state="queued"), doubted):
         assert next_due((waiting, reply), START) is None
     assert next_due((replace(thread, state="failed"), reply), START) == reply

@@ -13,10 +13,10 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import review, submit_review, withdraw_review_by_request
-from octavo.data.writes.outbox import QueuedWrite
+from octavo.data.writes.machine import NewWrite
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate
-from tests.data.test_deciding import edit, nap
+from tests.data.test_deciding import edit
 from tests.server.asking import Ask, Clock
 
 
@@ -36,7 +36,7 @@ async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
 async def hold(outbox: ByHand, place: ChangeRequestRef, *words: str) -> None:
     for number, each in enumerate(words):
         op = comments.Create(at=place, page="intro", body=Markdown(markdown=each))
-        await outbox.add_pending_comment(QueuedWrite(op, "comment", f"place {number}"))
+        await outbox.add_pending_comment(NewWrite(op, "comment", f"place {number}"))
 
 
 async def posted(ask: Ask, place: ChangeRequestRef) -> list[str]:
@@ -48,7 +48,9 @@ async def verdicts(ask: Ask, place: ChangeRequestRef) -> list[str]:
 
 
 async def approve(live: Live, of: ChangeRequest, place: ChangeRequestRef, words: str = "") -> str:
-    return (await submit_review(live, place, "approved", of.revision, words, doing="approve", place="verdict")).kind
+    return (
+        await submit_review(live, place, "approved", of.revision, words, action="approve", draft_key="verdict")
+    ).kind
 
 
 async def test_what_is_held_stays_until_the_verdict_and_goes_out_before_it(
@@ -123,11 +125,11 @@ async def test_without_one_of_its_comments_the_verdict_is_not_sent(
     await outbox.step()
     gate.errors.append(rejected("No.", Trace(status=403)))
     await outbox.run_dry()
-    failed = {each.doing: each.reason for each in outbox.entries}
+    failed = {each.action: each.reason for each in outbox.entries}
     assert await verdicts(ask, at) == []
     assert "one pending comment was not sent" in failed["approve"]
     assert (drafts.get("verdict"), drafts.get("place 0")) == ("Well done.", "One")
-    await outbox.discard(next(each.id for each in outbox.entries if each.doing == "comment"))
+    await outbox.discard(next(each.id for each in outbox.entries if each.action == "comment"))
     assert await approve(live, seen, at, "Well done.") == "done"
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.run_dry()
@@ -149,8 +151,8 @@ async def test_taken_back_it_is_held_again_and_the_words_of_the_verdict_are_a_dr
     undone = await outbox.undo()
     assert undone
     assert undone.done
-    assert undone.sentence == "Canceled: approve. Pending again: comment, both."
-    assert [each.state for each in outbox.entries] == ["gathered", "gathered"]
+    assert undone.message == "Canceled: approve. Pending again: comment, both."
+    assert [each.state for each in outbox.entries] == ["pending", "pending"]
     assert drafts.get("verdict") == "Well done."
     clock.forward(seconds=60)
     await outbox.run_dry()
@@ -171,8 +173,8 @@ async def test_where_the_change_request_went_on_nothing_leaves(
         await edit(ask, at, "intro", "# Intro\n\nOther words.")
     else:
         await ask(change_requests.Update(at=at, status="archived"))
-    sent = await submit_review(live, at, "approved", seen.revision, doing="approve")
-    assert (sent.kind, [each.state for each in outbox.entries]) == ("changed", ["gathered"])
+    sent = await submit_review(live, at, "approved", seen.revision, action="approve")
+    assert (sent.kind, [each.state for each in outbox.entries]) == ("changed", ["pending"])
     assert how in sent.message
     assert "Your comments stay pending." in sent.message
 
@@ -197,7 +199,7 @@ async def test_where_it_went_on_after_its_comments_the_verdict_stays_a_draft(
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.run_dry()
     assert await verdicts(ask, at) == []
-    assert [(each.doing, how in each.reason) for each in outbox.entries][-1] == ("approve", True)
+    assert [(each.action, how in each.reason) for each in outbox.entries][-1] == ("approve", True)
     assert drafts.get("verdict") == "Well done."
 
 
@@ -211,7 +213,7 @@ async def test_without_a_connection_nothing_is_let_go(
     await hold(outbox, at, "One")
     gate.errors.append(NotSent("Can't reach the server."))
     assert await approve(live, seen, at) == "refused"
-    assert [each.state for each in outbox.entries] == ["gathered"]
+    assert [each.state for each in outbox.entries] == ["pending"]
 
 
 async def test_who_presses_twice_gives_one_verdict(
@@ -225,7 +227,7 @@ async def test_who_presses_twice_gives_one_verdict(
     await hold(outbox, at, "One")
     assert await approve(live, seen, at) == "done"
     assert await approve(live, seen, at) == "refused"
-    assert (await review(live, at, "approved", seen.revision, sleep=nap)).kind == "refused"
+    assert (await review(live, at, "approved", seen.revision)).kind == "refused"
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.run_dry()
     assert await verdicts(ask, at) == ["approved"]
@@ -255,7 +257,7 @@ async def test_a_comment_sent_at_once_does_not_wait_for_what_is_held_on_its_page
     clock: Clock,
 ) -> None:
     await hold(outbox, at, "One")
-    await outbox.add(comments.Create(at=at, page="intro", body=Markdown(markdown="Now")), doing="comment")
+    await outbox.add(comments.Create(at=at, page="intro", body=Markdown(markdown="Now")), action="comment")
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.run_dry()
     assert await posted(ask, at) == ["Now"]
@@ -275,10 +277,51 @@ async def test_a_verdict_that_is_withdrawn_counts_no_more(
 ) -> None:
     if asked:
         await ask(reviews.Request(at=at, users=("mia",)))
-    given = (await review(live, at, "approved", seen.revision, sleep=nap)).result
+    given = (await review(live, at, "approved", seen.revision)).result
     assert given
-    assert (await withdraw_review_by_request(live, at, given, sleep=nap)).kind == "done"
+    assert (await withdraw_review_by_request(live, at, given)).kind == "done"
     assert [each.outdated for each in (await ask(reviews.List(at=at))).items] == [True]
     requested = [each.user.id for each in (await ask(reviews.ListRequested(at=at))).items if each.user]
     assert requested == (["mia"] if asked else [])
-    assert (await withdraw_review_by_request(live, at, given, sleep=nap)).message == "Your review is already withdrawn."
+    assert (await withdraw_review_by_request(live, at, given)).message == "Your review is already withdrawn."
+
+
+@pytest.mark.parametrize("submits_again", [False, True], ids=["pending", "submitted again"])
+@pytest.mark.parametrize("submitter", ["the other instance", "an earlier instance"])
+async def test_undo_of_a_review_that_another_instance_has_undone_changes_nothing(
+    submitter: str, submits_again: bool, outbox: ByHand, at: ChangeRequestRef, gate: Gate, drafts: Drafts
+) -> None:
+    await hold(outbox, at, "One", "Two")
+    if submitter == "the other instance":
+        other = ByHand(gate, outbox.state, Drafts(outbox.state), me=outbox.me)
+        await other.submit_review(at)
+    else:
+        await outbox.submit_review(at)
+        other = ByHand(gate, outbox.state, Drafts(outbox.state), me=outbox.me)  # finds the review on disk
+    outbox._entries.reload()
+    while any(each.state == "held" for each in outbox.entries):
+        assert await outbox.undo()
+    if submits_again:
+        await outbox.submit_review(at)
+    before = outbox.entries
+    other._entries.reload()
+    undone = await other.undo()
+    outbox._entries.reload()
+    assert (undone, outbox.entries, drafts.all()) == (None, before, ())
+
+
+async def test_undo_of_a_review_leaves_the_comments_that_another_instance_has_withdrawn(
+    outbox: ByHand, at: ChangeRequestRef, gate: Gate, drafts: Drafts
+) -> None:
+    other = ByHand(gate, outbox.state, Drafts(outbox.state), me=outbox.me)
+    await hold(outbox, at, "One")
+    await hold(other, at, "Two")
+    outbox._entries.reload()
+    await outbox.submit_review(at)
+    other._entries.reload()
+    await other.undo()  # its comment is pending again, and leaves the review
+    undone = await outbox.undo()
+    assert undone is not None
+    assert (undone.message, [each.text for each in undone.undone]) == ("Pending again: comment.", ["One"])
+    assert [each.state for each in outbox.entries] == ["pending", "pending"]
+    assert drafts.all() == ()

@@ -16,25 +16,25 @@ from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review, TeamReference
 from octavo.api.spaces import Permissions, Space
 from octavo.api.users import User
-from octavo.data.comment_words import mention_of
+from octavo.data.comment_text import mention_suffix
 from octavo.data.drafts import Draft
 from octavo.data.inbox import (
     REASONS,
+    BuiltRows,
     DraftRef,
     Inbox,
-    Known,
-    MadeRows,
+    InboxFacts,
+    MessageFacts,
     Row,
-    Said,
     ThreadRef,
     Unknown,
     WriteRef,
     inbox_of,
     matches,
-    said,
+    message_facts,
 )
 from octavo.data.writes.kinds import kind_of
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.settings import InboxFilter
 from tests.server.asking import START
 
@@ -45,7 +45,7 @@ MIA, TOM, ADA = (User(id=name.lower(), display_name=f"{name} Lund") for name in 
 SPACE = Space(id="s", title="Handbook", permissions=Permissions(merge=True), merge_rules={"type": "none"})
 HERE = SpaceRef(space_id="s")
 AT = ChangeRequestRef(space_id="s", change_request_id="c")
-MENTION = f"[@Mia Lund{mention_of('mia')} what do you think?"
+MENTION = f"[@Mia Lund{mention_suffix('mia')} what do you think?"
 
 
 def at_hour(hours: float) -> Any:
@@ -70,22 +70,22 @@ def comment(by: User, says: str = "Is that so?", name: str = "k", **more: Any) -
     return Comment(id=name, posted_by=by, posted_at=at_hour(2), body=Body(markdown=says), **more)
 
 
-def reply(by: User, says: str = "It is.", name: str = "a1", hour: float = 3) -> Said:
-    return said(Reply(id=name, posted_by=by, posted_at=at_hour(hour), body=Body(markdown=says)))
+def reply(by: User, says: str = "It is.", name: str = "a1", hour: float = 3) -> MessageFacts:
+    return message_facts(Reply(id=name, posted_by=by, posted_at=at_hour(hour), body=Body(markdown=says)))
 
 
-def entry(op: DurableWrite, state: Any = "queued", **more: Any) -> Entry:
-    about = {"id": "e1", "doing": "reply", "created_at": at_hour(6), "asked_at": at_hour(6), "state": state}
-    return Entry(op=op, facts=kind_of(op).facts(op), **{**about, **more})
+def entry(op: DurableWrite, state: Any = "queued", **more: Any) -> OutboxEntry:
+    about = {"id": "e1", "action": "reply", "created_at": at_hour(6), "requested_at": at_hour(6), "state": state}
+    return OutboxEntry(op=op, facts=kind_of(op).facts(op), **{**about, **more})
 
 
-def known(about: ChangeRequest | None = None, **more: Any) -> Known:
+def known(about: ChangeRequest | None = None, **more: Any) -> InboxFacts:
     requests = () if about is None else (about,)
     read: dict[str, Any] = {"reviews": {AT: ()}, "requested": {AT: ()}, "threads": {AT: (), HERE: ()}}
-    return Known(**{"me": MIA, "spaces": {"s": SPACE}, "change_requests": requests, **read, **more})
+    return InboxFacts(**{"me": MIA, "spaces": {"s": SPACE}, "change_requests": requests, **read, **more})
 
 
-def in_thread(root: Comment, *replies: Said, at: Discussion = HERE, **more: Any) -> Known:
+def in_thread(root: Comment, *replies: MessageFacts, at: Discussion = HERE, **more: Any) -> InboxFacts:
     """A thread whose replies were read."""
     with_count = root.model_copy(update={"replies": len(replies)})
     return known(threads={at: (with_count,)}, replies={at: {root.id: replies}}, **more)
@@ -128,7 +128,7 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
             "not sent",
             "may have been sent: reply",
             known(entries=(entry(new_reply(), "unknown"),)),
-            known(entries=(entry(new_reply(), "unknown", settles_at=at_hour(7)),)),
+            known(entries=(entry(new_reply(), "unknown", may_arrive_until=at_hour(7)),)),
             id="a write in doubt that waits for a person, not one that is looked for",
         ),
         pytest.param(
@@ -313,14 +313,14 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
         pytest.param(
             "unsent draft",
             "2 pending comments: submit your review to send them",
-            known(entries=tuple(entry(new_reply(at=AT), "gathered", id=name) for name in ("e1", "e2"))),
+            known(entries=tuple(entry(new_reply(at=AT), "pending", id=name) for name in ("e1", "e2"))),
             known(entries=tuple(entry(new_reply(at=AT), id=name, review="e9") for name in ("e1", "e2"))),
             id="held comments, not those let go with a verdict",
         ),
     ],
 )
 def test_a_reason_makes_a_row_and_what_comes_nearest_to_it_makes_none(
-    reason: str, words: str, there: Known, nearest: Known
+    reason: str, words: str, there: InboxFacts, nearest: InboxFacts
 ) -> None:
     row = only(inbox_of(there)) if len(inbox_of(there).rows) == 1 else inbox_of(there).rows[-1]
     assert (row.reason, row.words) == (reason, words)
@@ -341,7 +341,7 @@ def test_one_thing_is_one_row_that_says_all_its_reasons_the_most_urgent_first() 
     row = only(inbox_of(in_thread(comment(MIA), reply(TOM, MENTION))))
     assert (row.reason, row.also) == ("new replies", ("mentioned",))
     assert row.words == "1 new reply from Tom Lund · Tom Lund mentioned you"
-    held = (entry(new_reply(at=AT), "gathered"),)
+    held = (entry(new_reply(at=AT), "pending"),)
     row = only(inbox_of(known(request(), requested={AT: (asked(),)}, entries=held)))
     assert (row.reason, row.also) == ("review requested", ("unsent draft",))
     unsent = (Draft("reply s k", "Half a", at_hour(6), "w"),)
@@ -458,17 +458,17 @@ def test_only_places_where_something_came_are_looked_through_again() -> None:
     roots = {at: (comment(MIA, name=f"of {at.space_id}", replies=1),) for at in (HERE, other)}
     replies: dict[Discussion, Any] = {at: {f"of {at.space_id}": (reply(TOM),)} for at in (HERE, other)}
     about = known(spaces=spaces, threads=roots, replies=replies)
-    made = MadeRows()
+    made = BuiltRows()
     first = inbox_of(about, made)
-    assert (len(first.rows), made.made) == (2, 2)
+    assert (len(first.rows), made.built) == (2, 2)
     assert inbox_of(replace(about, replies={at: dict(each) for at, each in replies.items()}), made) == first
-    assert made.made == 2
+    assert made.built == 2
     more = replace(about, replies={**replies, other: {"of t": (reply(TOM), reply(ADA, name="a2"))}})
     assert inbox_of(more, made) == inbox_of(more)
-    assert made.made == 3
+    assert made.built == 3
     answered = replace(more, entries=(entry(new_reply("of s")),))
     assert inbox_of(answered, made) == inbox_of(answered)
-    assert made.made == 4
+    assert made.built == 4
     renamed = replace(answered, spaces={**spaces, "t": spaces["t"].model_copy(update={"title": "Guide"})})
     assert inbox_of(renamed, made) == inbox_of(renamed)
     assert inbox_of(replace(renamed, me=TOM), made) == inbox_of(replace(renamed, me=TOM))

@@ -13,17 +13,17 @@ from octavo.api.errors import NotSent
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.wire import encode
-from octavo.data.comment_words import mention_of
+from octavo.data.comment_text import mention_suffix
 from octavo.data.drafts import Drafts
-from octavo.data.inbox import Said, ThreadRef, Unknown
+from octavo.data.inbox import MessageFacts, ThreadRef, Unknown
 from octavo.data.inbox_answers import AT_ONCE, MOST_IN_VAIN, InboxAnswers, InboxSnapshot, _Answers
 from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.queries import change_requests_of
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
-from octavo.data.writes.machine import QueuedWrite
+from octavo.data.state_db import StateDb
+from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate
@@ -88,7 +88,7 @@ def says(text: str) -> Markdown:
     return Markdown(markdown=text)
 
 
-MENTION = f"[@Mia{mention_of('mia')} look"
+MENTION = f"[@Mia{mention_suffix('mia')} look"
 
 
 async def test_nothing_is_asked_before_anybody_watches_and_after_the_last_one_left(
@@ -268,7 +268,7 @@ async def test_what_is_on_its_way_is_out_of_the_inbox_and_stays_out(
     view = await follow(inbox)
     assert view.reasons() == ["new replies"]
     answer = comments.CreateReply(at=here, comment_id=thread.id, body=says("I see."))
-    await outbox.add_all([QueuedWrite(answer, "reply")])
+    await outbox.add_all([NewWrite(answer, "reply")])
     await inbox.settled()
     assert view.reasons() == []
     clock.forward(seconds=10)
@@ -343,11 +343,11 @@ async def test_what_could_not_be_asked_offline_is_asked_once_the_server_answers_
 
 
 async def test_drafts_and_held_comments_are_rows_at_once(
-    inbox: InboxAnswers, ask: Ask, here: SpaceRef, drafts: Drafts, outbox: ByHand, state: State
+    inbox: InboxAnswers, ask: Ask, here: SpaceRef, drafts: Drafts, outbox: ByHand, state: StateDb
 ) -> None:
     at = await opened(ask, here)
     view = await follow(inbox)
-    await outbox.add_pending_comment(QueuedWrite(comments.Create(at=at, body=says("Too long.")), "comment"))
+    await outbox.add_pending_comment(NewWrite(comments.Create(at=at, body=says("Too long.")), "comment"))
     await drafts.save(f"comment {here.space_id} intro ", "Half a")
     await inbox.settled()
     assert [(row.reason, row.words) for row in view.now.rows] == [
@@ -433,7 +433,7 @@ async def test_what_is_kept_in_memory_has_people_and_pages_once_and_replies_in_b
     assert one.permissions is other.permissions
     assert (one, other) == (await live.fetch(threads.op)).items
     (reply,) = answers.values["r"]
-    assert isinstance(reply, Said)
+    assert isinstance(reply, MessageFacts)
     assert (reply.by, reply.text, reply.posted_at is not None) == ("tom", "So.", True)
 
 
@@ -453,7 +453,7 @@ async def test_what_was_read_in_this_run_is_not_read_from_the_shelf_as_well(
 
 
 async def test_what_the_inbox_fetched_is_not_fetched_again_for_an_offline_space(
-    inbox: InboxAnswers, live: Live, state: State, gate: Gate, ask: Ask, here: SpaceRef
+    inbox: InboxAnswers, live: Live, state: StateDb, gate: Gate, ask: Ask, here: SpaceRef
 ) -> None:
     for by in ("ada", "mia"):
         at = await opened(ask, here, by)
@@ -475,7 +475,7 @@ async def test_what_the_inbox_fetched_is_not_fetched_again_for_an_offline_space(
 
 
 async def test_what_an_offline_space_fetched_is_shown_in_the_inbox_and_not_fetched_again(
-    inbox: InboxAnswers, live: Live, state: State, gate: Gate, ask: Ask, here: SpaceRef, clock: Clock
+    inbox: InboxAnswers, live: Live, state: StateDb, gate: Gate, ask: Ask, here: SpaceRef, clock: Clock
 ) -> None:
     mine = await opened(ask, here, "mia")
     view = await follow(inbox)

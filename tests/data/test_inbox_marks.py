@@ -10,8 +10,8 @@ import pytest
 from octavo.api.places import ChangeRequestRef
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import Row
-from octavo.data.inbox_marks import GONE_FOR, MOST_MARKS, InboxMarks, later
-from octavo.data.state import STEPS, NotSaved, State
+from octavo.data.inbox_marks import GONE_FOR, MOST_MARKS, InboxMarks, snooze_until
+from octavo.data.state_db import STEPS, NotSaved, StateDb
 from tests.data.sends import refuse_to_save
 from tests.server.asking import START, Clock
 
@@ -22,17 +22,17 @@ def row(key: str = "a", stamp: str = "1") -> Row:
 
 
 @pytest.fixture
-def marks(state: State) -> InboxMarks:
+def marks(state: StateDb) -> InboxMarks:
     return InboxMarks(state)
 
 
 def here(marks: InboxMarks, *rows: Row) -> list[str]:
-    return [each.key for each in marks.sorted(rows).here]
+    return [each.key for each in marks.sort(rows).here]
 
 
 async def test_what_is_done_is_away_until_something_new_happens_to_it(marks: InboxMarks, clock: Clock) -> None:
-    await marks.done(row("a"))
-    sorted_ = marks.sorted([row("a"), row("b")])
+    await marks.mark_done(row("a"))
+    sorted_ = marks.sort([row("a"), row("b")])
     assert (sorted_.here, sorted_.done) == ((row("b"),), (row("a"),))
     clock.forward(days=30)
     assert here(marks, row("a")) == []
@@ -43,18 +43,16 @@ async def test_what_is_put_off_until_a_moment_comes_back_then_and_not_before(mar
     await marks.snooze(row("a"), until=clock() + timedelta(hours=1))
     clock.forward(minutes=59)
     assert here(marks, row("a"), row("a", "2")) == [], "Also when something new happened: it was put off until then"
-    assert marks.sorted([row("a")]).asleep == ((row("a"), START + timedelta(hours=1)),)
-    assert marks.next_return() == START + timedelta(hours=1)
+    assert marks.sort([row("a")]).snoozed == ((row("a"), START + timedelta(hours=1)),)
     clock.forward(minutes=1)
     assert here(marks, row("a")) == ["a"]
-    assert marks.next_return() is None
 
 
 async def test_what_is_put_off_until_it_changes_comes_back_with_that(marks: InboxMarks, clock: Clock) -> None:
     await marks.snooze(row("a"), until=None)
     await marks.snooze(row("b"), until=clock() + timedelta(days=1))
     clock.forward(days=30)
-    assert marks.sorted([row("a")]).asleep == ((row("a"), None),)
+    assert marks.sort([row("a")]).snoozed == ((row("a"), None),)
     assert here(marks, row("a", "2")) == ["a"]
 
 
@@ -62,55 +60,55 @@ async def test_those_that_sleep_stand_by_when_they_wake(marks: InboxMarks, clock
     await marks.snooze(row("a"), until=None)
     await marks.snooze(row("b"), until=clock() + timedelta(days=7))
     await marks.snooze(row("c"), until=clock() + timedelta(hours=1))
-    assert [each.key for each, _ in marks.sorted([row("a"), row("b"), row("c")]).asleep] == ["c", "b", "a"]
+    assert [each.key for each, _ in marks.sort([row("a"), row("b"), row("c")]).snoozed] == ["c", "b", "a"]
 
 
 async def test_what_is_read_is_unread_again_once_something_happened(marks: InboxMarks) -> None:
-    assert marks.sorted([row("a")]).unread == {"a"}
-    await marks.read(row("a"))
-    assert marks.sorted([row("a")]).unread == set()
-    assert marks.sorted([row("a", "2")]).unread == {"a"}
-    await marks.unread(row("a"))
-    assert marks.sorted([row("a")]).unread == {"a"}
+    assert marks.sort([row("a")]).unread == {"a"}
+    await marks.mark_read(row("a"))
+    assert marks.sort([row("a")]).unread == set()
+    assert marks.sort([row("a", "2")]).unread == {"a"}
+    await marks.mark_unread(row("a"))
+    assert marks.sort([row("a")]).unread == {"a"}
 
 
 @pytest.mark.parametrize("deed", ["done", "snoozed", "read", "unread", "put back"])
 async def test_each_mark_is_taken_back(marks: InboxMarks, deed: str) -> None:
-    await marks.done(row("x"))
-    await marks.read(row("y"))
+    await marks.mark_done(row("x"))
+    await marks.mark_read(row("y"))
     rows = [row("a"), row("b"), row("x"), row("y")]
-    before = marks.sorted(rows)
+    before = marks.sort(rows)
     match deed:
         case "done":
-            await marks.done(row("a"), row("b"))
+            await marks.mark_done(row("a"), row("b"))
         case "snoozed":
             await marks.snooze(row("a"), row("x"), until=None)
         case "read":
-            await marks.read(row("a"))
+            await marks.mark_read(row("a"))
         case "unread":
-            await marks.unread(row("y"))
+            await marks.mark_unread(row("y"))
         case "put back":
-            await marks.put_back("x")
-    assert marks.sorted(rows) != before
+            await marks.restore("x")
+    assert marks.sort(rows) != before
     assert await marks.undo()
-    assert marks.sorted(rows) == before
+    assert marks.sort(rows) == before
 
 
 async def test_marks_are_taken_back_one_after_the_other_and_then_no_more(marks: InboxMarks) -> None:
-    assert not marks.can_undo
-    await marks.done(row("a"))
+    assert await marks.undo() == ()
+    await marks.mark_done(row("a"))
     await marks.snooze(row("a"), until=None)
     assert await marks.undo() == ("a",)
-    assert marks.sorted([row("a")]).done == (row("a"),)
+    assert marks.sort([row("a")]).done == (row("a"),)
     assert await marks.undo() == ("a",)
     assert here(marks, row("a")) == ["a"]
     assert await marks.undo() == ()
 
 
 async def test_what_was_done_today_is_listed_also_when_it_is_gone(marks: InboxMarks, clock: Clock) -> None:
-    await marks.done(row("a"))
+    await marks.mark_done(row("a"))
     clock.forward(days=1)
-    await marks.done(row("b"), row("c"))
+    await marks.mark_done(row("b"), row("c"))
     await marks.snooze(row("d"), until=None)
     today = clock().replace(hour=0)
     assert {each.key for each in marks.done_since(today)} == {"b", "c"}
@@ -119,45 +117,45 @@ async def test_what_was_done_today_is_listed_also_when_it_is_gone(marks: InboxMa
 
 
 async def test_marks_are_there_after_a_start_and_of_one_profile_alone(tmp_path: Path, clock: Clock) -> None:
-    state = State(tmp_path, "mia", now=clock)
+    state = StateDb(tmp_path, "mia", now=clock)
     marks = InboxMarks(state)
     until = clock() + timedelta(hours=1)
-    await marks.done(row("a"))
+    await marks.mark_done(row("a"))
     await marks.snooze(row("b"), until=until)
-    await marks.read(row("c"))
+    await marks.mark_read(row("c"))
     rows = [row("a"), row("b"), row("c"), row("d")]
-    before = marks.sorted(rows)
+    before = marks.sort(rows)
     state.close()
-    state = State(tmp_path, "mia", now=clock)
-    assert InboxMarks(state).sorted(rows) == before
-    assert (before.done, before.asleep, before.unread) == ((row("a"),), ((row("b"), until),), frozenset({"d"}))
-    other = State(tmp_path, "tom", now=clock)
+    state = StateDb(tmp_path, "mia", now=clock)
+    assert InboxMarks(state).sort(rows) == before
+    assert (before.done, before.snoozed, before.unread) == ((row("a"),), ((row("b"), until),), frozenset({"d"}))
+    other = StateDb(tmp_path, "tom", now=clock)
     assert here(InboxMarks(other), *rows) == ["a", "b", "c", "d"]
     other.close()
-    state.forget()
+    state.clear()
     assert here(InboxMarks(state), *rows) == ["a", "b", "c", "d"]
     state.close()
 
 
 async def test_what_another_terminal_marked_is_seen_when_it_is_looked_for(tmp_path: Path, clock: Clock) -> None:
-    state, second = (State(tmp_path, "mia", now=clock) for _ in range(2))
+    state, second = (StateDb(tmp_path, "mia", now=clock) for _ in range(2))
     marks, theirs = InboxMarks(state), InboxMarks(second)
     assert here(theirs, row("a")) == ["a"]
-    await marks.done(row("a"))
+    await marks.mark_done(row("a"))
     theirs.reload()
     assert here(theirs, row("a")) == []
-    await theirs.done(row("b"))
+    await theirs.mark_done(row("b"))
     marks.reload()
     assert here(marks, row("a"), row("b")) == []
     state.close()
     second.close()
 
 
-async def test_what_could_not_be_saved_is_not_marked(marks: InboxMarks, state: State) -> None:
-    await marks.done(row("a"))
+async def test_what_could_not_be_saved_is_not_marked(marks: InboxMarks, state: StateDb) -> None:
+    await marks.mark_done(row("a"))
     allow = refuse_to_save(state)
     with pytest.raises(NotSaved):
-        await marks.done(row("b"))
+        await marks.mark_done(row("b"))
     with pytest.raises(NotSaved):
         await marks.undo()
     assert here(marks, row("a"), row("b")) == ["b"]
@@ -167,31 +165,31 @@ async def test_what_could_not_be_saved_is_not_marked(marks: InboxMarks, state: S
 
 
 async def test_marks_of_what_is_gone_for_long_are_dropped_and_no_others(marks: InboxMarks, clock: Clock) -> None:
-    await marks.done(row("gone"))
-    await marks.done(row("there"))
+    await marks.mark_done(row("gone"))
+    await marks.mark_done(row("there"))
     clock.forward(seconds=GONE_FOR.total_seconds() + 1)
-    await marks.done(row("late"))
-    await marks.tidy([row("there")])
+    await marks.mark_done(row("late"))
+    await marks.delete_old([row("there")])
     assert {each.key for each in marks.done_since(START)} == {"there", "late"}
     marks.reload()
     assert {each.key for each in marks.done_since(START)} == {"there", "late"}
 
 
 async def test_no_more_marks_are_kept_than_there_is_use_for(marks: InboxMarks, clock: Clock) -> None:
-    await marks.done(row("old"))
+    await marks.mark_done(row("old"))
     clock.forward(seconds=1)
     many = [row(str(number)) for number in range(MOST_MARKS)]
-    await marks.done(*many)
-    await marks.tidy([row("old"), *many])
+    await marks.mark_done(*many)
+    await marks.delete_old([row("old"), *many])
     assert here(marks, row("old"), many[0]) == ["old"]
 
 
 async def test_a_file_of_before_keeps_what_it_has(tmp_path: Path, clock: Clock) -> None:
-    old = State(tmp_path, "mia", steps=STEPS[:1], now=clock)
+    old = StateDb(tmp_path, "mia", steps=STEPS[:1], now=clock)
     await Drafts(old).save("here", "Typed")
     old.close()
-    state = State(tmp_path, "mia", now=clock)
-    await InboxMarks(state).done(row("a"))
+    state = StateDb(tmp_path, "mia", now=clock)
+    await InboxMarks(state).mark_done(row("a"))
     assert Drafts(state).get("here") == "Typed"
     assert here(InboxMarks(state), row("a")) == []
     state.close()
@@ -199,20 +197,20 @@ async def test_a_file_of_before_keeps_what_it_has(tmp_path: Path, clock: Clock) 
 
 def test_later_is_in_an_hour_in_the_morning_or_on_monday() -> None:
     assert START.strftime("%A") == "Sunday"
-    assert later("hour", START) == START + timedelta(hours=1)
-    assert later("tomorrow", START).isoformat() == "2026-03-02T08:00:00+00:00"
-    assert later("next week", START).isoformat() == "2026-03-02T08:00:00+00:00"
-    assert later("next week", START + timedelta(days=1)).isoformat() == "2026-03-09T08:00:00+00:00"
+    assert snooze_until("hour", START) == START + timedelta(hours=1)
+    assert snooze_until("tomorrow", START).isoformat() == "2026-03-02T08:00:00+00:00"
+    assert snooze_until("next week", START).isoformat() == "2026-03-02T08:00:00+00:00"
+    assert snooze_until("next week", START + timedelta(days=1)).isoformat() == "2026-03-09T08:00:00+00:00"
 
 
 async def test_marks_are_saved_from_a_damaged_file_and_older_backups_have_none(tmp_path: Path, clock: Clock) -> None:
-    old = State(tmp_path, "mia", steps=STEPS[:1], now=clock)
+    old = StateDb(tmp_path, "mia", steps=STEPS[:1], now=clock)
     await Drafts(old).save("here", "Typed")
     old.close()
-    State(tmp_path, "mia", now=clock).close()
+    StateDb(tmp_path, "mia", now=clock).close()
     (tmp_path / "state.db").write_bytes(b"SQLite format 3\0" + b"no more" * 5000)
-    state = State(tmp_path, "mia", now=clock)
+    state = StateDb(tmp_path, "mia", now=clock)
     assert Drafts(state).get("here") == "Typed"
-    await InboxMarks(state).done(row("a"))
+    await InboxMarks(state).mark_done(row("a"))
     assert here(InboxMarks(state), row("a")) == []
     state.close()

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.server.app import Platform
 from tests.data.posting import PAGES, words
 from tests.fault_proxy import FaultProxy, Toxic
@@ -99,7 +99,7 @@ class _Posting:
 
 def _asked(folder: Path) -> set[str]:
     """The places of those that were looked for in vain: a person was asked about them."""
-    state = State(folder, "mia")
+    state = StateDb(folder, "mia")
     records = [json.loads(record) for (record,) in state.rows("SELECT record FROM sent")]
     state.close()
     return {each["place"] for each in records if each["rounds"]}

@@ -15,7 +15,7 @@ from octavo.api.operation import ListPage, Next, Operation
 from octavo.api.places import OrganizationRef, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live, Snapshot
-from octavo.data.response_cache import KeptAnswer, ResponseCache
+from octavo.data.response_cache import ResponseCache, StoredResponse
 from octavo.data.sync_queue import Rank
 from tests.data.conftest import ByHand
 from tests.data.screen import Screen
@@ -64,12 +64,12 @@ async def test_what_comes_as_it_is_kept_is_not_written_again_but_the_moment(
     shelf = ResponseCache(tmp_path, "mia@test", now=clock)
     live, op = Live(gate, shelf, outbox, now=clock), threads(here, limit=2)
 
-    async def read_anew() -> KeptAnswer:
+    async def read_anew() -> StoredResponse:
         clock.forward(seconds=3601.234567)
         value = await live.fetch(op, rank=rank)
         live.let_go(op)
         shelf.flush()
-        (kept,) = shelf.kept(0, 10)
+        (kept,) = shelf.responses_after(0, 10)
         assert kept.kept_at == clock()
         assert live.peek(op).value == value
         live.let_go(op)
@@ -643,15 +643,15 @@ async def test_an_answer_that_came_as_it_was_is_not_kept_anew(
     live.watch(op, Screen())
     await live.settled()
     shelf.flush()
-    (before,) = shelf.kept(0, 10)
+    (before,) = shelf.responses_after(0, 10)
     clock.forward(hours=1)
     await live.refresh(op)
     shelf.flush()
-    (after,) = shelf.kept(0, 10)
+    (after,) = shelf.responses_after(0, 10)
     assert (after.number, after.kept_at) == (before.number, clock())
     await ask(new(here))
     await live.refresh(op)
     shelf.flush()
-    (other,) = shelf.kept(0, 10)
+    (other,) = shelf.responses_after(0, 10)
     assert other.number > after.number
     shelf.close()

@@ -25,7 +25,7 @@ class TestTheOutbox:
         screen = Screen()
         live.watch(threads(here), screen)
         await live.settled()
-        entry = await outbox.add(new(here), doing="comment")
+        entry = await outbox.add(new(here), action="comment")
         assert (screen.now.value.items[0].id, screen.now.pending) == (entry.pending_id, 1)
         clock.forward(seconds=5)
         await outbox.run_dry()
@@ -39,7 +39,7 @@ class TestTheOutbox:
         screen = Screen()
         live.watch(spaces.Get(at=here), screen)
         await live.settled()
-        await outbox.add(new(here), doing="comment")
+        await outbox.add(new(here), action="comment")
         assert (screen.now.value.comments, screen.now.pending) == (1, 1)
         clock.forward(seconds=5)
         await outbox.run_dry()
@@ -50,7 +50,7 @@ class TestTheOutbox:
         screen = Screen()
         live.watch(threads(here), screen)
         await live.settled()
-        await outbox.add(new(here), doing="comment")
+        await outbox.add(new(here), action="comment")
         await outbox.undo()
         assert (screen.texts, screen.now.pending) == ([], 0)
 
@@ -61,7 +61,7 @@ class TestTheOutbox:
         screen = Screen()
         live.watch(threads(here, status="open"), screen)
         await live.settled()
-        await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
+        await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
         assert screen.texts == []
         assert outbox.entries[0].basis.is_open
         platform.refuse_next(comments.Update, 403, "You may only read here.")
@@ -74,7 +74,7 @@ class TestTheOutbox:
     ) -> None:
         await live.refresh(threads(here))
         shelf.flush()
-        await outbox.add(new(here), doing="comment")
+        await outbox.add(new(here), action="comment")
         gate.errors.append(NotSent("Can't reach the server."))
         screen = Screen()
         later = Live(gate, shelf, outbox, now=clock)
@@ -85,11 +85,11 @@ class TestTheOutbox:
     async def test_a_thread_without_a_name_has_its_replies(
         self, live: Live, outbox: ByHand, gate: Gate, here: SpaceRef
     ) -> None:
-        entry = await outbox.add(new(here), doing="comment")
+        entry = await outbox.add(new(here), action="comment")
         screen = Screen()
         live.watch(comments.ListReplies(at=here, comment_id=entry.pending_id), screen)
         await live.settled()
         answer = comments.CreateReply(at=here, comment_id=entry.pending_id, body=Markdown(markdown="And more"))
-        await outbox.add(answer, doing="reply")
+        await outbox.add(answer, action="reply")
         assert screen.texts == ["And more"]
         assert gate.asked == []

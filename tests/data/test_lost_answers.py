@@ -14,7 +14,7 @@ from octavo.api.operation import SPECS, ListPage, Next, Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.sending import Send
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import PATIENCE
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
@@ -31,12 +31,12 @@ async def test_what_may_have_arrived_cannot_be_taken_back(
     outbox: ByHand, here: SpaceRef, gate: Gate, clock: Clock
 ) -> None:
     again = ByHand(Lossy(gate, applied=True), outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comment(here), doing="comment")
+    await again.add(comment(here), action="comment")
     await deliver(again, clock)
     undone = await again.undo()
     assert undone
     assert not undone.done
-    assert "is being sent" in undone.sentence
+    assert "is being sent" in undone.message
     await again.close()
 
 
@@ -47,7 +47,7 @@ async def test_what_was_lost_is_looked_for_and_not_sent_again_unasked(
     await thread(ask, here, "Hello", user="mia")
     lossy = Lossy(gate, applied=answered)
     again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comment(here, "Hello "), doing="comment")
+    await again.add(comment(here, "Hello "), action="comment")
     await deliver(again, clock)
     assert again.entries[0].state == "unknown"
     assert "checks whether" in again.entries[0].reason
@@ -56,7 +56,7 @@ async def test_what_was_lost_is_looked_for_and_not_sent_again_unasked(
     assert len(lossy.writes) == 1, "Nothing is looked for while the server may still act"
     clock.forward(seconds=1)
     await again.run_dry()
-    assert [each.asks for each in again.entries] == ([] if answered else [True])
+    assert [each.needs_user for each in again.entries] == ([] if answered else [True])
     assert len(lossy.writes) == 1
     for each in again.entries:
         assert "may have been sent" in each.reason
@@ -72,14 +72,14 @@ async def test_a_reply_waits_until_its_comment_is_found_or_sent_again(
     answered: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     again = ByHand(Lossy(gate, applied=answered, times=1), outbox.state, Drafts(outbox.state), me=MIA)
-    first = await again.add(comment(here), doing="comment")
+    first = await again.add(comment(here), action="comment")
     answer = comments.CreateReply(at=here, comment_id=first.pending_id, body=Markdown(markdown="And more"))
-    await again.add(answer, doing="reply")
+    await again.add(answer, action="reply")
     await deliver(again, clock)
     assert [each.state for each in again.entries] == ["unknown", "queued"]
     clock.forward(seconds=61)
     await again.run_dry()
-    assert [each.asks for each in again.entries] == ([] if answered else [True, False])
+    assert [each.needs_user for each in again.entries] == ([] if answered else [True, False])
     for each in again.entries[:1]:
         await again.retry(each.id)
         await again.run_dry()
@@ -93,8 +93,8 @@ async def test_identical_texts_on_purpose_are_two_comments(
 ) -> None:
     lossy = Lossy(gate, applied=True)
     again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comment(here, "LGTM"), doing="comment")
-    await again.add(comment(here, "LGTM"), doing="comment")
+    await again.add(comment(here, "LGTM"), action="comment")
+    await again.add(comment(here, "LGTM"), action="comment")
     await deliver(again, clock)
     for _ in range(2):
         clock.forward(seconds=60)
@@ -110,11 +110,11 @@ async def test_what_arrives_after_a_person_was_asked_settles_by_itself(
 ) -> None:
     lossy = Lossy(gate, applied=False)
     again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comment(here), doing="comment")
+    await again.add(comment(here), action="comment")
     await deliver(again, clock)
     clock.forward(minutes=2)
     await again.run_dry()
-    assert [each.asks for each in again.entries] == [True]
+    assert [each.needs_user for each in again.entries] == [True]
     await gate(lossy.writes[0])
     clock.forward(minutes=5)
     await again.run_dry()
@@ -127,7 +127,7 @@ async def test_what_arrives_just_before_it_is_sent_again_is_not_sent(
 ) -> None:
     lossy = Lossy(gate, applied=False)
     again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    entry = await again.add(comment(here), doing="comment")
+    entry = await again.add(comment(here), action="comment")
     await deliver(again, clock)
     clock.forward(minutes=2)
     await again.run_dry()
@@ -143,15 +143,15 @@ async def test_a_person_is_asked_where_the_server_never_says_what_is_there(
 ) -> None:
     lossy = Lossy(gate, applied=True)
     again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comment(here, "First"), doing="comment")
-    await again.add(comments.Create(at=here, page="usage", body=Markdown(markdown="Second")), doing="comment")
+    await again.add(comment(here, "First"), action="comment")
+    await again.add(comments.Create(at=here, page="usage", body=Markdown(markdown="Second")), action="comment")
     await deliver(again, clock)
     platform.refuse_next(comments.List, 500, "Out of order.", times=1000)
     for _ in range(PATIENCE):
-        assert [(each.state, each.asks) for each in again.entries] == [("unknown", False), ("queued", False)]
+        assert [(each.state, each.needs_user) for each in again.entries] == [("unknown", False), ("queued", False)]
         clock.forward(minutes=1)
         await again.run_dry()
-    assert [each.asks for each in again.entries] == [True, False]
+    assert [each.needs_user for each in again.entries] == [True, False]
     assert again.entries[0].reason.startswith("“comment” may have been sent: ")
     platform._refusals.clear()
     for _ in range(3):
@@ -167,14 +167,14 @@ async def test_what_cannot_be_looked_for_did_not_fail(
 ) -> None:
     lossy = Lossy(gate, applied=True)
     again = ByHand(lossy, outbox.state, drafts, me=MIA)
-    await again.add(comment(here), doing="comment", place="a")
+    await again.add(comment(here), action="comment", draft_key="a")
     await deliver(again, clock)
     for _ in range(2):
         platform.refuse_next(comments.List, status, "Not for you.")
         clock.forward(minutes=1)
         await again.run_dry()
     [left] = again.entries
-    assert (left.state, left.asks, drafts.get("a")) == ("unknown", True, None)
+    assert (left.state, left.needs_user, drafts.get("a")) == ("unknown", True, None)
     assert left.reason.startswith("“comment” may have been sent: Not for you.")
     clock.forward(minutes=1)
     await again.run_dry()
@@ -183,7 +183,7 @@ async def test_what_cannot_be_looked_for_did_not_fail(
 
 
 async def test_a_place_that_does_not_answer_keeps_no_other_waiting(
-    here: SpaceRef, gate: Gate, ask: Ask, state: State, drafts: Drafts
+    here: SpaceRef, gate: Gate, ask: Ask, state: StateDb, drafts: Drafts
 ) -> None:
     other, never = (await space_with(ask, "Elsewhere", intro="# Intro")).ref, asyncio.Event()
 
@@ -194,10 +194,10 @@ async def test_a_place_that_does_not_answer_keeps_no_other_waiting(
 
     outbox = Outbox(holes, state, drafts, me=MIA, undo_seconds=0.0)
     there = asyncio.Event()
-    outbox.watch(lambda: there.set() if len(outbox.entries) == 2 else None)
+    outbox.observe(lambda: there.set() if len(outbox.entries) == 2 else None)
     for place in (here, here, other):
         there.clear()
-        await outbox.add(comment(place), doing="comment")
+        await outbox.add(comment(place), action="comment")
     await there.wait()
     assert [each.at for each in outbox.entries] == [here, here]
     assert await texts(ask, other) == ["Hello"]
@@ -211,7 +211,7 @@ async def test_a_lost_delete_is_done_when_the_comment_is_gone(
     mine = await thread(ask, here, user="mia")
     lossy = Lossy(gate, applied=answered)
     again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comments.Delete(at=here, comment_id=mine.id), doing="delete the comment")
+    await again.add(comments.Delete(at=here, comment_id=mine.id), action="delete the comment")
     await deliver(again, clock)
     clock.forward(seconds=60)
     await again.run_dry()
@@ -240,7 +240,7 @@ async def test_every_kind_of_write_arrives_though_its_answer_is_lost(
     lossy = Lossy(gate, applied=True, times=len(ops))
     again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
     for op in ops:
-        await again.add(op, doing="write")
+        await again.add(op, action="write")
     await deliver(again, clock)
     for _ in ops:
         clock.forward(seconds=60)
@@ -266,12 +266,12 @@ async def test_read_back_of_a_list_that_repeats_its_pages_cannot_tell(
     lossy = Lossy(Circling(gate), applied=False)
     again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
     answer = comments.CreateReply(at=here, comment_id=about.id, body=Markdown(markdown="Yes"))
-    await again.add(answer, doing="reply")
+    await again.add(answer, action="reply")
     await deliver(again, clock)
     assert [each.state for each in again.entries] == ["unknown"], "the reply itself is sent"
     clock.forward(seconds=61)
     await again.run_dry()
-    assert [each.asks for each in again.entries] == [True]
+    assert [each.needs_user for each in again.entries] == [True]
     assert "the server sent the same part of the list twice" in again.entries[0].reason
     assert len(lossy.writes) == 1
     await again.close()

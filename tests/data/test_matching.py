@@ -14,7 +14,7 @@ from octavo.api.bodies import Body, Markdown
 from octavo.api.comments import Comment, Reaction, Target, TargetPage, UserReaction
 from octavo.api.places import SpaceRef
 from octavo.api.users import User
-from octavo.data.writes.write_matching import emoji_key, find_own, is_applied, normal
+from octavo.data.writes.write_matching import emoji_key, find_own, is_applied, normalized
 from tests.server.asking import START
 
 HERE = SpaceRef(space_id="docs")
@@ -78,7 +78,7 @@ def test_the_exact_text_is_preferred_and_then_the_oldest() -> None:
 
 @given(st.text())
 def test_normal_is_idempotent(words: str) -> None:
-    assert normal(normal(words)) == normal(words)
+    assert normalized(normalized(words)) == normalized(words)
 
 
 @given(st.text(st.characters(min_codepoint=0x2600, max_codepoint=0x1FAFF), min_size=1, max_size=4))

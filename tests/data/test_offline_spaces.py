@@ -21,7 +21,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpace, OfflineSpaces
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
@@ -36,7 +36,7 @@ def shelf(tmp_path: Path, clock: Clock) -> Any:
 
 
 @pytest.fixture
-async def offline(live: Live, state: State) -> AsyncIterator[OfflineSpaces]:
+async def offline(live: Live, state: StateDb) -> AsyncIterator[OfflineSpaces]:
     offline = OfflineSpaces(live, state)
     offline.begin()
     yield offline
@@ -130,7 +130,7 @@ async def test_what_is_kept_is_never_thrown_away_until_it_is_let_go(
     offline.add(space)
     await offline.rested()
     clock.forward(days=200)
-    tidy: Callable[..., None] = shelf._tidy
+    tidy: Callable[..., None] = shelf._evict
     shelf._most_bytes = 10
     shelf._writer.submit(tidy).result()
     assert shelf.get(content.ListPages(at=space.ref)) is not None
@@ -165,7 +165,7 @@ async def test_it_goes_on_where_it_ended(
     offline: OfflineSpaces,
     live: Live,
     gate: Gate,
-    state: State,
+    state: StateDb,
     space: Space,
     shelf: ResponseCache,
     outbox: ByHand,
@@ -224,7 +224,7 @@ async def test_a_space_one_may_no_longer_see_is_said_and_stays(
 
 
 async def test_nothing_is_fetched_until_the_rate_limit_allows(
-    outbox: ByHand, shelf: ResponseCache, state: State, gate: Gate, space: Space, clock: Clock
+    outbox: ByHand, shelf: ResponseCache, state: StateDb, gate: Gate, space: Space, clock: Clock
 ) -> None:
     low = [0.05]
     live = Live(gate, shelf, outbox, now=clock, low=lambda: low[0])
@@ -243,7 +243,7 @@ async def test_nothing_is_fetched_until_the_rate_limit_allows(
 
 
 async def test_what_anybody_waits_for_goes_before_all_of_it(
-    outbox: ByHand, shelf: ResponseCache, state: State, gate: Gate, space: Space, clock: Clock
+    outbox: ByHand, shelf: ResponseCache, state: StateDb, gate: Gate, space: Space, clock: Clock
 ) -> None:
     waited_for: list[bool] = []
 
@@ -276,7 +276,7 @@ class Instance:
 
     def __init__(self, folder: Path, gate: Gate, clock: Clock) -> None:
         self.gate = Gate(gate)
-        self.state = State(folder, "mia@test", now=clock)
+        self.state = StateDb(folder, "mia@test", now=clock)
         self.shelf = ResponseCache(folder, "mia@test", now=clock)
         self.outbox = ByHand(self.gate, self.state, Drafts(self.state), me=MIA)
         self.live = Live(self.gate, self.shelf, self.outbox, now=clock)
@@ -394,7 +394,7 @@ async def test_space_that_one_instance_removes_is_gone_in_both(
     first.shelf.flush()
     second.shelf.flush()
     assert first.shelf.pinned(f"offline {space.id}") == {}
-    assert State(first.state._path.parent, "mia@test").recall("offline") == []  # type: ignore[union-attr]  # it has a folder
+    assert StateDb(first.state._path.parent, "mia@test").get_fact("offline") == []  # type: ignore[union-attr]  # it has a folder
 
 
 async def test_space_that_is_removed_while_another_instance_downloads_does_not_come_back(

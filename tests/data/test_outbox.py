@@ -14,10 +14,10 @@ from octavo.api.errors import NotSent, RateLimited, ServerError, Trace, Unauthor
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.attempt import Basis
-from octavo.data.writes.machine import Entry
-from octavo.data.writes.outbox import Outbox, QueuedWrite
+from octavo.data.writes.machine import NewWrite, OutboxEntry
+from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate, refuse_to_save
@@ -44,7 +44,7 @@ async def deliver(outbox: ByHand, clock: Clock) -> None:
 
 
 async def test_a_comment_is_held_then_sent(outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock) -> None:
-    entry = await outbox.add(comment(here), doing="comment")
+    entry = await outbox.add(comment(here), action="comment")
     await outbox.run_dry()
     assert (entry.state, outbox.entries, await texts(ask, here)) == ("held", (entry,), [])
     await deliver(outbox, clock)
@@ -54,37 +54,37 @@ async def test_a_comment_is_held_then_sent(outbox: ByHand, here: SpaceRef, ask: 
 async def test_of_each_message_of_a_list_it_is_known_what_makes_it_without_looking_through_all_writes(
     outbox: ByHand, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writes = [QueuedWrite(comment(here, str(number)), "comment") for number in range(50)]
+    writes = [NewWrite(comment(here, str(number)), "comment") for number in range(50)]
     entries = await outbox.add_all(writes)
-    named, looks = Entry.__dict__["pending_id"].fget, 0
+    named, looks = OutboxEntry.__dict__["pending_id"].fget, 0
 
-    def counted(entry: Entry) -> str:
+    def counted(entry: OutboxEntry) -> str:
         nonlocal looks
         looks += 1
         return str(named(entry))
 
-    monkeypatch.setattr(Entry, "pending_id", property(counted))
-    assert [outbox.named(f"pending-{each.id}") for each in entries] == list(entries)
-    assert [outbox.named(f"of the server {number}") for number in range(1000)] == [None] * 1000
+    monkeypatch.setattr(OutboxEntry, "pending_id", property(counted))
+    assert [outbox.find_creating(f"pending-{each.id}") for each in entries] == list(entries)
+    assert [outbox.find_creating(f"of the server {number}") for number in range(1000)] == [None] * 1000
     assert looks == 0
     await outbox.undo()
-    assert outbox.named(f"pending-{entries[0].id}") is None
+    assert outbox.find_creating(f"pending-{entries[0].id}") is None
 
 
 async def test_its_draft_goes_in_the_same_moment(outbox: ByHand, drafts: Drafts, here: SpaceRef) -> None:
     await drafts.save("docs/new", "Hello")
-    await outbox.add(comment(here), doing="comment", place="docs/new")
+    await outbox.add(comment(here), action="comment", draft_key="docs/new")
     assert drafts.get("docs/new") is None
     assert drafts.all() == ()
 
 
 async def test_undo_gives_the_text_back(outbox: ByHand, drafts: Drafts, here: SpaceRef, gate: Gate) -> None:
-    await outbox.add(comment(here, "One"), doing="comment", place="a")
-    await outbox.add(comment(here, "Two"), doing="comment", place="b")
+    await outbox.add(comment(here, "One"), action="comment", draft_key="a")
+    await outbox.add(comment(here, "Two"), action="comment", draft_key="b")
     undone = await outbox.undo()
     assert undone
-    assert (undone.done, undone.place, undone.text) == (True, "b", "Two")
-    assert [each.words for each in outbox.entries] == ["One"]
+    assert (undone.done, undone.draft_key, undone.text) == (True, "b", "Two")
+    assert [each.text for each in outbox.entries] == ["One"]
     assert drafts.get("b") == "Two"
     await outbox.undo()
     assert await outbox.undo() is None
@@ -92,16 +92,16 @@ async def test_undo_gives_the_text_back(outbox: ByHand, drafts: Drafts, here: Sp
 
 
 async def test_what_is_begun_together_is_on_disk_together_and_taken_back_together(
-    outbox: ByHand, drafts: Drafts, here: SpaceRef, ask: Ask, clock: Clock, state: State
+    outbox: ByHand, drafts: Drafts, here: SpaceRef, ask: Ask, clock: Clock, state: StateDb
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
-    wanted = [QueuedWrite(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve") for each in about]
+    wanted = [NewWrite(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve") for each in about]
     allow = refuse_to_save(state)
     with pytest.raises(NotSaved):
         await outbox.add_all(wanted)
     assert outbox.entries == ()
     allow()
-    entries = await outbox.add_all((*wanted, QueuedWrite(comment(here), "comment", "a")))
+    entries = await outbox.add_all((*wanted, NewWrite(comment(here), "comment", "a")))
     assert len({entry.held_until for entry in entries}) == 1, "the time to undo is the same for all"
     clock.forward(seconds=outbox.undo_seconds)
     while len(outbox.entries) == 4:
@@ -109,7 +109,7 @@ async def test_what_is_begun_together_is_on_disk_together_and_taken_back_togethe
     undone = await outbox.undo()
     assert undone
     assert undone.text == "Hello"
-    assert undone.sentence == "Canceled: comment. Canceled: resolve, all 3 (1 was already sent and undone)."
+    assert undone.message == "Canceled: comment. Canceled: resolve, all 3 (1 was already sent and undone)."
     await outbox.run_dry()
     assert all([(await ask(comments.Get(at=here, comment_id=each.id))).is_open for each in about])
     assert drafts.get("a") == "Hello"
@@ -117,19 +117,19 @@ async def test_what_is_begun_together_is_on_disk_together_and_taken_back_togethe
 
 
 async def test_undo_of_a_comment_that_is_posted_says_what_to_do(outbox: ByHand, here: SpaceRef, clock: Clock) -> None:
-    await outbox.add(comment(here), doing="comment")
+    await outbox.add(comment(here), action="comment")
     await deliver(outbox, clock)
     undone = await outbox.undo()
     assert undone
     assert not undone.done
-    assert "Delete it" in undone.sentence
+    assert "Delete it" in undone.message
 
 
 async def test_undo_of_a_thread_that_is_resolved_reopens_it(
     outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
-    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
+    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     await deliver(outbox, clock)
     assert not (await ask(comments.Get(at=here, comment_id=about.id))).is_open
     undone = await outbox.undo()
@@ -141,10 +141,10 @@ async def test_undo_of_a_thread_that_is_resolved_reopens_it(
 
 
 async def test_what_could_not_be_taken_back_can_be_later(
-    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, state: State
+    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, state: StateDb
 ) -> None:
     about = await thread(ask, here, user="mia")
-    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
+    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     await deliver(outbox, clock)
     allow = refuse_to_save(state)
     with pytest.raises(NotSaved):
@@ -152,12 +152,12 @@ async def test_what_could_not_be_taken_back_can_be_later(
     allow()
     undone = await outbox.undo()
     assert undone
-    assert undone.sentence == "Undone: resolve the thread."
+    assert undone.message == "Undone: resolve the thread."
 
 
 async def test_undo_of_a_reaction_takes_it_away(outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock) -> None:
     about = await thread(ask, here)
-    await outbox.add(comments.Update(at=here, comment_id=about.id, added_reactions=("1f44d",)), doing="react")
+    await outbox.add(comments.Update(at=here, comment_id=about.id, added_reactions=("1f44d",)), action="react")
     await deliver(outbox, clock)
     assert [each.count for each in (await ask(comments.Get(at=here, comment_id=about.id))).reactions] == [1]
     await outbox.undo()
@@ -169,7 +169,7 @@ async def test_a_refused_comment_stays_with_its_reason_and_its_text_is_a_draft_a
     outbox: ByHand, here: SpaceRef, platform: Platform, drafts: Drafts, ask: Ask, clock: Clock
 ) -> None:
     platform.refuse_next(comments.Create, 403, "You may only read here.")
-    entry = await outbox.add(comment(here), doing="comment", place="a")
+    entry = await outbox.add(comment(here), action="comment", draft_key="a")
     await deliver(outbox, clock)
     failed = outbox.entries[0]
     assert (failed.state, failed.reason) == ("failed", "Could not comment: You may only read here.")
@@ -185,10 +185,10 @@ async def test_sending_the_draft_of_a_refused_comment_takes_its_place(
     outbox: ByHand, here: SpaceRef, platform: Platform, drafts: Drafts, ask: Ask, clock: Clock
 ) -> None:
     platform.refuse_next(comments.Create, 400, "Too long.")
-    await outbox.add(comment(here, "Hello, hello"), doing="comment", place="a")
+    await outbox.add(comment(here, "Hello, hello"), action="comment", draft_key="a")
     await deliver(outbox, clock)
     await drafts.save("a", f"{drafts.get('a')}!")
-    await outbox.add(comment(here, "Hello!"), doing="comment", place="a")
+    await outbox.add(comment(here, "Hello!"), action="comment", draft_key="a")
     await deliver(outbox, clock)
     assert outbox.entries == ()
     assert await texts(ask, here) == ["Hello!"]
@@ -196,7 +196,7 @@ async def test_sending_the_draft_of_a_refused_comment_takes_its_place(
 
 
 async def test_what_is_discarded_is_a_draft(outbox: ByHand, here: SpaceRef, drafts: Drafts, gate: Gate) -> None:
-    entry = await outbox.add(comment(here), doing="comment", place="a")
+    entry = await outbox.add(comment(here), action="comment", draft_key="a")
     await outbox.discard(entry.id)
     assert outbox.entries == ()
     assert drafts.get("a") == "Hello"
@@ -206,7 +206,7 @@ async def test_what_is_discarded_is_a_draft(outbox: ByHand, here: SpaceRef, draf
 async def test_without_a_connection_it_waits_longer_each_time(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
-    await outbox.add(comment(here), doing="comment")
+    await outbox.add(comment(here), action="comment")
     gate.errors.extend(NotSent("Can't reach the server.") for _ in range(3))
     await deliver(outbox, clock)
     assert (outbox.entries[0].state, outbox.entries[0].reason) == ("queued", "Not sent yet. Can't reach the server.")
@@ -223,7 +223,7 @@ async def test_without_a_connection_it_waits_longer_each_time(
 async def test_when_the_server_is_back_it_is_sent_at_once(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
-    await outbox.add(comment(here), doing="comment")
+    await outbox.add(comment(here), action="comment")
     gate.errors.append(NotSent("Can't reach the server."))
     await deliver(outbox, clock)
     outbox.online()
@@ -235,7 +235,7 @@ async def test_when_the_server_is_back_it_is_sent_at_once(
 async def test_a_busy_server_is_asked_when_it_said(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
-    await outbox.add(comment(here), doing="comment")
+    await outbox.add(comment(here), action="comment")
     at = replace(clock, moment=clock.moment)
     at.forward(seconds=300)
     gate.errors.append(RateLimited("Too many requests.", Trace(retry_at=at())))
@@ -252,16 +252,16 @@ async def test_a_busy_server_is_asked_when_it_said(
 async def test_a_key_that_is_refused_pauses_everything_until_it_is_changed(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
-    await outbox.add(comment(here), doing="comment")
+    await outbox.add(comment(here), action="comment")
     gate.errors.append(Unauthorized("The key was revoked."))
     await deliver(outbox, clock)
     clock.forward(hours=1)
     await outbox.run_dry()
-    assert outbox.paused.startswith("The key was revoked.")
+    assert outbox.connection.paused.startswith("The key was revoked.")
     assert len(gate.asked) == 1
     outbox.resume()
     await outbox.run_dry()
-    assert outbox.paused == ""
+    assert outbox.connection.paused == ""
     assert await texts(ask, here) == ["Hello"]
 
 
@@ -270,7 +270,7 @@ async def test_what_is_so_already_is_not_sent(
 ) -> None:
     about = await thread(ask, here, user="mia")
     await ask(comments.Update(at=here, comment_id=about.id, resolved=True))
-    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
+    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     await deliver(outbox, clock)
     assert outbox.entries == ()
     assert gate.writes == []
@@ -281,7 +281,7 @@ async def test_resolved_and_reopened_in_one_breath_is_nothing(
 ) -> None:
     about = await thread(ask, here, user="mia")
     for wish in (True, False, True, False):
-        await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=wish), doing="resolve the thread")
+        await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=wish), action="resolve the thread")
     await deliver(outbox, clock)
     assert outbox.entries == ()
     assert gate.writes == []
@@ -292,9 +292,9 @@ async def test_resolved_then_reopened_and_that_taken_back_is_resolved(
     offline: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
-    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
+    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     clock.forward(seconds=4)
-    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=False), doing="reopen the thread")
+    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=False), action="reopen the thread")
     if offline:
         gate.errors.extend(NotSent("Can't reach the server.") for _ in range(9))
         clock.forward(seconds=9)
@@ -303,7 +303,7 @@ async def test_resolved_then_reopened_and_that_taken_back_is_resolved(
     clock.forward(seconds=1)
     undone = await outbox.undo()
     assert undone
-    assert undone.sentence == "Canceled: reopen the thread."
+    assert undone.message == "Canceled: reopen the thread."
     gate.errors.clear()
     clock.forward(seconds=60)
     await outbox.run_dry()
@@ -317,7 +317,7 @@ async def test_an_edit_of_what_changed_since_is_refused_and_its_text_kept(
     mine = await thread(ask, here, "Version 1", user="mia")
     outbox.basis_for = lambda op: Basis(text="Version 1")
     edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2 of mine"))
-    await outbox.add(edit, doing="change the comment", place="edit")
+    await outbox.add(edit, action="change the comment", draft_key="edit")
     await ask(comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2 elsewhere")), "mia")
     await deliver(outbox, clock)
     assert outbox.entries[0].state == "failed"
@@ -329,9 +329,9 @@ async def test_an_edit_of_what_changed_since_is_refused_and_its_text_kept(
 async def test_a_reply_to_a_comment_that_is_not_posted_yet_finds_it(
     outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
-    first = await outbox.add(comment(here), doing="comment")
+    first = await outbox.add(comment(here), action="comment")
     answer = comments.CreateReply(at=here, comment_id=first.pending_id, body=Markdown(markdown="And more"))
-    await outbox.add(answer, doing="reply")
+    await outbox.add(answer, action="reply")
     await deliver(outbox, clock)
     (posted,) = (await ask(comments.List(at=here))).items
     replies = await ask(comments.ListReplies(at=here, comment_id=posted.id, format="markdown"))
@@ -343,9 +343,9 @@ async def test_a_reply_waits_while_its_comment_does(
     outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, gate: Gate
 ) -> None:
     gate.errors.append(ServerError("The server is being restarted."))
-    first = await outbox.add(comment(here), doing="comment")
+    first = await outbox.add(comment(here), action="comment")
     answer = comments.CreateReply(at=here, comment_id=first.pending_id, body=Markdown(markdown="And more"))
-    await outbox.add(answer, doing="reply")
+    await outbox.add(answer, action="reply")
     await deliver(outbox, clock)
     assert [each.state for each in outbox.entries] == ["queued", "queued"]
     clock.forward(seconds=1)
@@ -358,9 +358,9 @@ async def test_a_reply_to_a_comment_that_is_refused_is_refused(
     outbox: ByHand, here: SpaceRef, clock: Clock, platform: Platform
 ) -> None:
     platform.refuse_next(comments.Create, 403, "You may only read here.")
-    first = await outbox.add(comment(here), doing="comment")
+    first = await outbox.add(comment(here), action="comment")
     answer = comments.CreateReply(at=here, comment_id=first.pending_id, body=Markdown(markdown="And more"))
-    await outbox.add(answer, doing="reply")
+    await outbox.add(answer, action="reply")
     await deliver(outbox, clock)
     assert outbox.entries[1].reason == "Could not reply: the thread was not posted."
 
@@ -368,10 +368,10 @@ async def test_a_reply_to_a_comment_that_is_refused_is_refused(
 async def test_what_was_written_a_day_ago_is_not_sent_without_asking(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
-    entry = await outbox.add(comment(here), doing="comment")
+    entry = await outbox.add(comment(here), action="comment")
     clock.forward(hours=25)
     await outbox.run_dry()
-    assert outbox.entries[0].asks
+    assert outbox.entries[0].needs_user
     assert "more than a day ago" in outbox.entries[0].reason
     assert gate.asked == []
     await outbox.retry(entry.id)
@@ -380,10 +380,10 @@ async def test_what_was_written_a_day_ago_is_not_sent_without_asking(
 
 
 async def test_it_asks_who_it_is_when_nobody_said(
-    state: State, drafts: Drafts, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
+    state: StateDb, drafts: Drafts, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     outbox = ByHand(gate, state, drafts)
-    await outbox.add(comment(here), doing="comment")
+    await outbox.add(comment(here), action="comment")
     await deliver(outbox, clock)
     assert outbox.me
     assert outbox.me.id == "mia"
@@ -391,37 +391,37 @@ async def test_it_asks_who_it_is_when_nobody_said(
     await outbox.close()
 
 
-async def test_a_fault_of_ours_is_shown_and_raised(state: State, drafts: Drafts, here: SpaceRef) -> None:
+async def test_a_fault_of_ours_is_shown_and_raised(state: StateDb, drafts: Drafts, here: SpaceRef) -> None:
     async def faulty(op: Operation[Any]) -> Any:
         raise ZeroDivisionError
 
     outbox = Outbox(faulty, state, drafts, undo_seconds=0.0)
     told = asyncio.Event()
-    outbox.watch(lambda: told.set() if outbox.paused else None)
-    await outbox.add(comment(here), doing="comment")
+    outbox.observe(lambda: told.set() if outbox.connection.paused else None)
+    await outbox.add(comment(here), action="comment")
     await told.wait()
-    assert "a bug in Octavo (ZeroDivisionError)" in outbox.paused
+    assert "a bug in Octavo (ZeroDivisionError)" in outbox.connection.paused
     assert [each.state for each in outbox.entries] == ["queued"]
     with pytest.raises(ZeroDivisionError):
         await outbox.close()
 
 
 async def test_what_is_held_is_delivered_before_one_leaves(
-    gate: Gate, state: State, drafts: Drafts, here: SpaceRef, ask: Ask
+    gate: Gate, state: StateDb, drafts: Drafts, here: SpaceRef, ask: Ask
 ) -> None:
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
-    await outbox.add(comment(here, "Before I go"), doing="comment")
+    await outbox.add(comment(here, "Before I go"), action="comment")
     await outbox.send_now(within=20)
     assert (outbox.entries, await texts(ask, here)) == ((), ["Before I go"])
     await outbox.close()
 
 
 async def test_one_leaves_all_the_same_when_nothing_can_be_delivered(
-    gate: Gate, state: State, drafts: Drafts, here: SpaceRef
+    gate: Gate, state: StateDb, drafts: Drafts, here: SpaceRef
 ) -> None:
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
     gate.errors.extend(NotSent("There is no network.") for _ in range(9))
-    await outbox.add(comment(here, "Later"), doing="comment")
+    await outbox.add(comment(here, "Later"), action="comment")
     await outbox.send_now(within=20)
     [entry] = outbox.entries
     assert entry.state == "queued"

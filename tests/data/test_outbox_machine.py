@@ -24,8 +24,8 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
-from octavo.data.writes.outbox import QueuedWrite
+from octavo.data.state_db import StateDb
+from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from octavo.server.world import World
 from tests.data.conftest import MIA, ByHand
@@ -73,7 +73,7 @@ class Writes(RuleBasedStateMachine):
         self.platform = Platform(self.world)
         self.ask = Ask(self.platform)
         self.line = Arrivals(self.world.asked_by("mia"), self.clock)
-        self.state = State(None, "mia", now=self.clock)
+        self.state = StateDb(None, "mia", now=self.clock)
         self.added: Counter[str] = Counter()
         self.dared: Counter[str] = Counter()
         """What a person sent again though it was still on its way: nobody could tell."""
@@ -83,6 +83,8 @@ class Writes(RuleBasedStateMachine):
         """The entries that waited for a person at some time, and those that wait for a verdict."""
         self.taken_back: Counter[str] = Counter()
         self.elsewhere: Counter[str] = Counter()
+        self.gathered_by: dict[str, ByHand] = {}
+        """The instance that added each pending comment."""
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
         return self.runner.run(work)
@@ -107,11 +109,11 @@ class Writes(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), words=st.sampled_from(TEXTS))
     def gather(self, which: int, words: str) -> None:
         op = comments.Create(at=self.here, page="intro", body=Markdown(markdown=words))
-        entry = self.run(
-            self.instances[which].add_pending_comment(QueuedWrite(op, "comment", f"place {self.added.total()}"))
-        )
+        instance = self.instances[which]
+        entry = self.run(instance.add_pending_comment(NewWrite(op, "comment", f"place {self.added.total()}")))
         assert self.find(entry.id), "It is on disk when gather returns"
         self.added[words] += 1
+        self.gathered_by[entry.id] = instance
 
     @rule(which=st.integers(0, 1))
     def let_go(self, which: int) -> None:
@@ -128,7 +130,9 @@ class Writes(RuleBasedStateMachine):
             "space": comments.Create(at=self.here, body=body),
             "other space": comments.Create(at=self.other, body=body),
         }
-        entry = self.run(self.instances[which].add(ops[where], doing="comment", place=f"place {self.added.total()}"))
+        entry = self.run(
+            self.instances[which].add(ops[where], action="comment", draft_key=f"place {self.added.total()}")
+        )
         assert self.find(entry.id), "It is on disk when add returns"
         self.added[words] += 1
         if words.startswith("Note"):
@@ -173,29 +177,34 @@ class Writes(RuleBasedStateMachine):
             self.run(self.instances[which].close())
             self.instances[which] = self.start()
         else:
+            self.instances[which]._entries.reload()
+            pending = {entry.id for entry in self.instances[which].entries if entry.state == "pending"}
             undone = self.run(self.instances[which].undo())
-            for entry in undone.back if undone else ():
-                if entry.place and not self.find(entry.id):  # one undo may cancel several, and all become drafts
-                    self.taken_back[entry.words] += 1
-                    kept = self.state.rows("SELECT text FROM drafts WHERE place = ?", entry.place)
-                    assert (entry.words,) in kept
+            for entry in undone.undone if undone else ():
+                if entry.draft_key and not self.find(entry.id):  # one undo may cancel several, and all become drafts
+                    self.taken_back[entry.text] += 1
+                    kept = self.state.rows("SELECT text FROM drafts WHERE place = ?", entry.draft_key)
+                    assert (entry.text,) in kept
+                    assert entry.id not in pending or self.gathered_by[entry.id] is self.instances[which], (
+                        "Only the instance that added a pending comment makes it a draft"
+                    )
 
     def crash(self, which: int) -> None:
-        self.instances[which]._worker._let_go()  # as the kernel does when a process is gone
+        self.instances[which]._worker._release_role()  # as the kernel does when a process is gone
         self.instances[which] = self.start()
 
-    @precondition(lambda self: any(entry.asks for entry in self.instances[0].entries))
+    @precondition(lambda self: any(entry.needs_user for entry in self.instances[0].entries))
     @rule(which=st.integers(0, 1))
     def retry(self, which: int) -> None:
         self.see_who_is_asked(which)
         for entry in self.instances[which].entries:
-            if entry.asks:
-                self.dared[entry.words] += sum(op == entry.op for op in self.line.under_way)
+            if entry.needs_user:
+                self.dared[entry.text] += sum(op == entry.op for op in self.line.under_way)
                 self.run(self.instances[which].retry(entry.id))
 
     def see_who_is_asked(self, which: int) -> None:
         self.instances[which]._entries.reload()
-        self.asked |= {entry.id for entry in self.instances[which].entries if entry.asks}
+        self.asked |= {entry.id for entry in self.instances[which].entries if entry.needs_user}
 
     @invariant()
     def nothing_is_doubled_and_nothing_is_lost(self) -> None:
@@ -245,7 +254,7 @@ class Writes(RuleBasedStateMachine):
     def retry_all(self, which: int) -> None:
         self.run(self.instances[which].submit_review(self.here))
         for entry in self.instances[which].entries:
-            if entry.asks:
+            if entry.needs_user:
                 self.run(self.instances[which].retry(entry.id))
 
     def there(self) -> Counter[str]:
@@ -258,7 +267,7 @@ class Writes(RuleBasedStateMachine):
     def waiting(self) -> Counter[str]:
         """What is still in the outbox, as it is on disk."""
         self.instances[0]._entries.reload()
-        return Counter(entry.words for entry in self.instances[0].entries)
+        return Counter(entry.text for entry in self.instances[0].entries)
 
     def find(self, entry_id: str) -> bool:
         return bool(self.state.rows("SELECT 1 FROM outbox WHERE id = ?", entry_id))

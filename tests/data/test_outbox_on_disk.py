@@ -14,9 +14,10 @@ from octavo.api.errors import NotSent, Trace
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.wire import encode
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes import machine as steps
 from octavo.data.writes.kinds import KINDS, kind_of
+from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import entry_records
 from tests.data.conftest import MIA, ByHand
@@ -28,13 +29,46 @@ if TYPE_CHECKING:
     from octavo.data.writes.attempt import DurableWrite
 
 
+STORED_NAMES = {
+    *(
+        "id",
+        "method",
+        "url",
+        "body",
+        "basis",
+        "state",
+        "doing",
+        "place",
+        "about",
+        "group",
+        "review",
+        "writer",
+        "writer_name",
+    ),
+    *(
+        "created_at",
+        "asked_at",
+        "held_until",
+        "due_at",
+        "started_at",
+        "settles_at",
+        "since",
+        "tries",
+        "rounds",
+        "put_off",
+    ),
+    *("reason", "baseline", "remote", "contested", "needless"),
+}
+"""The names in the record of an entry, which no version may change."""
+
+
 class TestOnDisk:
     """Instances that follow one another, or run side by side."""
 
     async def test_it_is_sent_by_the_next_one(self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask) -> None:
         clock = Clock()
         first = await _outbox(tmp_path, gate, clock)
-        await first.add(comment(here), doing="comment")
+        await first.add(comment(here), action="comment")
         await first.close()
         first.state.close()
         second = await _outbox(tmp_path, gate, clock)
@@ -52,19 +86,19 @@ class TestOnDisk:
         first = await _outbox(tmp_path, gate, clock)
         await first.step()
         for words in ("One", "Two"):
-            await first.add(comment(here, words), doing="comment")
+            await first.add(comment(here, words), action="comment")
         clock.forward(seconds=5)
         gate.errors.append(NotSent("Nothing answers.", Trace("GET", "/x")))
         await first.run_dry()
         assert [each.state for each in first.entries] == ["queued", "queued"]
-        await first.add(comment(here, "Three"), doing="comment")
-        first._worker._let_go()  # as the kernel does when a process is gone
+        await first.add(comment(here, "Three"), action="comment")
+        first._worker._release_role()  # as the kernel does when a process is gone
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
-        assert not any(each.asks for each in second.entries)
+        assert not any(each.needs_user for each in second.entries)
         await second.step()
         held = second.entries[-1]
-        assert (held.words, held.state) == ("Three", "held"), "the crash cut short the time to undo it: it has it again"
+        assert (held.text, held.state) == ("Three", "held"), "the crash cut short the time to undo it: it has it again"
         clock.forward(seconds=5)
         await second.run_dry()
         assert second.entries == ()
@@ -79,19 +113,19 @@ class TestOnDisk:
         clock = Clock()
         first = await _outbox(tmp_path, gate, clock)
         await first.step()
-        entry = await first.add(comment(here), doing="comment")
+        entry = await first.add(comment(here), action="comment")
         clock.forward(seconds=5)
         await first.step()
         now = clock()
         await first._entries.step(entry.id, lambda each: steps.started(each, now))
-        first._worker._let_go()  # killed between the mark on disk and the answer
+        first._worker._release_role()  # killed between the mark on disk and the answer
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         for _ in range(4):
             await second.run_dry()
             clock.forward(seconds=61)
         (left,) = second.entries
-        assert left.asks
+        assert left.needs_user
         assert await texts(ask, here) == [], "it may be on its way still: it is not sent unasked"
         await second.close()
         second.state.close()
@@ -103,9 +137,9 @@ class TestOnDisk:
         clock = Clock()
         one, two = await _outbox(tmp_path, gate, clock), await _outbox(tmp_path, gate, clock)
         done: list[str] = []
-        two.on_done(lambda entry: done.append(entry.remote))
+        two.observe_done(lambda entry: done.append(entry.remote_id))
         await one.step()
-        entry = await two.add(comment(here), doing="comment")
+        entry = await two.add(comment(here), action="comment")
         clock.forward(seconds=5)
         for _ in range(5):
             await two.step()
@@ -117,7 +151,7 @@ class TestOnDisk:
         assert await texts(ask, here) == ["Hello"]
         assert done == [(await ask(comments.List(at=here))).items[0].id]
         await one.close()
-        await two.add(comment(here, "Again"), doing="comment")
+        await two.add(comment(here, "Again"), action="comment")
         clock.forward(seconds=5)
         await two.run_dry()
         assert await texts(ask, here) == ["Hello", "Again"]
@@ -128,34 +162,34 @@ class TestOnDisk:
     async def test_it_sends_later_when_it_cannot_become_the_driver(
         self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
     ) -> None:
-        state = State(tmp_path, "mia@test")
+        state = StateDb(tmp_path, "mia@test")
         lock = _spoil_lock(state, tmp_path)
         outbox = Outbox(gate, state, Drafts(state), me=MIA, undo_seconds=0.0)
-        await outbox.add(comment(here), doing="comment")
+        await outbox.add(comment(here), action="comment")
         await asyncio.sleep(0)
-        assert state.trouble.startswith("Nothing is being saved: ")
-        assert (outbox.paused, len(outbox.entries)) == ("", 1)
+        assert state.save_error.startswith("Nothing is being saved: ")
+        assert (outbox.connection.paused, len(outbox.entries)) == ("", 1)
         lock.rmdir()
         sent = asyncio.Event()
-        outbox.watch(lambda: None if outbox.entries else sent.set())
+        outbox.observe(lambda: None if outbox.entries else sent.set())
         outbox.resume()
         await sent.wait()
-        assert (await texts(ask, here), state.trouble) == (["Hello"], "")
+        assert (await texts(ask, here), state.save_error) == (["Hello"], "")
         await outbox.close()
         _spoil_lock(state, tmp_path)
         last = Outbox(gate, state, Drafts(state), me=MIA)
         last.start()
         await asyncio.sleep(0)
-        assert state.trouble
+        assert state.save_error
         await last.close()
         state.close()
 
     async def test_it_runs_by_itself(self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask) -> None:
-        state = State(tmp_path, "p")
+        state = StateDb(tmp_path, "p")
         outbox = Outbox(gate, state, Drafts(state), undo_seconds=0.0)
         empty = asyncio.Event()
-        outbox.watch(lambda: empty.set() if not outbox.entries else None)
-        await outbox.add(comment(here), doing="comment")
+        outbox.observe(lambda: empty.set() if not outbox.entries else None)
+        await outbox.add(comment(here), action="comment")
         await empty.wait()
         assert await texts(ask, here) == ["Hello"]
         await outbox.close()
@@ -163,13 +197,13 @@ class TestOnDisk:
 
 
 async def _outbox(folder: Path, gate: Gate, clock: Clock) -> ByHand:
-    state = State(folder, "mia@test", now=clock)
+    state = StateDb(folder, "mia@test", now=clock)
     return ByHand(gate, state, Drafts(state), me=MIA, jitter=lambda: 0.0)
 
 
-def _spoil_lock(state: State, folder: Path) -> Path:
+def _spoil_lock(state: StateDb, folder: Path) -> Path:
     """Put something where the lock of the driver is that cannot be locked."""
-    role = state.take("outbox")
+    role = state.try_lock("outbox")
     assert role
     role()
     (lock,) = folder.glob("*.lock")
@@ -201,22 +235,36 @@ async def test_every_write_is_kept_as_its_request_and_read_back(tmp_path: Path, 
     assert {type(op) for op in WRITES.values()} == {op for op, kind in KINDS.items() if kind.is_durable}
     first = await _outbox(tmp_path, gate, Clock())
     for op in WRITES.values():
-        await first.add(op, doing="write")
+        await first.add(op, action="write")
     namespace = first.state.namespace
     kept = [json.loads(record) for _, record in first.state.read(lambda db: entry_records(db, namespace))]
     assert [f"{each['method']} {each['url']}" for each in kept] == list(WRITES)
     before = first.entries
     first.state.close()
-    state = State(tmp_path, "mia@test")
+    state = StateDb(tmp_path, "mia@test")
     again = Outbox(gate, state, Drafts(state))
     assert again.entries == before
     assert [(each.op, each.facts) for each in again.entries] == [(op, kind_of(op).facts(op)) for op in WRITES.values()]
     state.close()
 
 
+async def test_a_record_has_the_names_and_the_state_that_older_versions_read(tmp_path: Path, gate: Gate) -> None:
+    first = await _outbox(tmp_path, gate, Clock())
+    entry = await first.add_pending_comment(
+        NewWrite(comments.Create(at=PLACE, body=BODY), "comment", "comment docs cr1 p1 b1", context="Tides")
+    )
+    (stored,) = first.state.rows("SELECT state, record FROM outbox WHERE id = ?", entry.id)
+    record = json.loads(stored[1])
+    assert (stored[0], record["state"], entry.state) == ("gathered", "gathered", "pending")
+    assert set(record) == STORED_NAMES
+    assert (record["doing"], record["place"], record["about"]) == ("comment", "comment docs cr1 p1 b1", "Tides")
+    await first.close()
+    first.state.close()
+
+
 async def test_what_cannot_wait_on_disk_is_left_there_and_said(tmp_path: Path, gate: Gate) -> None:
     first = await _outbox(tmp_path, gate, Clock())
-    entry = await first.add(WRITES["DELETE /v1/spaces/docs/change-requests/cr1/comments/k1"], doing="delete")
+    entry = await first.add(WRITES["DELETE /v1/spaces/docs/change-requests/cr1/comments/k1"], action="delete")
     request = encode(change_requests.Merge(at=PLACE))
     merge = {"method": request.method, "url": request.url, "body": request.body}
 
@@ -226,7 +274,7 @@ async def test_what_cannot_wait_on_disk_is_left_there_and_said(tmp_path: Path, g
 
     first.state.write_now(replace)
     first.state.close()
-    state = State(tmp_path, "mia@test")
+    state = StateDb(tmp_path, "mia@test")
     again = ByHand(gate, state, Drafts(state), me=MIA)
     await again.run_dry()
     assert (again.entries, gate.asked) == ((), [])

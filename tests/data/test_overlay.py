@@ -17,7 +17,7 @@ from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.kinds import kind_of
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.optimistic_updates import basis_of, fold
 from tests.server.asking import START
 
@@ -37,10 +37,16 @@ NEW = comments.Create(at=HERE, body=HELLO)
 ANSWER = comments.CreateReply(at=HERE, comment_id="k1", body=HELLO)
 
 
-def pending(op: DurableWrite, **more: Any) -> Entry:
+def pending(op: DurableWrite, **more: Any) -> OutboxEntry:
     return replace(
-        Entry(
-            id="e1", op=op, facts=kind_of(op).facts(op), doing="write", created_at=START, asked_at=START, state="queued"
+        OutboxEntry(
+            id="e1",
+            op=op,
+            facts=kind_of(op).facts(op),
+            action="write",
+            created_at=START,
+            requested_at=START,
+            state="queued",
         ),
         **more,
     )
@@ -95,8 +101,8 @@ def test_what_the_server_shows_already_is_not_shown_twice() -> None:
     read = comments.List(at=HERE)
     assert ids(folded(read, page, NEW, state="sending", started_at=START, baseline=("k1", "k2"))) == ["k3", "k1", "k2"]
     assert ids(folded(read, page, NEW, state="sending", started_at=START, baseline=("k1", "k3")))[0] == "pending-e1"
-    assert ids(folded(read, page, NEW, state="done", remote="k3")) == ["k3", "k1", "k2"]
-    assert ids(folded(read, PAGE, NEW, state="done", remote="k3")) == ["k3", "k1", "k2"]
+    assert ids(folded(read, page, NEW, state="done", remote_id="k3")) == ["k3", "k1", "k2"]
+    assert ids(folded(read, PAGE, NEW, state="done", remote_id="k3")) == ["k3", "k1", "k2"]
 
 
 def test_resolving_moves_a_thread_out_of_the_open_ones() -> None:

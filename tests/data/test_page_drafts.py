@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.api.text import Raw
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.tui.writing.page_drafts import PagePlace, free_place, page_drafts
 from tests.server.asking import Clock
 
@@ -26,7 +26,7 @@ async def test_a_text_is_found_with_its_place_and_only_there(drafts: Drafts, clo
     assert page_drafts(drafts, "s1", "p2") == ()
 
 
-async def test_what_an_earlier_run_kept_is_gone_once_it_is_sent(state: State) -> None:
+async def test_what_an_earlier_run_kept_is_gone_once_it_is_sent(state: StateDb) -> None:
     await Drafts(state).save(PLACE.name, "kept by a run that was killed")
     now = Drafts(state)
     assert page_drafts(now, "s1", "p1")

@@ -10,8 +10,8 @@ from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, PageTree, RevertPage, UpdatePage
 from octavo.api.places import RevisionRef, SpaceRef
 from octavo.data.live import Live
-from octavo.data.writes.content_writes import edit, texts
-from octavo.data.writes.restore_pages import put_back
+from octavo.data.writes.content_writes import edit, page_source
+from octavo.data.writes.restore_pages import restore_pages
 from octavo.server.app import Platform
 from tests.data.sends import Gate
 from tests.server.asking import Ask
@@ -48,7 +48,7 @@ async def test_without_an_operation_for_it_the_earlier_page_is_written(
 ) -> None:
     at = (await ask(change_requests.Create(at=here, subject="Say more"))).ref(here)
     before = await ask(content.ListPages(at=at))
-    text = await texts(live, at, "intro")
+    text = await page_source(live, at, "intro")
     start = await ask(change_requests.Get(at=at))
     assert start.base is not None
     written = await edit(live, at, start.revision, (change(before),))
@@ -57,7 +57,7 @@ async def test_without_an_operation_for_it_the_earlier_page_is_written(
     assert shape(now) != shape(before)
     made = next((page.id for page in now.walk() if page.title == "New"), "intro")
     platform.refuse_next(content.Edit, 400, "changes.0.operation must be one of insert_page, update_page, delete_page.")
-    outcome = await put_back(live, at, written.revision, (RevertPage(page=made, revision=start.base),))
+    outcome = await restore_pages(live, at, written.revision, (RevertPage(page=made, revision=start.base),))
     assert outcome.kind == "done", outcome.message
     after = await ask(content.ListPages(at=at))
     assert shape(after) == shape(before)
@@ -65,7 +65,7 @@ async def test_without_an_operation_for_it_the_earlier_page_is_written(
         page for page in after.walk() if page.title == next(each.title for each in before.walk() if each.id == "intro")
     )
     assert text is not None
-    again = await texts(live, at, page.id)
+    again = await page_source(live, at, page.id)
     assert again is not None
     assert again.text == text.text
     assert not live.reverts_pages, "the next time it is not asked for what it refuses"
@@ -78,8 +78,8 @@ async def test_what_is_refused_for_another_reason_is_told(
     start = await ask(change_requests.Get(at=at))
     assert start.base is not None
     platform.refuse_next(content.Edit, 403, "You may not edit this page.")
-    outcome = await put_back(live, at, start.revision, (RevertPage(page="intro", revision=start.base),))
+    outcome = await restore_pages(live, at, start.revision, (RevertPage(page="intro", revision=start.base),))
     assert outcome.kind == "refused"
     assert "You may not edit this page." in outcome.message
     assert live.reverts_pages
-    assert await texts(live, RevisionRef(space_id=here.space_id, revision_id=start.base), "intro") is not None
+    assert await page_source(live, RevisionRef(space_id=here.space_id, revision_id=start.base), "intro") is not None

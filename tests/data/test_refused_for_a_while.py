@@ -15,8 +15,8 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
-from octavo.data.writes.machine import QueuedWrite
+from octavo.data.state_db import StateDb
+from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
@@ -30,17 +30,17 @@ async def test_what_waits_for_the_key_goes_out_when_the_server_takes_it_again(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     for words in ("One", "Two"):
-        await outbox.add(comment(here, words), doing="comment")
+        await outbox.add(comment(here, words), action="comment")
     gate.errors.append(Unauthorized("The key was revoked."))
     await deliver(outbox, clock)
-    assert outbox.needs_sign_in
+    assert outbox.connection.needs_sign_in
     outbox.online()
     await outbox.run_dry()
     assert len(gate.asked) == 1, "a server that takes the key for reads alone is not asked with each of them"
     clock.forward(seconds=30)
     outbox.online()
     await outbox.run_dry()
-    assert (outbox.paused, outbox.entries) == ("", ())
+    assert (outbox.connection.paused, outbox.entries) == ("", ())
     assert await texts(ask, here) == ["One", "Two"]
 
 
@@ -48,23 +48,23 @@ async def test_who_is_left_alone_says_until_when_and_a_person_may_ask_sooner(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     for words in ("One", "Two"):
-        await outbox.add(comment(here, words), doing="comment")
+        await outbox.add(comment(here, words), action="comment")
     until = clock() + timedelta(hours=20)
     gate.errors.append(RateLimited("Too many requests.", Trace(retry_at=until)))
     await deliver(outbox, clock)
-    assert outbox.rate_limited_until == until
-    assert outbox.pause_reason == "Not sent yet. Too many requests."
+    assert outbox.connection.rate_limited_until == until
+    assert outbox.connection.pause_reason == "Not sent yet. Too many requests."
     clock.forward(hours=1)
     await outbox.run_dry()
     assert len(gate.asked) == 1
     await outbox.retry(outbox.entries[0].id)
     await outbox.run_dry()
-    assert outbox.rate_limited_until is None
+    assert outbox.connection.rate_limited_until is None
     assert await texts(ask, here) == ["One", "Two"]
 
 
 async def test_a_server_that_answers_but_takes_no_writes_is_asked_more_and_more_seldom(
-    here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, state: State
+    here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, state: StateDb
 ) -> None:
     refuses, sent = True, list[datetime]()
 
@@ -76,7 +76,7 @@ async def test_a_server_that_answers_but_takes_no_writes_is_asked_more_and_more_
 
     outbox = ByHand(send, state, Drafts(state), jitter=lambda: 1.0)
     for words in ("One", "Two"):
-        await outbox.add(comment(here, words), doing="comment")
+        await outbox.add(comment(here, words), action="comment")
     for _ in range(600):
         clock.forward(seconds=1)
         await outbox.run_dry()
@@ -90,7 +90,7 @@ async def test_a_server_that_answers_but_takes_no_writes_is_asked_more_and_more_
     await outbox.close()
 
 
-async def _of(person: str, platform: Platform, state: State) -> tuple[Client, ByHand]:
+async def _of(person: str, platform: Platform, state: StateDb) -> tuple[Client, ByHand]:
     """The outbox on the same disk with the key of `person`: nobody told it whose that is."""
     client = Client("http://octavo.test", SecretStr(f"key-{person}"), transport=platform)
     return client, ByHand(client, state, Drafts(state), jitter=lambda: 0.0)
@@ -98,24 +98,24 @@ async def _of(person: str, platform: Platform, state: State) -> tuple[Client, By
 
 @pytest.mark.parametrize("told", [False, True])
 async def test_what_one_account_wrote_never_goes_out_in_the_name_of_another(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform, state: State, told: bool
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform, state: StateDb, told: bool
 ) -> None:
     for words in ("One", "Two"):
-        await outbox.add(comment(here, words), doing="comment")
+        await outbox.add(comment(here, words), action="comment")
     gate.errors.append(Unauthorized("The key was revoked."))
     await deliver(outbox, clock)
-    await outbox.add_pending_comment(QueuedWrite(comment(here, "For a review"), "comment"))
+    await outbox.add_pending_comment(NewWrite(comment(here, "For a review"), "comment"))
     await outbox.close()
 
     client, other = await _of("jun", platform, state)
     if told:
         other.set_account(MIA, asked=False)  # as it was kept from before
-    await other.add(comment(here, "By Jun"), doing="comment")
+    await other.add(comment(here, "By Jun"), action="comment")
     await deliver(other, clock)
     clock.forward(hours=2)
     await other.run_dry()
     assert await texts(ask, here) == ["By Jun"]
-    waiting = [each.words for each in other.entries_of_other_accounts]
+    waiting = [each.text for each in other.entries_of_other_accounts]
     assert waiting == ["One", "Two", "For a review"]
     assert other.pending_comments(here) == ()
     assert other.other_account_reason(other.entries_of_other_accounts[0]) == (
@@ -123,12 +123,12 @@ async def test_what_one_account_wrote_never_goes_out_in_the_name_of_another(
     )
     undone = await other.undo()
     assert undone is not None
-    assert [each.words for each in undone.back] == []
+    assert [each.text for each in undone.undone] == []
     assert await other.undo() is None, "what another wrote is not taken back"
     await other.retry(other.entries_of_other_accounts[0].id)
     await other.send_now(within=0.1)
     await other.run_dry()
-    assert [each.words for each in other.entries_of_other_accounts] == waiting
+    assert [each.text for each in other.entries_of_other_accounts] == waiting
     await other.close()
     await client.aclose()
 
@@ -140,6 +140,6 @@ async def test_what_one_account_wrote_never_goes_out_in_the_name_of_another(
         ("One", "mia"),
         ("Two", "mia"),
     ]
-    assert [each.words for each in again.pending_comments(here)] == ["For a review"]
+    assert [each.text for each in again.pending_comments(here)] == ["For a review"]
     await again.close()
     await client.aclose()

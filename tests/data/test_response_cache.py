@@ -78,7 +78,7 @@ def test_what_is_forgotten_before_it_is_written_is_not_there(tmp_path: Path) -> 
     shelf, written = ResponseCache(tmp_path, "mia"), Event()
     shelf._writer.submit(lambda db: written.wait(20))
     shelf.put(spaces.Get(at=HERE), SPACE)
-    shelf.forget()
+    shelf.clear()
     assert shelf.get(spaces.Get(at=HERE)) is None
     written.set()
     shelf.flush()
@@ -91,7 +91,7 @@ def test_profiles_do_not_meet(tmp_path: Path) -> None:
     put(mia, (spaces.Get(at=HERE), SPACE))
     put(tom, (spaces.Get(at=HERE), Space(id="docs", title="As Tom sees it")))
     assert value(mia.get(spaces.Get(at=HERE))) == SPACE
-    mia.forget()
+    mia.clear()
     mia.flush()
     assert mia.get(spaces.Get(at=HERE)) is None
     assert value(tom.get(spaces.Get(at=HERE))).title == "As Tom sees it"
@@ -215,7 +215,7 @@ def test_version_goes_with_its_response(tmp_path: Path, clock: Clock) -> None:
     again.close()
     again = ResponseCache(tmp_path, "mia", now=clock)
     assert list(again.versions) == ["/v1/spaces/s2"]
-    again.forget()
+    again.clear()
     assert dict(again.versions) == {}
     again.close()
     again = ResponseCache(tmp_path, "mia", now=clock)
@@ -318,11 +318,11 @@ def test_what_is_still_so_is_not_written_again_but_the_moment(tmp_path: Path, cl
     shelf = ResponseCache(tmp_path, "mia", now=clock)
     still = shelf.put(op(1), SPACE)
     shelf.flush()
-    (before,) = shelf.kept(0, 10)
+    (before,) = shelf.responses_after(0, 10)
     clock.forward(hours=1)
     still = shelf.put(op(1), SPACE, still=still)
     shelf.flush()
-    (after,) = shelf.kept(0, 10)
+    (after,) = shelf.responses_after(0, 10)
     assert (after.number, after.body, after.kept_at) == (before.number, before.body, clock())
     clock.forward(hours=1)
     another = SPACE.model_copy(update={"title": "Of another terminal"})
@@ -330,7 +330,7 @@ def test_what_is_still_so_is_not_written_again_but_the_moment(tmp_path: Path, cl
     shelf.put(op(1), SPACE, still=still)
     shelf.flush()
     assert value(shelf.get(op(1))) == SPACE, "what another put there meanwhile is not taken for it"
-    shelf.forget()
+    shelf.clear()
     shelf.put(op(1), SPACE, still=still)
     shelf.flush()
     assert value(shelf.get(op(1))) == SPACE, "what was thrown away is written"
@@ -340,10 +340,10 @@ def test_what_is_still_so_is_not_written_again_but_the_moment(tmp_path: Path, cl
 def test_nor_is_what_was_asked_for_without_a_look_at_what_is_kept(tmp_path: Path, clock: Clock) -> None:
     shelf = ResponseCache(tmp_path, "mia", now=clock)
     put(shelf, (op(1), SPACE))
-    (before,) = shelf.kept(0, 10)
+    (before,) = shelf.responses_after(0, 10)
     clock.forward(hours=1)
     put(shelf, (op(1), SPACE))
-    (after,) = shelf.kept(0, 10)
+    (after,) = shelf.responses_after(0, 10)
     assert (after.number, after.body, after.kept_at) == (before.number, before.body, clock())
     put(shelf, (op(1), SPACE.model_copy(update={"title": "Another"})))
     assert value(shelf.get(op(1))) != SPACE
@@ -352,12 +352,12 @@ def test_nor_is_what_was_asked_for_without_a_look_at_what_is_kept(tmp_path: Path
 
 def test_what_was_made_of_answers_is_kept_until_all_is_forgotten(tmp_path: Path) -> None:
     shelf = ResponseCache(tmp_path, "mia")
-    assert shelf.made("rows") is None
-    shelf.put_made("rows", lambda: b"1")
-    shelf.put_made("rows", lambda: b"2")
+    assert shelf.derived("rows") is None
+    shelf.put_derived("rows", lambda: b"1")
+    shelf.put_derived("rows", lambda: b"2")
     shelf.flush()
-    assert shelf.made("rows") == b"2"
-    shelf.forget()
+    assert shelf.derived("rows") == b"2"
+    shelf.clear()
     shelf.flush()
-    assert shelf.made("rows") is None
+    assert shelf.derived("rows") is None
     shelf.close()

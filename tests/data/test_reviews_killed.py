@@ -18,7 +18,7 @@ from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.suggesting import suggestions
 from octavo.server.app import Platform
@@ -34,7 +34,7 @@ async def _the_author_applies_it(platform: Platform, ask: Ask, at: ChangeRequest
     found = (await ask(comments.List(at=at, format="markdown"))).items
     ((thread, (wanted,)),) = [(each, those) for each in found if (those := suggestions(each.body.text))]
     assert thread.target.node
-    client, state = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), State(None, "ada")
+    client, state = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), StateDb(None, "ada")
     shelf = ResponseCache(None, "ada")
     live = Live(client, shelf, Outbox(client, state, Drafts(state)))
     sent = await apply(live, at, (Wording("intro", thread.target.node.id, thread.target.revision, wanted.text),))

@@ -16,7 +16,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.change_request_writes import merge
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
@@ -184,7 +184,7 @@ async def test_the_change_request_and_main_are_read_right_before_the_merge(
 
 async def test_two_presses_are_one_request(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     seen = await basis(ask, at)
-    first, second = await asyncio.gather(merge(live, at, seen), merge(live, at, seen, sleep=Naps()))
+    first, second = await asyncio.gather(merge(live, at, seen), merge(live, at, seen))
     assert (first.kind, second.kind) == ("done", "done")
     assert merges(gate) == 1
 
@@ -192,7 +192,7 @@ async def test_two_presses_are_one_request(live: Live, gate: Gate, ask: Ask, at:
 async def test_a_lost_answer_is_read_back_and_never_sent_again(
     losing: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
 ) -> None:
-    outcome = await merge(losing, at, await basis(ask, at), sleep=Naps())
+    outcome = await merge(losing, at, await basis(ask, at))
     assert outcome.kind == "done"
     assert outcome.result
     assert outcome.result.revision == (await ask(change_requests.Get(at=at))).revision_merged
@@ -208,8 +208,8 @@ async def test_a_lost_request_is_watched_for_a_minute(live: Live, gate: Gate, as
             raise Lost("The connection broke.")
         return await gate(op)
 
-    live.send, naps = send, Naps()
-    outcome = await merge(live, at, seen, sleep=naps)
+    live.send, live.outbox.state.sleep = send, (naps := Naps())
+    outcome = await merge(live, at, seen)
     assert (outcome.kind, naps.seconds) == ("unknown", 62.0)
     assert "Octavo did not retry" in outcome.message
     assert merges(gate) == 1
@@ -252,19 +252,19 @@ async def test_conflicts_are_named(live: Live, ask: Ask, here: SpaceRef, at: Cha
 
 
 async def test_the_mark_of_an_instance_that_is_gone_goes_stale(
-    live: Live, gate: Gate, state: State, ask: Ask, at: ChangeRequestRef, clock: Clock
+    live: Live, gate: Gate, state: StateDb, ask: Ask, at: ChangeRequestRef, clock: Clock
 ) -> None:
     row = (state.namespace, f"merge {at.space_id}/{at.change_request_id}", clock().timestamp())
     await state.write(lambda db: db.execute("INSERT INTO once VALUES (?, ?, ?, NULL)", row))
     seen = await basis(ask, at)
-    assert (await merge(live, at, seen, sleep=Naps())).kind == "unknown"
+    assert (await merge(live, at, seen)).kind == "unknown"
     assert merges(gate) == 0
     clock.forward(seconds=181)
     assert (await merge(live, at, seen)).kind == "done"
 
 
 async def test_what_became_of_it_is_said_though_nothing_can_be_saved_any_more(
-    live: Live, gate: Gate, state: State, ask: Ask, at: ChangeRequestRef
+    live: Live, gate: Gate, state: StateDb, ask: Ask, at: ChangeRequestRef
 ) -> None:
     async def send(op: Operation[Any]) -> Any:
         if isinstance(op, change_requests.Merge):

@@ -17,7 +17,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
@@ -57,12 +57,12 @@ async def test_a_change_that_is_lost_again_and_again_is_repeated_until_it_is_so(
     ]
     again = lossy(outbox, line := Lossy(gate, applied=False, times=times))
     for change in changes:
-        await again.add(comments.Update(at=here, comment_id=about.id, **change), doing="write")
+        await again.add(comments.Update(at=here, comment_id=about.id, **change), action="write")
     await deliver(again, clock)
     asked = []
     for _ in range(4 * times + 3):
         await later(again, clock, times=1)
-        asked += [each.doing for each in again.entries if each.asks]
+        asked += [each.action for each in again.entries if each.needs_user]
     there = await now(ask, here, about)
     assert (again.entries, asked, len(line.writes)) == ((), [], times + 3)
     assert (there.body.text, there.is_open, len(there.reactions)) == ("Is this *right*?", False, 1)
@@ -74,7 +74,7 @@ async def test_what_arrived_though_its_answer_was_lost_is_found_within_seconds(
 ) -> None:
     about = await thread(ask, here, user="mia")
     again = lossy(outbox, line := Lossy(gate, applied=True, times=1))
-    await again.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
+    await again.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     await deliver(again, clock)
     assert [each.state for each in again.entries] == ["unknown"]
     await later(again, clock, times=1, seconds=1)
@@ -94,7 +94,7 @@ async def test_a_lost_resolve_is_not_repeated_over_somebody_who_did_the_opposite
         await ask(comments.Update(at=here, comment_id=about.id, resolved=True), "ada")
     clock.forward(seconds=60)
     again = lossy(outbox, line := Lossy(gate, applied=True, times=1))
-    entry = await again.add(comments.Update(at=here, comment_id=about.id, resolved=resolves), doing="write")
+    entry = await again.add(comments.Update(at=here, comment_id=about.id, resolved=resolves), action="write")
     await deliver(again, clock)
     clock.forward(seconds=0.5)
     if resolves:
@@ -103,7 +103,7 @@ async def test_a_lost_resolve_is_not_repeated_over_somebody_who_did_the_opposite
     await ask(comments.Update(at=here, comment_id=about.id, resolved=not resolves), "ada")
     await later(again, clock, times=5)
     [left] = again.entries
-    assert (left.state, left.asks, len(line.writes)) == ("failed", True, 1)
+    assert (left.state, left.needs_user, len(line.writes)) == ("failed", True, 1)
     assert "someone else" in left.reason
     assert (await now(ask, here, about)).is_open is resolves
     await again.retry(entry.id)
@@ -121,13 +121,13 @@ async def test_a_lost_edit_is_not_repeated_over_another(
     again = lossy(outbox, line := Lossy(gate, applied=True, times=1))
     again.basis_for = lambda op: Basis(text="Version 1")
     edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2"))
-    entry = await again.add(edit, doing="edit the comment", place="edit")
+    entry = await again.add(edit, action="edit the comment", draft_key="edit")
     await deliver(again, clock)
     clock.forward(seconds=0.5)
     await ask(comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown=theirs)), "mia")
     await later(again, clock, times=5)
     [left] = again.entries
-    assert (left.state, left.asks, len(line.writes)) == ("failed", True, 1)
+    assert (left.state, left.needs_user, len(line.writes)) == ("failed", True, 1)
     assert (await now(ask, here, mine)).body.text == theirs
     assert Drafts(again.state).get("edit") == "Version 2"
     await again.retry(entry.id)
@@ -141,7 +141,7 @@ async def test_a_reaction_is_repeated_though_others_answered_since(
 ) -> None:
     about = await thread(ask, here)
     again = lossy(outbox, Lossy(gate, applied=False, times=1))
-    await again.add(comments.Update(at=here, comment_id=about.id, added_reactions=("1f44d",)), doing="react")
+    await again.add(comments.Update(at=here, comment_id=about.id, added_reactions=("1f44d",)), action="react")
     await deliver(again, clock)
     await ask(comments.CreateReply(at=here, comment_id=about.id, body=Markdown(markdown="So?")), "tom")
     await later(again, clock, times=3)
@@ -153,7 +153,7 @@ async def test_answers_in_between_do_not_stop_a_resolve_that_never_left(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
-    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
+    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.step()
     gate.errors.extend([NotSent("Can't reach the server.")] * 2)
@@ -169,11 +169,11 @@ async def test_what_is_refused_for_good_is_told_and_neither_repeated_nor_asked_a
 ) -> None:
     about = await thread(ask, here, user="mia")
     platform.refuse_next(comments.Update, status, "No.")
-    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
+    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     await deliver(outbox, clock)
     await later(outbox, clock, times=5)
     [left] = outbox.entries
-    assert (left.state, left.asks, left.reason) == ("failed", False, "Could not resolve the thread: No.")
+    assert (left.state, left.needs_user, left.reason) == ("failed", False, "Could not resolve the thread: No.")
     assert len(gate.writes) == 1
     await later(outbox, clock, times=1, seconds=25 * 3600)
     assert outbox.entries == (), "nobody needs to know for ever"
@@ -184,12 +184,12 @@ async def test_the_words_of_an_edit_that_is_refused_for_good_are_kept_and_asked_
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")
     edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2"))
-    await outbox.add(edit, doing="edit the comment", place="edit")
+    await outbox.add(edit, action="edit the comment", draft_key="edit")
     await ask(comments.Delete(at=here, comment_id=mine.id), "mia")
     await deliver(outbox, clock)
     await later(outbox, clock, times=2, seconds=25 * 3600)
     [left] = outbox.entries
-    assert (left.state, left.asks, drafts.get("edit")) == ("failed", True, "Version 2")
+    assert (left.state, left.needs_user, drafts.get("edit")) == ("failed", True, "Version 2")
 
 
 async def test_nothing_is_repeated_without_a_connection_and_everything_after(
@@ -199,7 +199,7 @@ async def test_nothing_is_repeated_without_a_connection_and_everything_after(
     lost = Lossy(gate, applied=False, times=1)
     again = lossy(outbox, lost)
     for each in about:
-        await again.add(comments.Update(at=here, comment_id=each.id, resolved=True), doing="resolve the thread")
+        await again.add(comments.Update(at=here, comment_id=each.id, resolved=True), action="resolve the thread")
     clock.forward(seconds=again.undo_seconds)
     for _ in range(9):
         await again.step()
@@ -207,7 +207,7 @@ async def test_nothing_is_repeated_without_a_connection_and_everything_after(
     gate.errors.extend([NotSent("Can't reach the server.")] * 100)
     await later(again, clock, times=60)
     assert len(gate.asked) - before < 70, "it is asked less and less often"
-    assert not any(each.asks for each in again.entries)
+    assert not any(each.needs_user for each in again.entries)
     gate.errors.clear()
     await later(again, clock, times=4)
     assert again.entries == ()
@@ -241,7 +241,7 @@ async def test_through_a_bad_line_everything_harmless_settles_without_a_key(
         bad -= 1
         return chance.choice(TOXICS) if bad > 0 and chance.random() < 0.6 else Toxic()
 
-    state = State(None, "mia@line")
+    state = StateDb(None, "mia@line")
     async with served(platform) as port, FaultProxy("127.0.0.1", port, otherwise=toxic) as proxy:
         mine = Outbox(
             Anew(proxy.origin),
@@ -257,12 +257,12 @@ async def test_through_a_bad_line_everything_harmless_settles_without_a_key(
         settled = asyncio.Event()
 
         def look() -> None:
-            asked.update(each.reason for each in mine.entries if each.asks)
+            asked.update(each.reason for each in mine.entries if each.needs_user)
             if not mine.entries and len(added) == 3 * len(about):
                 settled.set()
 
         added = []
-        mine.watch(look)
+        mine.observe(look)
         for number, each in enumerate(about):
             where = {"at": here, "comment_id": each.id}
             for change in (
@@ -270,7 +270,7 @@ async def test_through_a_bad_line_everything_harmless_settles_without_a_key(
                 {"added_reactions": ("1f44d",)},
                 {"body": Markdown(markdown=f"Edited {number}")},
             ):
-                added.append(await mine.add(comments.Update(**where, **change), doing="write"))
+                added.append(await mine.add(comments.Update(**where, **change), action="write"))
         async with asyncio.timeout(60):
             look()
             await settled.wait()

@@ -11,11 +11,13 @@ ALLOWED = {"octavo.api"} | {
 
 
 def test_the_data_room_brings_no_area_of_the_interface_with_it() -> None:
-    code = "import sys, octavo.data.live, octavo.data.response_cache, octavo.data.state, octavo.data.drafts; print(*sys.modules)"
+    code = "import sys, octavo.data.live, octavo.data.response_cache, octavo.data.state_db, octavo.data.drafts; print(*sys.modules)"
     modules = subprocess.check_output([sys.executable, "-c", code], text=True).split()
     of_api = {name for name in modules if name.startswith("octavo.api")}
     assert of_api == ALLOWED
-    assert not {"octavo.data.writes.optimistic_updates", "octavo.data.writes.kinds", "octavo.data.salvage"} & set(
-        modules
-    )
+    assert not {
+        "octavo.data.writes.optimistic_updates",
+        "octavo.data.writes.kinds",
+        "octavo.data.database_recovery",
+    } & set(modules)
     assert not {"textual", "httpx", "starlette", "keyring"} & set(modules)

@@ -12,7 +12,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.writes.attempt import Basis
-from octavo.data.writes.machine import QueuedWrite
+from octavo.data.writes.machine import NewWrite
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
 from tests.data.test_lost_answers import Lossy
@@ -20,9 +20,9 @@ from tests.data.test_outbox import comment, deliver, thread
 from tests.server.asking import Ask, Clock
 
 
-def resolving(here: SpaceRef, threads: list[comments.Comment]) -> list[QueuedWrite]:
+def resolving(here: SpaceRef, threads: list[comments.Comment]) -> list[NewWrite]:
     return [
-        QueuedWrite(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve the thread", about="“Why?”")
+        NewWrite(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve the thread", context="“Why?”")
         for each in threads
     ]
 
@@ -41,8 +41,8 @@ async def test_of_many_half_sent_all_come_back_and_it_says_how(
         await outbox.step()
     undone = await outbox.undo()
     assert undone
-    assert undone.sentence == "Canceled: resolve the thread · “Why?”, all 77 (1 was already sent and undone)."
-    assert [each.facts.thread for each in undone.back] == [each.id for each in about]
+    assert undone.message == "Canceled: resolve the thread · “Why?”, all 77 (1 was already sent and undone)."
+    assert [each.facts.thread for each in undone.undone] == [each.id for each in about]
     await outbox.run_dry()
     assert (outbox.entries, await open_ones(ask, here)) == ((), 77)
     assert await outbox.undo() is None
@@ -55,11 +55,11 @@ async def test_of_many_replies_half_sent_it_says_how_many_are_posted(
     await drafts.save("several", "Done.")
     await outbox.add_all(
         [
-            QueuedWrite(
+            NewWrite(
                 comments.CreateReply(at=here, comment_id=each.id, body=Markdown(markdown="Done.")),
                 "reply",
-                place=f"reply {each.id}",
-                drafts=("several",) if each is about[0] else (),
+                draft_key=f"reply {each.id}",
+                draft_keys=("several",) if each is about[0] else (),
             )
             for each in about
         ]
@@ -71,7 +71,7 @@ async def test_of_many_replies_half_sent_it_says_how_many_are_posted(
     undone = await outbox.undo()
     assert undone
     assert (
-        undone.sentence
+        undone.message
         == "Canceled: reply, 2 of 3 (1 was already sent). Could not undo: the comment is already posted. Delete it instead."
     )
     await outbox.run_dry()
@@ -91,7 +91,7 @@ async def test_a_resolve_that_is_just_going_out_is_undone_once_it_is_known_what_
     undone = await again.undo()
     assert undone
     assert undone.done
-    assert undone.sentence.startswith("Undone: resolve the thread · “Why?”. The change is already being sent")
+    assert undone.message.startswith("Undone: resolve the thread · “Why?”. The change is already being sent")
     for _ in range(4):
         clock.forward(seconds=60)
         await again.run_dry()
@@ -134,7 +134,7 @@ async def test_undo_twice_takes_back_two_things(outbox: ByHand, here: SpaceRef, 
     first, second = await outbox.undo(), await outbox.undo()
     assert first
     assert second
-    assert [each.facts.thread for each in (*first.back, *second.back)] == [about[1].id, about[0].id]
+    assert [each.facts.thread for each in (*first.undone, *second.undone)] == [about[1].id, about[0].id]
     await outbox.run_dry()
     assert (outbox.entries, await open_ones(ask, here), await outbox.undo()) == ((), 2, None)
 
@@ -144,14 +144,14 @@ async def test_what_still_waits_after_a_restart_can_be_taken_back_all_of_it_that
     how: str, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
-    await outbox.add(comment(here, "First"), doing="comment", place="a")
+    await outbox.add(comment(here, "First"), action="comment", draft_key="a")
     await outbox.add_all(resolving(here, about))
     if how == "quit":
         await outbox.close()
     again = ByHand(gate, outbox.state, Drafts(outbox.state), me=MIA)
     undone = await again.undo()
     assert undone
-    assert undone.sentence == "Canceled: resolve the thread · “Why?”, all 3."
+    assert undone.message == "Canceled: resolve the thread · “Why?”, all 3."
     second = await again.undo()
     assert second
     assert (second.text, Drafts(again.state).get("a")) == ("First", "First")
@@ -170,7 +170,7 @@ async def test_what_somebody_else_had_done_is_not_undone(
     await outbox.run_dry()
     assert undone
     assert (undone.done, await open_ones(ask, here), gate.writes) == (False, 0, [])
-    assert undone.sentence == "Could not undo “resolve the thread”: another person did it first."
+    assert undone.message == "Could not undo “resolve the thread”: another person did it first."
 
 
 async def test_an_edit_is_held_against_what_was_read_when_it_was_begun(
@@ -180,6 +180,6 @@ async def test_an_edit_is_held_against_what_was_read_when_it_was_begun(
     where: dict[str, Any] = {"at": here, "comment_id": mine.id}
     await ask(comments.Update(**where, body=Markdown(markdown="Version 2 of another window")), "mia")
     edit = comments.Update(**where, body=Markdown(markdown="Version 2"))
-    await outbox.add_all([QueuedWrite(edit, "edit the comment", "edit", Basis(text="Version 1"))])
+    await outbox.add_all([NewWrite(edit, "edit the comment", "edit", Basis(text="Version 1"))])
     await deliver(outbox, clock)
-    assert outbox.entries[0].contested
+    assert outbox.entries[0].changed_by_others

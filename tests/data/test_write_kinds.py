@@ -23,11 +23,11 @@ from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis, read_basis
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Ready
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.kinds import KINDS, kind_of
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.optimistic_updates import fold
 from octavo.data.writes.outbox import Outbox
 from tests.data.conftest import MIA
@@ -130,7 +130,7 @@ CASES: dict[str, Case] = {
     ),
     "review": Case(
         lambda world: reviews.Submit(at=world.at, status="approved", comment=NEW),
-        lambda world: Basis(revision=world.checked.seen.revision),
+        lambda world: Basis(revision=world.checked.basis.revision),
         lambda world: world.edit("Something else."),
         is_done_once=False,
     ),
@@ -161,13 +161,13 @@ CASES: dict[str, Case] = {
     ),
     "merge": Case(
         lambda world: change_requests.Merge(at=world.at),
-        lambda world: world.checked.seen,
+        lambda world: world.checked.basis,
         lambda world: world.edit("Something else."),
         user="ada",
     ),
     "update from main": Case(
         lambda world: change_requests.UpdateFromMain(at=world.at),
-        lambda world: world.checked.seen,
+        lambda world: world.checked.basis,
         lambda world: world.edit("Something else."),
         user="ada",
     ),
@@ -230,7 +230,7 @@ async def test_lost_response_is_found(case: Case, world: World, gate: Gate) -> N
     result = await gate(attempt.op)
     found = await kind_of(attempt.op).find(gate, attempt)
     assert isinstance(found, AlreadyDone)
-    if kind_of(attempt.op).facts(attempt.op).makes:
+    if kind_of(attempt.op).facts(attempt.op).creates:
         assert found.remote_id == result.id
 
 
@@ -241,7 +241,7 @@ async def test_lost_request_is_not_found(case: Case, world: World, gate: Gate) -
 
 async def test_same_write_of_another_person_is_not_found_as_own(case: Case, world: World, gate: Gate, ask: Ask) -> None:
     attempt = await checked(gate, case, world)
-    if kind_of(attempt.op).facts(attempt.op).makes:
+    if kind_of(attempt.op).facts(attempt.op).creates:
         await ask(attempt.op)
         assert await kind_of(attempt.op).find(gate, attempt) is None
 
@@ -299,13 +299,11 @@ async def test_two_instances_send_a_direct_write_once(name: str, world: World, a
         await asyncio.sleep(0)
 
     async def instance() -> SendResult[Any]:
-        state = State(tmp_path, "mia@test")
+        state = StateDb(tmp_path, "mia@test", sleep=wait)
         outbox = Outbox(send, state, Drafts(state), me=User(id=case.user))
         live = Live(send, ResponseCache(None, "mia@test"), outbox)
         try:
-            return await send_direct(
-                live, write, basis, failed="Could not send", missing="nothing is there", sleep=wait
-            )
+            return await send_direct(live, write, basis, failed="Could not send", missing="nothing is there")
         finally:
             following.set()
             await live.close()
@@ -357,7 +355,7 @@ async def test_overlay_shows_the_response_to_come(case: Case, world: World, gate
             after[read] = await gate(READS[read](world))
         except NotFound:  # what was deleted is shown until the server has deleted it
             assert isinstance(op, comments.Delete | comments.DeleteReply)
-    entry = Entry("e1", op, kind.facts(op), "write", START, START, state="queued", basis=Basis(is_open=True))
+    entry = OutboxEntry("e1", op, kind.facts(op), "write", START, START, state="queued", basis=Basis(is_open=True))
     for read, there in after.items():
         shown, _ = fold(READS[read](world), before[read], [entry], MIA)
         assert seen(shown) == seen(there), read.__name__

@@ -15,8 +15,8 @@ from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.safety import text as safe
 from octavo.api.text import Raw
 from octavo.data.live import Live
-from octavo.data.state import State
-from octavo.data.writes.content_writes import NO_OPERATION, edit, texts
+from octavo.data.state_db import StateDb
+from octavo.data.writes.content_writes import NO_OPERATION, edit, page_source
 from octavo.server.app import Platform
 from tests.data.sends import Gate, refuse_to_save
 from tests.data.test_send_once import Naps
@@ -62,7 +62,7 @@ async def losing(live: Live, gate: Gate) -> Live:
 
 
 async def words(live: Live, at: ChangeRequestRef, page: str = "intro") -> str | None:
-    raw = await texts(live, at, page)
+    raw = await page_source(live, at, page)
     return raw.text if raw is not None else None
 
 
@@ -79,13 +79,13 @@ async def test_what_is_written_is_there_as_it_was_written(live: Live, ask: Ask, 
 
 async def test_what_is_not_to_be_shown_is_in_no_repr(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
     await edit(live, at, await head(ask, at), says("# Intro\n\nHidden words"))
-    raw = await texts(live, at, "intro")
+    raw = await page_source(live, at, "intro")
     assert isinstance(raw, Raw)
     assert "Hidden" not in f"{raw} {raw!r} {[raw]}"
 
 
 async def test_a_page_that_is_not_there_has_no_text(live: Live, at: ChangeRequestRef) -> None:
-    assert await texts(live, at, "gone") is None
+    assert await page_source(live, at, "gone") is None
 
 
 async def test_who_watches_sees_it(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
@@ -127,7 +127,7 @@ async def test_who_writes_in_the_same_moment_is_told_of(live: Live, gate: Gate, 
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
     assert outcome.kind == "done"
     assert outcome.over is not None
-    theirs = await texts(live, RevisionRef(space_id=at.space_id, revision_id=outcome.over), "intro")
+    theirs = await page_source(live, RevisionRef(space_id=at.space_id, revision_id=outcome.over), "intro")
     assert theirs == Raw("# Intro\n\nTheirs"), "What was written over can be read"
 
 
@@ -161,7 +161,7 @@ async def changed(ask: Ask, at: ChangeRequestRef) -> None:
 async def test_a_lost_answer_is_read_back_and_never_sent_again(
     losing: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, changed: None, what: str
 ) -> None:
-    outcome = await edit(losing, at, await head(ask, at), (EVERY[what],), sleep=Naps())
+    outcome = await edit(losing, at, await head(ask, at), (EVERY[what],))
     assert (outcome.kind, outcome.revision) == ("done", await head(ask, at))
     assert edits(gate) == 1
 
@@ -178,8 +178,8 @@ async def test_a_lost_request_is_not_taken_for_what_others_wrote(
             raise Lost("The connection broke.")
         return await gate(op)
 
-    live.send, naps = send, Naps()
-    outcome = await edit(live, at, seen, (EVERY[what],), sleep=naps)
+    live.send, live.outbox.state.sleep = send, (naps := Naps())
+    outcome = await edit(live, at, seen, (EVERY[what],))
     assert (outcome.kind, naps.seconds) == ("unknown", 62.0)
     assert "Octavo did not retry" in outcome.message
 
@@ -197,7 +197,7 @@ async def test_it_is_found_below_what_others_wrote_since(
         return await gate(op)
 
     live.send = send
-    outcome = await edit(live, at, seen, says("# Intro\n\nMine"), sleep=Naps())
+    outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
     assert (outcome.kind, outcome.revision, outcome.over) == ("done", await head(ask, at), None)
 
 
@@ -223,7 +223,7 @@ async def test_a_change_request_that_is_closed_meanwhile_is_told(
 
 
 async def test_nothing_is_sent_that_cannot_be_sent_just_once(
-    live: Live, gate: Gate, state: State, ask: Ask, at: ChangeRequestRef
+    live: Live, gate: Gate, state: StateDb, ask: Ask, at: ChangeRequestRef
 ) -> None:
     seen = await head(ask, at)
     allow = refuse_to_save(state)

@@ -13,7 +13,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
-from octavo.data.writes.content_writes import texts
+from octavo.data.writes.content_writes import page_source
 from octavo.documents.conflicts import markers
 from octavo.tui.writing.write_page import PageOutcome, write_page
 from tests.data.sends import Gate
@@ -53,7 +53,7 @@ class Desk:
         self.live.send = send
 
     async def says(self) -> str:
-        raw = await texts(self.live, self.at, "intro")
+        raw = await page_source(self.live, self.at, "intro")
         assert raw is not None
         return raw.text
 

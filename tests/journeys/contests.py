@@ -92,7 +92,7 @@ class Contest:
 
     async def send(self) -> None:
         await self.run.press("ctrl+s")
-        await self.run.hear(f"#{self.number}: ")
+        await self.run.hear("Resolved ", f" in #{self.number}.")
 
     async def merge(self) -> str:
         """Merge it: what the dialog said."""

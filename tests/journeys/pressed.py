@@ -24,7 +24,7 @@ from textual.widget import Widget
 
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import route_of
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.worker import OutboxWorker
 from octavo.tui.shell.view import Subscriptions
@@ -138,7 +138,7 @@ def follow() -> None:
     """Follow what keys do, in all apps of this process."""
     post, later, painted = MessagePump.post_message, MessagePump.call_next, Screen._invoke_later
     made, command, subscribe = Screen.__init__, HasCommands.action_command, Subscriptions.follow
-    add, deliver = Outbox._add, OutboxWorker._do
+    add, deliver = Outbox._add, OutboxWorker._take_step
 
     def post_message(pump: MessagePump, message: Message) -> bool:
         if (cause := _cause.get()) is not None:
@@ -173,7 +173,7 @@ def follow() -> None:
             _queued.update((each.op, cause) for each in writes)
         return await add(outbox, writes, *parts, **named)
 
-    async def deliver_entry(worker: OutboxWorker, entry: Entry) -> None:
+    async def deliver_entry(worker: OutboxWorker, entry: OutboxEntry) -> None:
         token = _cause.set(_queued.get(entry.op))
         try:
             await deliver(worker, entry)
@@ -190,6 +190,6 @@ def follow() -> None:
         (HasCommands, "action_command", action_command),
         (Subscriptions, "follow", follow_op),
         (Outbox, "_add", add_writes),
-        (OutboxWorker, "_do", deliver_entry),
+        (OutboxWorker, "_take_step", deliver_entry),
     ):
         setattr(place, name, instead)

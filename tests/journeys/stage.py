@@ -23,12 +23,12 @@ from octavo.cli import sessions
 from octavo.client.client import Client
 from octavo.client.in_process import Application
 from octavo.data.drafts import Drafts
-from octavo.data.index import Index
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.response_cache import ResponseCache
+from octavo.data.search_index import SearchIndex
 from octavo.data.sending import Send
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from octavo.server.demo.library import TODAY
@@ -458,12 +458,12 @@ class Stage:
         )
         gate = Gate(client, self.clock)
         namespace = f"demo {where}"
-        state = State(settings.state_folder, namespace, now=self.clock)
+        state = StateDb(settings.state_folder, namespace, now=self.clock)
         if not self.is_new:
-            state.remember("greeted", True)
-            state.remember("tour", len(STEPS))
+            state.set_fact("greeted", True)
+            state.set_fact("tour", len(STEPS))
         shelf = ResponseCache(settings.cache_folder, namespace, now=self.clock)
-        index = Index(settings.cache_folder, namespace, kept=shelf.kept, now=self.clock)
+        index = SearchIndex(settings.cache_folder, namespace, kept=shelf.responses_after, now=self.clock)
         drafts = Drafts(state)
         outbox = Outbox(gate, state, drafts, undo_seconds=settings.undo_seconds, settle=0.0, read_only=read_only)
         live = Live(gate, shelf, outbox, index=index, now=self.clock)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import Stage
 
@@ -37,8 +37,8 @@ def _was_reading(stage: Stage) -> None:
     """Let the demo begin with the page that is read, as it does for who left it there."""
     folder = stage.folder / "state"
     if not folder.exists():
-        state = State(folder, f"demo {stage.folder / 'data' / 'demo'}")
-        state.remember("view", "content")
+        state = StateDb(folder, f"demo {stage.folder / 'data' / 'demo'}")
+        state.set_fact("view", "content")
         state.close()
 
 

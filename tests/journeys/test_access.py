@@ -7,7 +7,7 @@ from typing import Any
 from octavo.api import collections, organizations, permissions, spaces, teams
 from octavo.api.operation import Operation
 from octavo.api.places import CollectionRef, OrganizationRef, Shared, SpaceRef
-from octavo.data.access import highest, ways
+from octavo.data.access import highest, role_sources
 from octavo.server.demo.people import ORGANIZATION
 from octavo.tui.resources import access_reading, access_resources
 from tests.journeys.managed import NOOR
@@ -65,7 +65,7 @@ async def test_the_chain_explains_the_role_the_platform_counts_for_everybody_eve
             counted = {each.user.id: each.permission for each in listed}
             for member in members:
                 person = access_reading.person(member, crews.get(member.user.id, set()))
-                found = ways(person, chain, "Saltmarsh Instruments")
+                found = role_sources(person, chain, "Saltmarsh Instruments")
                 assert highest(found) == counted.get(member.user.id), (at, member.user.name, found)
                 explained += bool(found)
         assert explained > len(places) * 200

@@ -150,7 +150,7 @@ async def test_a_refused_key_is_replaced_from_inside_and_nothing_typed_is_lost(s
         async with machine.play(opening) as run:
             assert isinstance(run.app.screen, SignInScreen)
             await run.see(
-                "Paste a new API key for work, or the API key of another account.", "esc back to work@127.0.0.1"
+                "Paste a new API key for work, or the API key of a different account.", "esc back to work@127.0.0.1"
             )
             await run.press("escape")
             await run.see("○ API key rejected")
@@ -219,7 +219,7 @@ async def test_who_is_not_signed_in_is_told_so_by_sign_out_and_signs_in_from_the
         settings = stage.settings()
         async with stage.show(settings, sessions.demo(settings), platform, start="inbox") as run:
             await run.press(":", *"sign out", "enter")
-            await run.see("You are not signed in: the demo and local folders need no account.")
+            await run.see("You are not signed in. The demo and local folders do not need an account.")
             await run.press("escape", "f3")
         ways, session = reopened(run)
         assert session is None

@@ -130,7 +130,7 @@ def read_five_pages(running: Terminal) -> None:
 def find_leilani(running: Terminal) -> None:
     """A word that stands in a reply, and nowhere else."""
     press(running, "s", "leilani helps")
-    see(running, "Offline: searched only the copies on this machine", "in a reply", "if Leilani helps.")
+    see(running, "Offline: searched only local copies", "in a reply", "if Leilani helps.")
     press(running, "enter")
     see(running, "Comments · open", "Alerts too, if Leilani helps.")
 

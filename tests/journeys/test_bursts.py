@@ -16,6 +16,7 @@ from tests.idle_time import AT_REST, share_at_rest
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_reviewing import open_one
 from tests.journeys.test_typed_ahead import written
+from tests.painting import work_counted
 
 TURNS = pytest.mark.parametrize("turns", [0, *(pytest.param(turns, marks=pytest.mark.long) for turns in (1, 2, 4))])
 """How many turns the loop has between two clicks."""
@@ -144,15 +145,37 @@ async def test_an_app_is_at_rest_after_many_sizes_and_views(stage: Stage, seed: 
     "view",
     ["changes", *(pytest.param(view, marks=pytest.mark.long) for view in ("inbox", "content", "comments", "admin"))],
 )
-async def test_an_app_is_at_rest_in_a_terminal_of_a_few_columns(stage: Stage, view: str) -> None:
+async def test_an_app_lays_out_and_paints_nothing_at_rest_whatever_its_size(stage: Stage, view: str) -> None:
     async with stage.play("noor-haddad", start=view, every_frame=True) as run:
         for opens in ("", "question_mark"):
             await run.press(*([opens] if opens else ()))
-            for width in (1, 3, 5, 8):
-                run.send_size(width, 5)
+            for size in ((1, 5), (3, 5), (5, 5), (8, 5), (40, 12), (79, 24), (120, 36)):
+                run.send_size(*size)
                 await run.settle()
-                assert await share_at_rest(1.0) < 3 * AT_REST, (opens, width)
+                await asyncio.sleep(1)  # a page is cut and read in steps of half a second
+                with work_counted() as work:
+                    await asyncio.sleep(1)
+                assert not work, (opens, size)
             await run.press("escape")
+
+
+async def test_notices_cost_nothing_at_rest_on_the_views_that_were_shown_before(stage: Stage) -> None:
+    async with stage.play(every_frame=True) as run:
+        await run.press("1", "3", "4", "5", "6")
+        run.app.say("Your role does not let you edit. Ask an admin of the space for access.", tone="care")
+        for size in ((120, 36), (40, 12), (20, 5), (1, 1)):
+            run.send_size(*size)
+            await run.settle()
+            await asyncio.sleep(1)
+            with work_counted() as work:
+                await asyncio.sleep(5)
+            assert not work, size
+        run.send_size(120, 36)
+        await run.press("2")
+        assert "Your role does not let you edit." in run.text
+        await run.later(seconds=20)
+        await run.press("3")
+        assert "Your role does not let you edit." not in run.text
 
 
 @pytest.mark.parametrize("shown", ["sign in", "view", "dialog"])

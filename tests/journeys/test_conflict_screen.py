@@ -93,9 +93,9 @@ async def test_choices_that_an_earlier_version_stored_are_kept(stage: Stage) -> 
         await run.press("escape")
         state = run.app.session.state
         fact = f"conflicts {run.gate.sent(change_requests.UpdateFromMain)[0].at.change_request_id}"
-        stored = state.recall(fact)
+        stored = state.get_fact(fact)
         assert list(stored["choices"].values()) == ["request"]
-        state.remember(fact, {**stored, "choices": dict.fromkeys(stored["choices"], "this")})
+        state.set_fact(fact, {**stored, "choices": dict.fromkeys(stored["choices"], "this")})
         await run.press("R")
         await run.see("1 of 4 resolved")
         await run.press("enter", "N")
@@ -241,7 +241,7 @@ async def test_the_preview_of_descriptions_shows_both_descriptions(stage: Stage)
         await run.press("p", "t", "p")
         await run.see("PREVIEW", "page description: What there is → Where *things* are", "ctrl+s saves the page")
         await run.press("ctrl+s")
-        await run.hear(f"#{number}: 1 conflict resolved.")
+        await run.hear(f"Resolved 1 conflict in #{number}.")
         await contest.merge()
         assert (await contest.page("Yard")).description == "Where *things* are"
         assert await contest.text("Yard") == YARD

@@ -60,7 +60,7 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
         assert not run.gate.sent(content.Edit)
         await run.see("✓ Both chosen")
         await run.pilot.press("ctrl+s", "ctrl+s")
-        await run.hear("#4: 1 conflict resolved.")
+        await run.hear("Resolved 1 conflict in #4.")
         await run.see("page 2 of 3", "turn retries off")
         assert len(run.gate.sent(content.Edit)) == 1
         await run.press("m")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import Stage
 from tests.journeys.terminals import terminal
@@ -55,7 +55,7 @@ def writes(what: str, then: str = "") -> str:
 
 def kept(stage: Stage) -> list[str]:
     """The drafts on disk."""
-    state = State(stage.folder / "state", f"demo {stage.database.parent}")
+    state = StateDb(stage.folder / "state", f"demo {stage.database.parent}")
     drafts = [draft.text for draft in Drafts(state).all()]
     state.close()
     return drafts

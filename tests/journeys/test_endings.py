@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import Stage
 from tests.journeys.terminals import terminal, written
@@ -30,7 +30,7 @@ def write_a_comment(running: Terminal) -> None:
 
 def kept(stage: Stage) -> list[str]:
     """The drafts on disk."""
-    state = State(stage.folder / "state", f"demo {stage.database.parent}")
+    state = StateDb(stage.folder / "state", f"demo {stage.database.parent}")
     drafts = [draft.text for draft in Drafts(state).all()]
     state.close()
     return drafts

@@ -79,7 +79,7 @@ async def test_words_of_a_review_that_is_refused_are_kept(stage: Stage) -> None:
         await run.press("ctrl+s")
         await run.hear("Requested changes on #7")
         await run.press("A")
-        await run.see("What has to change?")
+        await run.see("What needs to change?")
         assert "The quotes are curly." not in run.text
 
 

@@ -159,7 +159,7 @@ async def test_a_link_to_an_e_mail_address_is_no_site(stage: Stage) -> None:
         assert isinstance(run.app.screen, LinksScreen)
         while not (row := run.app.screen.rows.item) or not row.address.startswith("mailto:"):
             await run.press("j")
-        await run.see("This link opens a new e-mail.")
+        await run.see("This link opens a new email.")
 
 
 async def test_search_says_where_it_searched_and_what_to_do_without_results(stage: Stage) -> None:

@@ -18,7 +18,7 @@ from textual.screen import Screen
 from octavo import tui
 from octavo.api import adaptive_schema, change_requests, content, organizations, teams
 from octavo.api.places import OrganizationRef, SpaceRef
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.server.demo.docs_site import SITE
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.link_following import follow

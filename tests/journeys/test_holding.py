@@ -28,7 +28,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await run.see("− All times")
         await run.press("H")
         await run.hear(
-            "You have no pending comments here. To add a comment to your review, press ctrl+t while you write it."
+            "You have no pending comments here. To add a comment to your review, press ctrl+t while you write the comment."
         )
         await run.press("enter")
         await hold(run, "Say which zone.")
@@ -61,7 +61,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await run.press("escape", "A")
         await run.see(
             "Request changes on #7",
-            "Sends 2 pending comments with the review:",
+            "2 pending comments will be sent with the review:",
             "• Time and time zones: Say which zone. UTC?",
         )
         await run.press("ctrl+s")
@@ -88,7 +88,7 @@ async def test_a_verdict_with_its_comments_can_be_taken_back_while_it_waits(stag
         await run.press("enter")
         await hold(run, "Say which zone.")
         await run.press("a")
-        await run.see("Sends 1 pending comment with the review:")
+        await run.see("1 pending comment will be sent with the review:")
         await run.type("Clear now.")
         await run.press("ctrl+s")
         await run.hear("Submitting your review of #7 with 1 pending comment…")
@@ -144,7 +144,7 @@ async def test_where_the_change_request_was_edited_meanwhile_the_words_stay_held
         await run.press("enter")
         await hold(run, "Say which zone.")
         await run.press("a")
-        await run.see("Sends 1 pending comment with the review:")
+        await run.see("1 pending comment will be sent with the review:")
         await run.ask(change_requests.Update(at=await seven(run), status="archived"), MARA)
         await run.press("ctrl+s")
         await run.hear("The change request is archived now. Your comments stay pending.")

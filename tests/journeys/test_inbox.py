@@ -8,7 +8,7 @@ from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.comment_words import mention_of
+from octavo.data.comment_text import mention_suffix
 from octavo.documents.parse import parse
 from octavo.server.app import Platform
 from octavo.settings import InboxFilter
@@ -182,7 +182,7 @@ async def test_a_change_request_that_a_merge_of_another_made_conflict_is_decided
         await run.press("m")
         await run.see("1 of 1 resolved")
         await run.press("ctrl+s")
-        await run.hear("1 conflict resolved.")
+        await run.hear("Resolved 1 conflict in #")
         await run.press("1")
         await look(run)
         assert reasons(run, "Say what a datum is") == []
@@ -238,7 +238,7 @@ async def test_done_on_a_thread_removes_the_row_and_does_not_resolve_the_thread(
         await look(run)
         await stand_on(run, "Is this not too long?")
         await run.press("d")
-        await run.hear("Done until something new happens")
+        await run.hear("Marked the item as done until something new happens")
         await run.until(lambda: reasons(run, "Is this not too long?") == [], "see it go")
         assert not run.app.session.outbox.entries
         assert (await run.ask(comments.Get(at=at, comment_id=thread.id), NOOR)).is_open
@@ -285,7 +285,7 @@ async def test_a_thread_in_the_list_is_copied_and_told_of_without_going_into_it(
 
 async def test_a_mention_is_done_until_something_new_happens(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        named = f"[@Mara{mention_of(MARA)} is this a datum?"
+        named = f"[@Mara{mention_suffix(MARA)} is this a datum?"
         await run.ask(comments.Create(at=SpaceRef(space_id="limpet"), body=says(named)), YUKI)
         await look(run)
         (row,) = [row for row in view(run).marked.here if "is this a datum?" in row.title]
@@ -303,7 +303,7 @@ async def test_what_is_done_comes_back_when_something_new_happens(stage: Stage) 
         await look(run)
         await stand_on(run, "Say what a datum is")
         await run.press("d")
-        await run.hear("Done until something new happens")
+        await run.hear("Marked the item as done until something new happens")
         assert reasons(run, "Say what a datum is") == []
         await look(run)
         assert reasons(run, "Say what a datum is") == [], "nothing new happened"

@@ -195,9 +195,9 @@ async def test_the_text_of_a_page_that_was_not_sent_is_marked_and_thrown_away_fr
         page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         await an_editor_left(run, page, three="four")
         await run.press("f2", "escape")
-        await run.see("✎ draft", "unsent edits: press e")
+        await run.see("✎ draft", "unsent draft: press e")
         await run.press("ctrl+x")
-        await run.hear("There is an unsent edit of this page from your editor")
+        await run.hear("You have an unsent draft of this page from your editor")
         await run.press("e")
         await run.see("Continue editing", "Discard")
         await run.press("escape")
@@ -206,10 +206,10 @@ async def test_the_text_of_a_page_that_was_not_sent_is_marked_and_thrown_away_fr
         assert "four" in draft.text
         await run.press("ctrl+x")
         await run.hear(DISCARDED)
-        await run.gone("✎ draft", "unsent edits: press e")
+        await run.gone("✎ draft", "unsent draft: press e")
         await run.press("u")
         await run.hear(BACK)
-        await run.see("✎ draft", "unsent edits: press e")
+        await run.see("✎ draft", "unsent draft: press e")
         assert run.app.session.drafts.all() == (draft,)
         await run.press("e")
         await run.see("Continue editing", "Discard")
@@ -251,5 +251,5 @@ async def test_where_words_hang_is_looked_up_anew_only_when_a_draft_begins_or_go
         await run.press("d")
         await run.sent()
         assert not is_new(), "a write that is no comment of a review is none of it"
-        await drafts.drop("reply harbour-api k")
+        await drafts.discard("reply harbour-api k")
         assert is_new()

@@ -163,7 +163,7 @@ async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(
         await run.press("Z")
         await run.see("Revert  (y)")
         await run.press("y")
-        await run.hear("to revert #7. It is open for review.")
+        await run.hear("to revert #7.", "is open for review.")
         assert len(run.gate.sent(change_requests.Create)) == 1
         await run.see("Revert #7 Show what a refused time looks like", "0 of 2 viewed")
         assert len(run.gate.sent(content.Edit)) == 2
@@ -194,7 +194,7 @@ async def test_what_an_undo_puts_back_is_looked_at_again_before_it_is_started(st
         await run.later(seconds=20)
         run.platform.refuse_next(content.Get, 403, "Not on Fridays.", times=9)
         await run.press("y")
-        await run.see("Could not load the merge, so the revert is disabled. Press r to retry.")
+        await run.see("Could not load the changes, so the revert is disabled. Press r to retry.")
         assert not run.gate.sent(change_requests.Create)
 
 
@@ -212,12 +212,13 @@ async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_
         async def nap(seconds: float) -> None:
             await run.later(seconds=seconds)
 
+        state.sleep = nap
         for at, said in ((merged.at, "is merged now."), (other, "is not merged. Octavo did not retry:")):
             begun = Attempt(change_requests.Merge(at=at))
             with suppress(asyncio.CancelledError):
                 async with claim(state, f"merge {at.space_id}/{at.change_request_id}", begun):
                     raise asyncio.CancelledError
-            await tell(run.app, run.app.session, sleep=nap)
+            await tell(run.app, run.app.session)
             await run.hear("Octavo was closed", "ago, during the merge of #", said)
         assert open_claims(state) == ()
         assert len(run.gate.sent(change_requests.Merge)) == 1
@@ -230,7 +231,7 @@ async def test_people_are_asked_for_a_review_and_asked_no_more(stage: Stage) -> 
         await run.press("enter", "V")
         await run.see("Request reviews of #7", "[x] Mara Lindqvist")
         await run.press("ctrl+s")
-        await run.hear("Press enter to select or clear a reviewer first.")
+        await run.hear("Press enter to select or deselect a reviewer first.")
         await run.press(*"aiko", "enter", "ctrl+s")
         await run.hear("Requested a review of #7 from Aiko Jankovic")
         (asked,) = run.gate.sent(reviews.Request)
@@ -264,7 +265,7 @@ async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Sta
         await run.press("j", "K")
         await run.see("› #6", "The first change request blocks the merge.", "Press J to move this")
         await run.press("K")
-        await run.hear("#6 in Harbour API is already first.")
+        await run.hear("#6 in Harbour API is already first in the merge order.")
         await run.press("J", "k")
         await run.see("› #7", "Octavo will stop before #6 in Harbour API")
         await run.later(seconds=1)

@@ -90,7 +90,7 @@ async def test_what_some_lists_did_not_say_is_missing_in_what_is_made_of_several
         await run.see("Could not load some threads", "Spaces are counted today. (and 2 more)")
         assert "No open threads" not in run.text
         await run.press("s", *"zzz")
-        await run.see("Could not search everything")
+        await run.see("Could not search all content")
         assert "No results for" not in run.text
 
 

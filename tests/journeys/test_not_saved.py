@@ -13,7 +13,7 @@ import pytest
 from octavo.api import comments
 from octavo.data import database
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from tests.data.sends import refuse_to_save
 from tests.journeys.stage import MARA, Stage
 
@@ -66,7 +66,7 @@ async def test_who_writes_is_not_stopped_by_who_holds_the_file(stage: Stage) -> 
             assert "Hello" not in run.text, "it is closed, and what was written is on its way"
             other.execute("ROLLBACK")
         run.app.session.drafts.flush()
-        again = State(stage.folder / "state", state.namespace)
+        again = StateDb(stage.folder / "state", state.namespace)
         assert [draft.text for draft in Drafts(again).all()] == ["Hello"]
         again.close()
         await run.settle()
@@ -203,7 +203,7 @@ async def test_a_text_that_cannot_be_saved_when_the_app_is_ended_comes_back(stag
 
 
 def drafts_on_disk(stage: Stage) -> list[str]:
-    state = State(stage.folder / "state", f"demo {MARA}")
+    state = StateDb(stage.folder / "state", f"demo {MARA}")
     texts = [draft.text for draft in Drafts(state).all()]
     state.close()
     return texts

@@ -41,7 +41,7 @@ async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
         await run.press("escape", "!")
         await run.see("AVAILABLE OFFLINE", "Harbour API")
         await run.press("r")
-        await run.hear("This offline space updates by itself")
+        await run.hear("Offline spaces update automatically")
         await run.press("X")
         await run.see("Remove the offline copy of Harbour API?", "available offline, ")
         await run.press("n")
@@ -81,7 +81,7 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
             )
             assert "not loaded before" not in run.text
         await run.press("s", *"leilani helps")
-        await run.see("in a reply", "Offline: searched only the copies on this machine")
+        await run.see("in a reply", "Offline: searched only local copies")
         await run.press("escape", "4")
         await run.see("HARBOUR API")
         for words in ("First from the plane.", "Second from the plane.", "Third from the plane."):

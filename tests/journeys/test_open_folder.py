@@ -49,7 +49,7 @@ async def test_file_that_changes_is_shown_and_the_reader_stays_where_they_were(s
             LONG.replace("# Log\n\n", "# Log\n\nWritten at the top.\n\n").replace("Entry 58", "Changed 58"),
         )
         await run.until(lambda: _looks(run, "Changed 58 of the log."), "show the change")
-        await run.hear("Loaded the changes in this folder.")
+        await run.hear("Loaded the changed files in this folder.")
         await run.see("Entry 59 of the log.")
         assert "Written at the top." not in run.text
         written(folder, "second.md", "# Second page\n\nMore.")

@@ -1,4 +1,4 @@
-"""What else a page has, in one form: slug, description, emoji or icon, hidden."""
+"""What else a page has, in one form: slug, description, emoji or icon, visibility."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def the_page(run: Run, number: int) -> Page:
 
 async def open_form(run: Run) -> None:
     await run.press("/", *"time and", "enter", "M")
-    await run.see("Details", "slug, description, emoji or icon, hidden")
+    await run.see("Details", "slug, description, emoji or icon, visibility")
     await run.press("down", "down", "enter")
     await run.see("Choose a change request", "New change request")
     await run.type("a new change")
@@ -39,7 +39,7 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
         await run.hear("Slug: Use letters, digits and hyphens")
         await run.press("ctrl+u")
         await run.type("quality-flags")
-        await run.see("Quality flags at the same level already has this slug.")
+        await run.see("“Quality flags” at this level already uses this slug.")
         await run.press("ctrl+u")
         await run.type("time-zones")
         await run.gone("Use letters, digits and h", "at the same level")
@@ -75,7 +75,7 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
         sent = run.gate.sent(content.Edit)[-1].changes[0]
         assert sent.model_fields_set - {"operation", "page"} == {"slug", "description", "emoji", "icon", "hidden"}
         await run.press("Q")
-        await run.see("Revert Time and time zones?")
+        await run.see("Revert the changes to Time and time zones?")
         await run.press("y")
         await run.hear("Reverted Time and time zones.")
         page = await the_page(run, 9)

@@ -142,7 +142,7 @@ async def test_asking_for_a_review_of_a_draft_offers_to_mark_it_ready(stage: Sta
         await run.see("Request reviews of #7")
         await run.type("Tomás")
         await run.press("enter", "ctrl+s")
-        await run.see("Mark #7 Show what a refused time looks like as ready for review?", "The reviews are requested")
+        await run.see("Mark #7 Show what a refused time looks like as ready for review?", "You requested reviews")
         await run.press("y")
         await run.hear("Marked #7 in Harbour API as ready for review")
         await run.see(" open ", "○ Tomás Okafor")

@@ -7,7 +7,7 @@ import pytest
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.client.in_process import Application
-from octavo.data.writes.machine import QueuedWrite
+from octavo.data.writes.machine import NewWrite
 from tests.journeys.moods import Mood, Moody
 from tests.journeys.stage import MARA, Run, Stage
 
@@ -52,7 +52,7 @@ async def test_what_waits_goes_out_once_and_the_lists_are_asked_more_seldom_unti
         places = [each.ref for each in spaces.items[:2]]
         for at in places:
             for words in ("One of these", "Two of these"):
-                write = QueuedWrite(comments.Create(at=at, body=Markdown(markdown=words)), "comment")
+                write = NewWrite(comments.Create(at=at, body=Markdown(markdown=words)), "comment")
                 run.app.writes.queue(write, said="Written.")
         await run.settle()
         moody[0].mood = mood

@@ -58,7 +58,7 @@ async def test_read_what_a_page_said_compare_it_with_now_and_take_it_along(stage
         await run.press("j")
         await run.see("OLD REVISION", "What happens when your endpoint does not answer.")
         await run.press("enter", "c")
-        await run.hear("You cannot comment on a revision.")
+        await run.hear("You cannot comment on an old revision.")
         await run.press("B")
         await run.see("CHANGES SINCE THIS REVISION")
         await run.press("V")

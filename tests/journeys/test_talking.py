@@ -8,10 +8,10 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.data.writes.direct import send_plain
+from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from octavo.server.behaviour.threads import Threads
 from octavo.tui.review.change_request import ChangeRequestScreen
-from octavo.tui.shell.write_queue import QueuedWrite
 from tests.journeys.stage import LONGEST, MARA, Run, Stage
 
 HERE = "You need a terminal and either curl"
@@ -96,7 +96,7 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.sent()
         await run.see("🚀 1")
         await run.press("+", *"ship")
-        await run.see("yours · enter removes")
+        await run.see("your reaction · enter removes it")
         await run.press("enter")
         await run.gone("🚀 1")
         await run.sent()
@@ -123,7 +123,7 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.see(
             "Delete this reply?",
             "“It took me four.”",
-            "Deletes this reply for everyone. You have 5 seconds to undo this.",
+            "This reply will be deleted for everyone. You will have 5 seconds to undo this.",
         )
         await run.press("X")
         await run.see("Delete this reply?")
@@ -144,7 +144,7 @@ async def test_reply_and_resolve_in_one_go(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("D")
-        await run.see("Reply to Yuki Tanabe, then resolve")
+        await run.see("Reply to Yuki Tanabe and resolve the thread")
         await run.type("Settled.")
         await run.press("ctrl+s")
         await run.see("Open 71", "Resolved 18")
@@ -310,7 +310,7 @@ async def test_what_waits_for_another_write_when_one_quits_is_sent_before_the_ap
         sending = send_plain(run.app.session.live, resolve, "Could not resolve the thread")
         run.app.writes.send("resolve the thread", sending, then=done.append, is_shown=True)
         words = comments.Create(at=at, body=Markdown(markdown="On my way out"))
-        run.app.writes.queue(QueuedWrite(words, "comment"), said="Comment added.")
+        run.app.writes.queue(NewWrite(words, "comment"), said="Comment added.")
         opened = asyncio.create_task(open_at_end(run))
         await run.app.action_quit()
     await opened
@@ -382,7 +382,7 @@ async def test_any_emoji_is_found_for_a_reaction_and_those_used_last_come_first(
         assert sent.added_reactions == ("1f994",)
         await run.press("+")
         first = next(line for line in run.lines if "▌ 🦔" in line)
-        assert "yours · enter removes" in first, "the one used last is the first"
+        assert "your reaction · enter removes it" in first, "the one used last is the first"
         await run.press("escape", "+")
         await run.type("🎉\x1b[31m")
         await run.press("escape", "+")

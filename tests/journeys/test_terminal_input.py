@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from tests.journeys.stage import Stage
 from tests.journeys.terminals import terminal
 
@@ -38,7 +38,7 @@ def test_pasted_escapes_are_text_and_no_keys(stage: Stage) -> None:
         running.wait_for("word!", "draft saved")
         running.write(b"\x11")
         assert running.end() == 0
-    state = State(stage.folder / "state", f"demo {stage.database.parent}")
+    state = StateDb(stage.folder / "state", f"demo {stage.database.parent}")
     assert [each.text for each in Drafts(state).all()] == ["one ␛[31mred␛[0m␛q␛[A word!"]
     state.close()
 

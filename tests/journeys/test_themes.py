@@ -9,4 +9,4 @@ async def test_the_app_wears_any_theme(stage: Stage) -> None:
             await run.press("f2", *name, "enter")
             await run.see("REVIEW REQUESTED")
             assert run.app.theme == name
-            assert run.app.session.state.recall("theme") == name
+            assert run.app.session.state.get_fact("theme") == name

@@ -40,7 +40,7 @@ async def test_a_reply_goes_to_all_that_are_ticked_and_not_to_what_is_under_the_
     async with stage.play(start="comments") as run:
         wanted = await three_ticked(run)
         await run.press(key)
-        await run.see("Reply to 3 threads" + (", then resolve" if key == "D" else ""))
+        await run.see("Reply to 3 threads" + (" and resolve them" if key == "D" else ""))
         await run.type("Done in the next release.")
         await run.press("ctrl+s")
         await run.hear("Sending reply to 3 threads" + (" and resolving them" if key == "D" else "") + "…")
@@ -107,7 +107,7 @@ async def test_what_is_done_one_by_one_says_so_while_others_are_ticked(stage: St
         await run.press("C")
         await run.hear("3 threads are selected. This key acts on one thread")
         await run.press("enter", "c")
-        await run.hear("3 threads are selected. To act on the selection, press esc to go to the list")
+        await run.hear("3 threads are selected in the list. Press esc to go back to the list")
         await run.press("escape", "escape", "c")
         await run.see("Reply to ")
         assert "threads" not in run.text.split("Reply to ")[1].split("\n")[0]
@@ -166,7 +166,7 @@ async def test_one_change_request_ticked_and_another_under_the_cursor_is_said(st
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")
         await run.press("x", "a")
-        await run.hear("1 change request is selected, but only m and ~ act on a selection.")
+        await run.hear("1 change request is selected, but only the keys m and ~ act on a selection.")
         reasons = {each.id: each.reason for each in active_commands(run.app.screen)}
         for id in ("thing.yank", "change.archive", "change.merge"):
             assert "this is for the one under the cursor" in (reasons[id] or ""), (
@@ -189,7 +189,7 @@ async def test_many_writes_that_need_a_person_are_named_and_sent_again_at_once(s
         await run.press("!")
         await run.see("NEED YOUR DECISION", "reply  “", " on How a change becomes a page")
         await run.press("*")
-        await run.see("3 selected. Press r to send again, or X to discard")
+        await run.see("3 changes selected. Press r to retry them, or X to discard them")
         await run.press("r")
         await run.gone("NEED YOUR DECISION")
         await run.press("escape")

@@ -11,7 +11,7 @@ from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 
@@ -24,7 +24,7 @@ async def live_of(platform: Platform) -> AsyncIterator[Live]:
         pass
 
     client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform, sleep=no_sleep)
-    state, shelf = State(None, "ada@test"), ResponseCache(None, "ada@test")
+    state, shelf = StateDb(None, "ada@test"), ResponseCache(None, "ada@test")
     live = Live(client, shelf, Outbox(client, state, Drafts(state)))
     yield live
     await live.close()

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         guard_the_rest()
         from octavo.cli.sessions import Ways
-        from octavo.data.state import NotSaved
+        from octavo.data.state_db import NotSaved
         from octavo.tui.app.octavo import Octavo
         from octavo.tui.terminal import graphics, malloc
         from octavo.tui.terminal.crash_report import faults_kept

@@ -26,13 +26,13 @@ from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platforms import Late, Place
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.data.drafts import Drafts
-from octavo.data.index import Index
+from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
-from octavo.data.pictures import Pictures
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import WRITES, State
-from octavo.data.writes.machine import Entry
+from octavo.data.search_index import SearchIndex
+from octavo.data.state_db import WRITES, StateDb
+from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries
 from octavo.first_picture import FirstPicture
@@ -364,37 +364,37 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
     `others` are more names under which its changes are stored. Raises NotSaved."""
     _forget_answers(settings, namespace)
     left = 0
-    waiting: list[Entry] = []
+    waiting: list[OutboxEntry] = []
     for name in (namespace, *others):
-        state = State(settings.state_folder, name)
+        state = StateDb(settings.state_folder, name)
         try:
             waiting += (pending := OutboxEntries(state, state.now).entries)
             if drafts:
-                state.forget(but=WRITES if pending else ())
+                state.clear(but=WRITES if pending else ())
             left += len(Drafts(state).all())
         finally:
             state.close()
-    asked_about = [each for each in waiting if each.asks or each.state == "gathered"]
-    refused = [each for each in waiting if each.state == "failed" and not each.asks]
+    asked_about = [each for each in waiting if each.needs_user or each.state == "pending"]
+    refused = [each for each in waiting if each.state == "failed" and not each.needs_user]
     return Kept(left, len(waiting) - len(asked_about) - len(refused), len(asked_about))
 
 
 def forget(settings: Settings, namespace: str) -> None:
     """Delete all local data that is stored under a name. Raises NotSaved."""
     _forget_answers(settings, namespace)
-    state = State(settings.state_folder, namespace)
+    state = StateDb(settings.state_folder, namespace)
     try:
-        state.forget()
+        state.clear()
     finally:
         state.close()
 
 
 def _forget_answers(settings: Settings, namespace: str) -> None:
     shelf = ResponseCache(settings.cache_folder, namespace)
-    shelf.forget()
+    shelf.clear()
     shelf.close()
-    Index(settings.cache_folder, namespace).forget()
-    Pictures(settings.cache_folder, namespace).forget()
+    SearchIndex(settings.cache_folder, namespace).clear()
+    ImageCache(settings.cache_folder, namespace).clear()
     FirstPicture(settings.cache_folder, namespace, "").forget()
 
 
@@ -520,11 +520,11 @@ def _session(
     left: Sequence[str] = (),
 ) -> Session:
     """Build a session. `left` are other names under which changes and drafts of the same account are stored."""
-    state = State(settings.state_folder, namespace)
+    state = StateDb(settings.state_folder, namespace)
     for name in left:
-        state.take_in(name)
+        state.adopt(name)
     shelf = ResponseCache(settings.cache_folder, namespace)
-    index = Index(settings.cache_folder, namespace, kept=shelf.kept)
+    index = SearchIndex(settings.cache_folder, namespace, kept=shelf.responses_after)
     drafts = Drafts(state)
     outbox = Outbox(
         client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle, read_only=client.read_only
@@ -558,7 +558,7 @@ def _session(
         upload=client.upload,
         close=close,
         index=index,
-        pictures=Pictures(settings.cache_folder, namespace),
+        pictures=ImageCache(settings.cache_folder, namespace),
         offline=offline,
         open=open_,
     )

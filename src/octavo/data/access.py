@@ -1,7 +1,7 @@
-"""Why a member has a role in a space or collection: every way the role is given, in words. Pure.
+"""The sources of the role of a person in a space or collection, as text. Pure.
 
-A role is given on a place or on a collection around it, to a person or to a team they are in; or it is the one they have
-in the organization, as far as the default level of the place lets that in. The highest of them counts (4.3, 4.4).
+A role is given in a place or in a collection around it, to a person or to a team. A member of the organization may also
+inherit a role, up to the default level of the place. The highest role applies.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from octavo.api.labels import label
 
-RANKS = ("read", "comment", "edit", "review", "create", "admin")
-"""Roles, each allowing all that those before it allow."""
-MERGES = ("create", "admin")
-"""Roles whose holders may merge."""
+ROLES = ("read", "comment", "edit", "review", "create", "admin")
+"""The roles. Each allows everything that the roles before it allow."""
+MERGE_ROLES = ("create", "admin")
+"""Roles that may merge."""
 _DEEDS = {
     "read": "read",
     "comment": "comment",
@@ -23,121 +23,131 @@ _DEEDS = {
     "create": "merge",
     "admin": "administer",
 }
-"""What each role allows beyond those before it."""
+"""The action that each role adds to those before it."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A space or collection, and who was given a role right there."""
+    """A space or collection, and the roles given there."""
 
     id: str
     title: str
     default_level: str | None = "inherit"
-    """Up to which role those of the organization are let in. `inherit`: as around it. None: they are not."""
+    """The highest role that members of the organization inherit. `inherit`: as in the collection around it. None: no
+    role."""
     people: Mapping[str, str] = field(default_factory=dict)
-    """The roles of people, by their ids."""
+    """Roles by user id."""
     teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """The titles of teams and their roles, by their ids."""
+    """Title and role of each team, by team id."""
     unread: str = ""
-    """Why it is not known who was given a role here."""
+    """Reason why the roles given here are not loaded. Empty if they are."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody of the organization."""
+    """A member or guest of the organization."""
 
     id: str
     name: str
     role: str | None
-    """Theirs in the organization. None: they are a guest."""
+    """Role in the organization. None for a guest."""
     teams: frozenset[str] = frozenset()
-    """The ids of the teams they are in."""
+    """Ids of the teams of the person."""
     disabled: bool = False
 
 
 @dataclass(frozen=True)
-class Way:
-    """How a role comes to somebody."""
+class RoleSource:
+    """One source of the role of a person."""
 
-    sort: str
+    kind: str
     """`direct`, `team`, `inherited`, `inherited from team`, `organization` or `administrator`."""
     role: str
-    words: str
+    description: str
     """For example `Editor in the collection Product through the team Docs, which includes Jun`."""
 
 
 def rank(role: str | None) -> int:
-    """How much a role allows. One nobody knows allows nothing that is known."""
-    return RANKS.index(role) if role in RANKS else -1
+    """Return the rank of a role. An unknown role ranks below all others."""
+    return ROLES.index(role) if role in ROLES else -1
 
 
-def highest(ways: Sequence[Way]) -> str | None:
-    """The role that counts. None: there is none."""
-    return max((each.role for each in ways), key=rank, default=None)
+def highest(sources: Sequence[RoleSource]) -> str | None:
+    """Return the highest role. None if there is no source."""
+    return max((each.role for each in sources), key=rank, default=None)
 
 
-def ways(person: Person, chain: Sequence[Place], organization: str) -> tuple[Way, ...]:
-    """Every way a role in the first of `chain` comes to a person, what counts first. The others are the collections it
-    lies in, from the inside out."""
+def role_sources(person: Person, chain: Sequence[Place], organization: str) -> tuple[RoleSource, ...]:
+    """Return the sources of the role of a person in the first place of `chain`, the highest role first.
+
+    The other places of `chain` are the collections around the first, from the innermost to the outermost.
+    """
     if person.disabled:
         return ()
-    found: list[Way] = []
+    found: list[RoleSource] = []
     for depth, place in enumerate(chain):
         where = _where(chain, depth)
         if role := place.people.get(person.id):
             found.append(
-                Way("inherited" if depth else "direct", role, f"{noun(role)}{where}, given directly to {person.name}")
+                RoleSource(
+                    "inherited" if depth else "direct",
+                    role,
+                    f"{role_name(role)}{where}, given directly to {person.name}",
+                )
             )
         for team, (title, role) in place.teams.items():
             if team in person.teams:
                 by = f"{',' if depth > 1 else ''} through the team {title}, which includes {person.name}"
-                found.append(Way("inherited from team" if depth else "team", role, f"{noun(role)}{where}{by}"))
+                found.append(
+                    RoleSource("inherited from team" if depth else "team", role, f"{role_name(role)}{where}{by}")
+                )
     if (own := _by_organization(person, chain, organization)) is not None:
         found.append(own)
     return tuple(sorted(found, key=lambda way: -rank(way.role)))
 
 
-def why_kept_out(person: Person, chain: Sequence[Place], organization: str) -> str:
-    """Why the role somebody has in the organization does not reach here, in a sentence. Empty: it does, or they have none."""
+def no_access_reason(person: Person, chain: Sequence[Place], organization: str) -> str:
+    """Return why a person gets no role from the organization here, as a sentence. Empty if the person gets the role, or
+    has none."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
         return f"{person.name} is a Guest in {organization}. Guests have only the roles that are given to them."
     place = _deciding(chain)
     if person.role != "admin" and place is not None and place.default_level is None:
-        return f"{person.name} has the {noun(person.role)} role in {organization}, but {place.title} gives no default access."
+        return f"{person.name} has the {role_name(person.role)} role in {organization}, but {place.title} gives no default access."
     return ""
 
 
-def sentence(person: Person, chain: Sequence[Place], organization: str, role: str | None) -> str:
-    """Why somebody may do what they may, with the chain. `role` is what it comes to, as the server says."""
+def access_sentence(person: Person, chain: Sequence[Place], organization: str, role: str | None) -> str:
+    """Return why a person has access, as a sentence. `role` is the role according to the server."""
     here = chain[0].title
-    found = ways(person, chain, organization)
+    found = role_sources(person, chain, organization)
     why = next((each for each in found if each.role == role), None)
     if why is not None:
-        return f"{person.name} can {deeds(role)} in {here}: {why.words}."
+        return f"{person.name} can {actions(role)} in {here}: {why.description}."
     if role is None:
-        return f"{person.name} has no access to {here}. {why_kept_out(person, chain, organization)}".strip()
+        return f"{person.name} has no access to {here}. {no_access_reason(person, chain, organization)}".strip()
     unread = [f"{each.title} ({each.unread})" for each in chain if each.unread]
     known = f" Could not load the roles given in {' and '.join(unread)}." if unread else ""
-    return f"{person.name} can {deeds(role)} in {here} as {noun(role)}. The server does not say where this role comes from.{known}"
+    return f"{person.name} can {actions(role)} in {here} as {role_name(role)}. The server does not say where this role comes from.{known}"
 
 
-def deeds(role: str | None) -> str:
-    """What a role allows, what takes most first: `merge, review, edit, comment and read`."""
-    if role not in RANKS:
+def actions(role: str | None) -> str:
+    """Return the actions that a role allows, such as `merge, review, edit, comment and read`."""
+    if role not in ROLES:
         return f"do what the role {role} allows"
-    *others, last = [_DEEDS[each] for each in reversed(RANKS[: rank(role) + 1])]
+    *others, last = [_DEEDS[each] for each in reversed(ROLES[: rank(role) + 1])]
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def noun(role: str | None) -> str:
+def role_name(role: str | None) -> str:
     """Return the name of a role. Without a role a member is a Guest."""
     return label(role or "guest")
 
 
 def _where(chain: Sequence[Place], depth: int) -> str:
-    """Where on the way up a role was given, as it goes on after the role."""
+    """Return the place where a role was given, to follow the role."""
     if not depth:
         return " here"
     inside = f", which contains {chain[depth - 1].title}" if depth > 1 else ""
@@ -145,23 +155,29 @@ def _where(chain: Sequence[Place], depth: int) -> str:
 
 
 def _deciding(chain: Sequence[Place]) -> Place | None:
-    """The place whose default level counts. None: it is `inherit` up to the root, which lets every role in."""
+    """Return the place whose default level applies. None if every level is `inherit`: then each role is inherited."""
     return next((each for each in chain if each.default_level != "inherit"), None)
 
 
-def _by_organization(person: Person, chain: Sequence[Place], organization: str) -> Way | None:
+def _by_organization(person: Person, chain: Sequence[Place], organization: str) -> RoleSource | None:
     own = person.role
     if own is None:
         return None
     if own == "admin":
-        return Way("administrator", own, f"Admin in {organization}, and Admins have access everywhere")
+        return RoleSource("administrator", own, f"Admin in {organization}, and Admins have access everywhere")
     place = _deciding(chain)
     if place is None:
-        return Way("organization", own, f"{noun(own)} in {organization}, and this role is inherited here")
+        return RoleSource("organization", own, f"{role_name(own)} in {organization}, and this role is inherited here")
     level = place.default_level
     if level is None:
         return None
     which = "the default access here" if place is chain[0] else f"the default access of {place.title}"
     if rank(own) <= rank(level):
-        return Way("organization", own, f"{noun(own)} in {organization}, and {which} allows roles up to {noun(level)}")
-    return Way("organization", level, f"{noun(own)} in {organization}, but {which} limits this role to {noun(level)}")
+        return RoleSource(
+            "organization",
+            own,
+            f"{role_name(own)} in {organization}, and {which} allows roles up to {role_name(level)}",
+        )
+    return RoleSource(
+        "organization", level, f"{role_name(own)} in {organization}, but {which} limits this role to {role_name(level)}"
+    )

@@ -1,4 +1,4 @@
-"""SQLite files that are ours alone: private, written by one thread, read where they are needed."""
+"""SQLite files of Octavo: private, written by one thread, read by any."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from queue import SimpleQueue
 from typing import Any, Literal, TypeVar
 
 WAITS = 5.0
-"""Seconds in which another program is done with a file."""
+"""Seconds to wait for another program that uses a file."""
 
 R = TypeVar("R")
-Work = Callable[[sqlite3.Connection], R]
-"""What is done inside one transaction."""
+Transaction = Callable[[sqlite3.Connection], R]
+"""Work inside one transaction."""
 
 
 def private_folder(folder: Path) -> None:
-    """Make `folder`, and let nobody else into it. Raises OSError."""
+    """Create `folder`, accessible by its owner only. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.stat().st_mode & 0o077:
         folder.chmod(0o700)
 
 
 def private_file(path: Path) -> None:
-    """Make `path` with mode 0600 if there is none: SQLite gives its companions the same mode. Raises OSError."""
+    """Create `path` with mode 0600 if it does not exist. SQLite gives its other files the same mode. Raises OSError."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     if path.stat().st_mode & 0o077:
         path.chmod(0o600)
@@ -59,7 +59,7 @@ def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None] | None:
 def connect(
     path: Path | None, *, synchronous: Literal["FULL", "NORMAL"] = "NORMAL", read_only: bool = False
 ) -> sqlite3.Connection:
-    """A connection to the file at `path`, or to a new database in memory. Raises sqlite3.Error."""
+    """Return a connection to the file at `path`, or to a new database in memory. Raises sqlite3.Error."""
     if path is None:
         return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     if read_only:
@@ -78,8 +78,10 @@ def connect(
 
 
 def _journaled(db: sqlite3.Connection, mode: str) -> str:
-    """Have it journaled so, and tell how it is. Of two programs that make a file at the same moment SQLite lets one change
-    this and refuses the other at once, whatever it was told of waiting."""
+    """Set the journal mode, and return it.
+
+    If two programs create a file at the same moment, SQLite refuses the second without waiting: so this retries.
+    """
     until = time.monotonic() + WAITS
     while True:
         try:
@@ -91,13 +93,13 @@ def _journaled(db: sqlite3.Connection, mode: str) -> str:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another program has the file, and nothing is wrong with it."""
+    """Return True if the error only says that another program is using the file."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 @contextmanager
 def closed_on_failure(db: sqlite3.Connection) -> Iterator[None]:
-    """Close `db` when what is done inside fails."""
+    """Close `db` if the block raises an error."""
     try:
         yield
     except BaseException:
@@ -106,7 +108,7 @@ def closed_on_failure(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _readable(path: Path) -> sqlite3.Connection:
-    """A connection that writes nothing, where it may not even make the companions of the file."""
+    """Return a read-only connection, also where no other file can be created."""
     for how in ("mode=ro", "mode=ro&immutable=1"):
         uri = f"{path.absolute().as_uri()}?{how}"
         db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=WAITS, check_same_thread=False)
@@ -119,20 +121,20 @@ def _readable(path: Path) -> sqlite3.Connection:
 
 
 def _text(value: bytes) -> str:
-    """Text of a file that may be damaged."""
+    """Decode text of a file that may be damaged."""
     return value.decode("utf-8", "replace")
 
 
 def moment(seconds: float) -> datetime:
-    """A point in time as it is kept. One that a damaged file makes impossible is long ago."""
+    """Return a stored time. 1970 if the value is not a valid time."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         return datetime.fromtimestamp(0, UTC)
 
 
-def sound(db: sqlite3.Connection) -> bool:
-    """Whether what is in the file hangs together."""
+def is_intact(db: sqlite3.Connection) -> bool:
+    """Return True if the file is undamaged, or busy."""
     try:
         return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
     except sqlite3.DatabaseError as error:
@@ -140,7 +142,7 @@ def sound(db: sqlite3.Connection) -> bool:
 
 
 def set_aside(path: Path, name: str) -> Path:
-    """Rename the database at `path`, and what belongs to it, to `name`. Returns where it lies now."""
+    """Rename the database at `path` and its other files to `name`. Return the new path."""
     aside = path.with_name(name)
     for suffix in ("", "-wal", "-shm"):
         part = path.with_name(path.name + suffix)
@@ -150,16 +152,16 @@ def set_aside(path: Path, name: str) -> Path:
 
 
 class Writer:
-    """One daemon thread with a connection of its own. It starts with the first thing there is to write."""
+    """A daemon thread that writes with its own connection. The thread starts with the first work."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], name: str) -> None:
         self._connect = connect
         self._name = name
-        self._queue: SimpleQueue[tuple[Work[Any], Future[Any]] | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[Transaction[Any], Future[Any]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def submit(self, work: Work[R]) -> Future[R]:
-        """Do `work` in a transaction of its own, after everything submitted before it."""
+    def submit(self, work: Transaction[R]) -> Future[R]:
+        """Do `work` in its own transaction, after all earlier work."""
         future: Future[R] = Future()
         self._queue.put((work, future))
         if self._thread is None:
@@ -168,7 +170,7 @@ class Writer:
         return future
 
     def close(self, within: float = 2.0) -> None:
-        """Finish what was submitted, for at most `within` seconds. With 0 it may be called from its own thread."""
+        """Finish the submitted work, for up to `within` seconds. With 0, the thread itself may call this."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)
@@ -190,7 +192,7 @@ class Writer:
             db.close()
 
 
-def _transaction(db: sqlite3.Connection, work: Work[R]) -> R:
+def _transaction(db: sqlite3.Connection, work: Transaction[R]) -> R:
     db.execute("BEGIN IMMEDIATE")
     try:
         result = work(db)

@@ -1,7 +1,7 @@
-"""What is being typed, kept per place until it is sent or thrown away.
+"""Unsent drafts. Each instance of Octavo has its own version of a draft.
 
-Every instance of the app has a version of its own of a draft. It takes over the version it was shown, unless
-somebody else wrote to that one since: then both stay.
+An instance takes over the version that it showed, unless another instance has changed that version since: then both
+stay.
 """
 
 from __future__ import annotations
@@ -14,283 +14,284 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
 
-from octavo.data.database import Work, moment
+from octavo.data.database import Transaction, moment
 from octavo.data.observers import Observers
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, StateDb
 
 SOON = 0.5
-"""Seconds in which a text is usually on disk. What takes longer counts as not saved."""
+"""Seconds after which an unfinished save counts as failed."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """One version of the text of a place."""
+    """One version of a draft."""
 
-    place: str
+    key: str
     text: str
     saved_at: datetime
     writer: str
-    """Which instance wrote it."""
+    """Id of the instance that wrote the version."""
     is_late: bool = False
-    """Whether it could not be saved yet."""
+    """True if the version could not be saved yet."""
 
 
 class Drafts:
-    """The drafts of one profile. A place is any string that says what the text is for."""
+    """The drafts of one profile. The key of a draft names its target (`unsent_index.py`)."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: StateDb) -> None:
         self._state = state
         self._writer = secrets.token_hex(8)
         self._texts: dict[str, str] = {}
-        """What this instance wrote: newer than what is on disk while a save is under way. Empty: it was cleared."""
+        """Texts of this instance by key, newer than those on disk during a save. Empty if the draft was discarded."""
         self._written_at: dict[str, float] = {}
-        """When, for each of those."""
-        self._turns: dict[str, int] = {}
-        self._saving: dict[str, tuple[Work[None], Future[None]]] = {}
-        """The last save of each place, until it is known to be on disk."""
+        """Time of each of these texts, in seconds."""
+        self._edit_counts: dict[str, int] = {}
+        self._saving: dict[str, tuple[Transaction[None], Future[None]]] = {}
+        """The last save of each draft, until it is on disk."""
         self._late: set[str] = set()
-        """The places of which saving failed or takes long."""
+        """Keys of the drafts whose save failed or takes long."""
         self._seen: dict[str, tuple[str, int]] = {}
-        """The version of another instance that was shown: its writer and revision."""
+        """Writer and revision of the version of another instance that was shown, by key."""
         self.changed: Observers[[]] = Observers()
 
-    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` whenever this instance wrote, saved or threw away a draft. Returns the way out."""
-        return self.changed.add(watcher)
+    def observe(self, observer: Callable[[], None]) -> Callable[[], None]:
+        """Call `observer` after this instance edits, saves or discards a draft. Returns a function that ends this."""
+        return self.changed.add(observer)
 
-    def places(self) -> frozenset[str]:
-        """The places that have a draft on disk, or one that could not be saved yet (`late`)."""
+    def keys(self) -> frozenset[str]:
+        """Return the keys of all drafts on disk, and of the drafts that could not be saved."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
-        on_disk = {str(place) for (place,) in rows if self._texts.get(place) != ""}
-        return frozenset(on_disk | self.late())
+        on_disk = {str(key) for (key,) in rows if self._texts.get(key) != ""}
+        return frozenset(on_disk | self.late_keys())
 
     def unsaved(self) -> tuple[Draft, ...]:
-        """The texts of this instance that are not on disk as they are now."""
-        behind = (place for place in self._behind() if self._texts.get(place))
-        return tuple(
-            Draft(place, self._texts[place], moment(self._written_at[place]), self._writer) for place in behind
-        )
+        """Return the texts of this instance that are not on disk."""
+        behind = (key for key in self._unsaved_keys() if self._texts.get(key))
+        return tuple(Draft(key, self._texts[key], moment(self._written_at[key]), self._writer) for key in behind)
 
-    def late(self) -> frozenset[str]:
-        """The places of `unsaved` whose save failed or takes long."""
-        behind = self._behind()
-        return frozenset(place for place in self._late if place in behind and self._texts.get(place))
+    def late_keys(self) -> frozenset[str]:
+        """Return the keys of `unsaved` drafts whose save failed or takes long."""
+        behind = self._unsaved_keys()
+        return frozenset(key for key in self._late if key in behind and self._texts.get(key))
 
     @property
-    def why_unsaved(self) -> str:
-        """Why the unsaved texts are not on disk, as the end of a sentence."""
-        return self._state.cause or "another program is using the file, or the disk is slow"
+    def unsaved_reason(self) -> str:
+        """Return why drafts are not saved, as the end of a sentence."""
+        return self._state.save_error_cause or "another program is using the file, or the disk is slow"
 
-    def give_up(self) -> None:
-        """Let the texts of `unsaved` be lost."""
+    def drop_unsaved(self) -> None:
+        """Give up all unsaved texts."""
         self._saving.clear()
 
     async def save_again(self) -> None:
-        """Save what could not be saved before."""
+        """Save the drafts whose save failed. Raises any error but NotSaved."""
         waiting = []
-        for place, (work, future) in tuple(self._saving.items()):
-            if future.done() and place in self._behind():
-                waiting.append(self._saved(place, self.turn(place), self._submitted(place, work)))
+        for key, (work, future) in tuple(self._saving.items()):
+            if future.done() and key in self._unsaved_keys():
+                waiting.append(self._wait_saved(key, self.edit_count(key), self._submit(key, work)))
         for failed in await asyncio.gather(*waiting, return_exceptions=True):
             if failed is not None and not isinstance(failed, NotSaved):
                 raise failed
 
-    def _behind(self) -> frozenset[str]:
-        """The places of which the last save is not done, or failed."""
-        for place, (_, future) in tuple(self._saving.items()):
+    def _unsaved_keys(self) -> frozenset[str]:
+        """Return the keys of the drafts whose last save is not done, or failed."""
+        for key, (_, future) in tuple(self._saving.items()):
             if future.done() and future.exception() is None:
-                del self._saving[place]
-                self._late.discard(place)
+                del self._saving[key]
+                self._late.discard(key)
         return frozenset(self._saving)
 
-    def _submitted(self, place: str, work: Work[None]) -> Future[None]:
+    def _submit(self, key: str, work: Transaction[None]) -> Future[None]:
         future = self._state.submit(work)
-        self._saving[place] = work, future
+        self._saving[key] = work, future
         return future
 
-    def get(self, place: str) -> str | None:
-        """The text at `place`: what this instance wrote, else the newest version there is."""
-        if (text := self._texts.get(place)) is not None:
+    def get(self, key: str) -> str | None:
+        """Return the text of a draft: of this instance, else the newest on disk. None if there is no draft."""
+        if (text := self._texts.get(key)) is not None:
             return text or None
         rows = self._state.rows(
             "SELECT writer, revision, text FROM drafts WHERE namespace = ? AND place = ? ORDER BY saved_at DESC LIMIT 1",
-            *(self._state.namespace, place),
+            *(self._state.namespace, key),
         )
         if not rows:
             return None
         writer, revision, text = rows[0]
-        self._seen[place] = (writer, revision)
+        self._seen[key] = (writer, revision)
         return str(text)
 
     def all(self) -> tuple[Draft, ...]:
-        """What `get` says of each place that has a draft, those touched last first."""
+        """Return all drafts, the newest first."""
         newest: dict[str, Draft] = {}
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer FROM drafts WHERE namespace = ? ORDER BY saved_at DESC",
             self._state.namespace,
         )
-        for place, text, saved_at, writer in rows:
-            newest.setdefault(place, Draft(place, text, moment(saved_at), writer))
-        late = self.late()
-        for place, text in self._texts.items():
-            newest.pop(place, None)
+        for key, text, saved_at, writer in rows:
+            newest.setdefault(key, Draft(key, text, moment(saved_at), writer))
+        late = self.late_keys()
+        for key, text in self._texts.items():
+            newest.pop(key, None)
             if text:
-                newest[place] = Draft(place, text, moment(self._written_at[place]), self._writer, place in late)
+                newest[key] = Draft(key, text, moment(self._written_at[key]), self._writer, key in late)
         return tuple(sorted(newest.values(), key=lambda draft: draft.saved_at, reverse=True))
 
-    def beginning(self, begin: str) -> tuple[Draft, ...]:
-        """What `get` says of each place whose name begins so, those touched last first."""
+    def with_prefix(self, begin: str) -> tuple[Draft, ...]:
+        """Return the drafts whose keys begin with `begin`, the newest first."""
         found: dict[str, Draft] = {}
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer, revision FROM drafts"
             " WHERE namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at DESC",
             *(self._state.namespace, len(begin), begin),
         )
-        for place, text, saved_at, writer, revision in rows:
-            text = self._texts.get(place, text)
-            if text and place not in found:
-                found[place] = Draft(place, text, moment(saved_at), writer)
-                self._seen[place] = (writer, revision)
+        for key, text, saved_at, writer, revision in rows:
+            text = self._texts.get(key, text)
+            if text and key not in found:
+                found[key] = Draft(key, text, moment(saved_at), writer)
+                self._seen[key] = (writer, revision)
         return tuple(found.values())
 
-    def save(self, place: str, text: str) -> Awaitable[None]:
-        """Await it: then `text` is on disk. Blank text is no draft. Awaiting raises NotSaved.
+    def save(self, key: str, text: str) -> Awaitable[None]:
+        """Return an awaitable that ends when `text` is on disk. A blank text discards the draft. Awaiting raises
+        NotSaved.
 
-        What is given to `save` or `save_now` last is what stays, whenever it is waited for.
+        The order of the calls decides which text is stored, not the order of awaiting.
         """
-        work = self._taken(place, text)
-        return self._saved(place, self._turns[place], self._submitted(place, work))
+        work = self._accept(key, text)
+        return self._wait_saved(key, self._edit_counts[key], self._submit(key, work))
 
-    async def _saved(self, place: str, turn: int, future: Future[None]) -> None:
-        late = asyncio.get_running_loop().call_later(SOON, self._say_late, place, turn)
+    async def _wait_saved(self, key: str, count: int, future: Future[None]) -> None:
+        late = asyncio.get_running_loop().call_later(SOON, self._mark_late, key, count)
         try:
-            await self._state.written(future)
+            await self._state.wait_written(future)
         except NotSaved:
-            self._say_late(place, turn)
+            self._mark_late(key, count)
             raise
         finally:
             late.cancel()
-        self._note_saved(place, turn)
+        self._note_saved(key, count)
 
-    def _say_late(self, place: str, turn: int) -> None:
-        if self.turn(place) == turn:
-            self._late.add(place)
+    def _mark_late(self, key: str, count: int) -> None:
+        if self.edit_count(key) == count:
+            self._late.add(key)
             self.changed.notify()
 
-    def _note_saved(self, place: str, turn: int) -> None:
-        if self._texts.get(place) == "":
-            self.forget(place, turn)
-        elif self.turn(place) == turn:
+    def _note_saved(self, key: str, count: int) -> None:
+        if self._texts.get(key) == "":
+            self.forget(key, count)
+        elif self.edit_count(key) == count:
             self.changed.notify()
 
-    def save_now(self, place: str, text: str) -> None:
-        """`save` for a signal handler, which waits two seconds at most. Raises NotSaved."""
-        work = self._taken(place, text)
-        turn, future = self._turns[place], self._submitted(place, work)
+    def save_now(self, key: str, text: str) -> None:
+        """Save a draft in a signal handler. Waits for up to two seconds. Raises NotSaved."""
+        work = self._accept(key, text)
+        count, future = self._edit_counts[key], self._submit(key, work)
         try:
-            self._state.written_now(future)
+            self._state.wait_written_now(future)
         except NotSaved:
-            self._say_late(place, turn)
+            self._mark_late(key, count)
             raise
-        self._note_saved(place, turn)
+        self._note_saved(key, count)
 
     def flush(self) -> None:
-        """Wait, for two seconds at most, until all that `save` was given is on disk. Raises NotSaved."""
+        """Wait for up to two seconds until all saves are on disk. Raises NotSaved."""
         self._state.write_now(lambda db: None)
 
-    async def drop(self, place: str) -> None:
-        """Throw away what this instance has at `place`. Raises NotSaved."""
-        await self.save(place, "")
+    async def discard(self, key: str) -> None:
+        """Discard the draft of this instance. Raises NotSaved."""
+        await self.save(key, "")
 
-    def turn(self, place: str) -> int:
-        """How often this instance wrote at `place`."""
-        return self._turns.get(place, 0)
+    def edit_count(self, key: str) -> int:
+        """Return the number of edits that this instance has made to a draft."""
+        return self._edit_counts.get(key, 0)
 
-    def removal(self, place: str) -> Work[None]:
-        """What `drop` does on disk, to be part of another transaction; `forget` follows it."""
-        namespace, mine, seen = self._state.namespace, self._writer, self._seen.get(place)
+    def removal(self, key: str) -> Transaction[None]:
+        """Return the deletion of a draft, for the transaction of another write. Call `forget` after that
+        transaction."""
+        namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
 
         def remove(db: sqlite3.Connection) -> None:
-            _remove(db, namespace, place, mine, seen)
+            _remove(db, namespace, key, writer, seen)
 
         return remove
 
-    def forget(self, place: str, turn: int) -> None:
-        """Know no more of `place` than what is on disk, unless more was written there since `turn`."""
-        if self.turn(place) == turn:
-            self._texts.pop(place, None)
-            self._seen.pop(place, None)
-            self._saving.pop(place, None)
+    def forget(self, key: str, count: int) -> None:
+        """Forget the text in memory, because it is deleted on disk. Does nothing if the draft was edited since
+        `count`."""
+        if self.edit_count(key) == count:
+            self._texts.pop(key, None)
+            self._seen.pop(key, None)
+            self._saving.pop(key, None)
             self.changed.notify()
 
-    def _taken(self, place: str, text: str) -> Work[None]:
-        """Take over `text`. What is to be done on disk, in the order of these calls."""
-        self._turns[place] = self.turn(place) + 1
-        self._texts[place] = text if text.strip() else ""
-        self._written_at[place] = self._state.now().timestamp()
+    def _accept(self, key: str, text: str) -> Transaction[None]:
+        """Take over `text`, and return its save, which must be submitted in the order of these calls."""
+        self._edit_counts[key] = self.edit_count(key) + 1
+        self._texts[key] = text if text.strip() else ""
+        self._written_at[key] = self._state.now().timestamp()
         self.changed.notify()
-        return self._insertion(place, text) if text.strip() else self.removal(place)
+        return self._insertion(key, text) if text.strip() else self.removal(key)
 
-    def _insertion(self, place: str, text: str) -> Work[None]:
-        namespace, mine, now = self._state.namespace, self._writer, self._written_at[place]
-        seen = self._seen.get(place)
+    def _insertion(self, key: str, text: str) -> Transaction[None]:
+        namespace, writer, now = self._state.namespace, self._writer, self._written_at[key]
+        seen = self._seen.get(key)
 
         def save(db: sqlite3.Connection) -> None:
-            _remove(db, namespace, place, None, seen)
+            _remove(db, namespace, key, None, seen)
             db.execute(
                 "INSERT INTO drafts VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT (namespace, place, writer)"
                 " DO UPDATE SET text = excluded.text, revision = revision + 1, saved_at = excluded.saved_at",
-                (namespace, place, mine, text, now),
+                (namespace, key, writer, text, now),
             )
 
         return save
 
 
-Version = tuple[str, str, str, int, float]
-"""A version as it is on disk: place, writer, text, revision, and when it was saved."""
+StoredDraft = tuple[str, str, str, int, float]
+"""A version as it is stored: key, writer, text, revision and time of the save."""
 
 
-def take_all(db: sqlite3.Connection, namespace: str, places: Sequence[str]) -> list[Version]:
-    """Remove every version there is of these places, whoever wrote it, and answer them."""
-    found: list[Version] = []
-    for place in places:
+def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> list[StoredDraft]:
+    """Delete every version of the drafts `keys`, and return these versions."""
+    found: list[StoredDraft] = []
+    for key in keys:
         found += db.execute(
             "DELETE FROM drafts WHERE namespace = ? AND place = ? RETURNING place, writer, text, revision, saved_at",
-            (namespace, place),
+            (namespace, key),
         ).fetchall()
     return found
 
 
-def give_back(db: sqlite3.Connection, namespace: str, versions: Sequence[Version]) -> None:
-    """Undo `take_all`. What was written there since stays, and what comes back stands beside it."""
+def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[StoredDraft]) -> None:
+    """Undo `delete_drafts`. A newer version stays, and the restored version is added."""
     insert = (
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
     )
-    for place, writer, *rest in versions:
-        if not db.execute(insert, (place, writer, *rest, namespace)).rowcount:
-            db.execute(insert, (place, _returned(writer), *rest, namespace))
+    for key, writer, *rest in versions:
+        if not db.execute(insert, (key, writer, *rest, namespace)).rowcount:
+            db.execute(insert, (key, _returned(writer), *rest, namespace))
 
 
-def put_back(db: sqlite3.Connection, namespace: str, place: str, text: str, entry_id: str, now: datetime) -> None:
-    """Make the text of a write that did not happen a draft again, beside what may be at its place by now."""
+def store_returned(db: sqlite3.Connection, namespace: str, key: str, text: str, entry_id: str, now: datetime) -> None:
+    """Store the text of a write that was not sent as a draft. Another version of the draft stays."""
     db.execute(
         "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, 1, ?)",
-        (namespace, place, _returned(entry_id), text, now.timestamp()),
+        (namespace, key, _returned(entry_id), text, now.timestamp()),
     )
 
 
-def take_again(db: sqlite3.Connection, namespace: str, place: str, entry_id: str) -> None:
-    """Undo `put_back`, unless somebody took the draft over since."""
-    _remove(db, namespace, place, _returned(entry_id), None)
+def delete_returned(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> None:
+    """Undo `store_returned`, unless the user has changed the draft since."""
+    _remove(db, namespace, key, _returned(entry_id), None)
 
 
-def _remove(db: sqlite3.Connection, namespace: str, place: str, mine: str | None, seen: tuple[str, int] | None) -> None:
-    if mine is not None:
-        db.execute("DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ?", (namespace, place, mine))
+def _remove(db: sqlite3.Connection, namespace: str, key: str, writer: str | None, seen: tuple[str, int] | None) -> None:
+    if writer is not None:
+        db.execute("DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ?", (namespace, key, writer))
     if seen is not None:
         db.execute(
             "DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ? AND revision = ?",
-            (namespace, place, *seen),
+            (namespace, key, *seen),
         )
 
 

@@ -1,16 +1,14 @@
-"""What needs a person: a pure function from all that is known to rows, the most urgent first.
+"""The inbox: a pure function from cached responses to rows, the most urgent first.
 
-    inbox = inbox_of(Known(me=mia, spaces=..., change_requests=..., reviews=...))
-    for row in inbox.rows: ...                 # why, what, where, since when
-    inbox.unknown.words                        # "reviews of 12 change requests are not read yet"
+    inbox = inbox_of(InboxFacts(me=mia, spaces=..., change_requests=..., reviews=...))
+    for row in inbox.rows: ...                 # reason, title, place, time
+    inbox.unknown.words                        # "not loaded yet: reviews of 12 change requests"
 
-The interface has no notifications, so each row follows from answers, and nothing is claimed that none of them says: what
-was not read makes no row, and is counted. One thing is one row. What only the person did asks nothing of them.
+The API has no notifications: each row follows from responses. A response that is not loaded makes no row, and is counted.
+A thread or change request has at most one row. The user's own actions make no row.
 
-The interface does not say who wrote a page: neither pages nor revisions have an author (4.9, 4.10). So of the threads on
-pages one wrote only those in one's own change requests are known. Nor does any list say whether a change request
-conflicts: it takes the pages of both sides, which a review reads. Here it is said that it is outdated, which every
-conflict begins with.
+The API names no author of a page or revision. So a thread on a page makes a row for its author only if the page belongs to
+a change request of the user. No list tells of conflicts either: a row says that the change request is outdated instead.
 """
 
 from __future__ import annotations
@@ -32,11 +30,11 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.safety import line
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.comment_words import mention_of, words_of
+from octavo.data.comment_text import mention_suffix, plain_text
 from octavo.data.drafts import Draft
 from octavo.data.merge_rules import MergeCandidate, bypasses, rules_for
-from octavo.data.unsent import KINDS, OF_THE_REQUEST, of_draft
-from octavo.data.writes.machine import Entry
+from octavo.data.unsent_index import CHANGE_REQUEST_KINDS, KIND_NAMES, unsent_draft
+from octavo.data.writes.machine import OutboxEntry
 from octavo.settings import InboxFilter
 
 Reason = Literal[
@@ -51,7 +49,7 @@ Reason = Literal[
     "mentioned",
     "unsent draft",
 ]
-"""Why something needs a person, the most urgent first."""
+"""The reasons why an inbox row needs the user, the most urgent first."""
 REASONS: tuple[Reason, ...] = get_args(Reason)
 HEADINGS: Mapping[Reason, str] = MappingProxyType(
     {
@@ -67,7 +65,7 @@ HEADINGS: Mapping[Reason, str] = MappingProxyType(
         "unsent draft": "Unsent drafts",
     }
 )
-"""What a section of rows of one reason is called."""
+"""Heading of the section of each reason."""
 _RANK = {reason: rank for rank, reason in enumerate(REASONS)}
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _LONGEST_TITLE = 200
@@ -75,7 +73,7 @@ _LONGEST_TITLE = 200
 
 @dataclass(frozen=True, slots=True)
 class ThreadRef:
-    """A thread: where it is, and its first comment."""
+    """A thread: its space or change request, and its first comment."""
 
     at: Discussion
     comment_id: str
@@ -83,9 +81,9 @@ class ThreadRef:
 
 @dataclass(frozen=True, slots=True)
 class DraftRef:
-    """Words that were typed and not sent: the place they are kept at."""
+    """An unsent draft, by its key."""
 
-    place: str
+    draft_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +94,13 @@ class WriteRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What of a message in a thread a row depends on: all of it takes ten times as much memory, for thousands."""
+class MessageFacts:
+    """The parts of a message that inbox rows depend on. Complete messages of thousands of threads take ten times the
+    memory."""
 
     id: str
     by: str
-    """The person's id."""
+    """Id of the author."""
     name: str
     posted_at: datetime | None
     text: str
@@ -112,48 +111,48 @@ Thing = ChangeRequestRef | ThreadRef | DraftRef | WriteRef
 
 @dataclass(frozen=True)
 class Row:
-    """One thing that needs the person, and why."""
+    """A row of the inbox, and why it needs the user."""
 
     key: str
-    """The same for the same thing, whatever happens to it."""
+    """Identifies the row. It never changes."""
     reason: Reason
-    """The most urgent one."""
+    """The most urgent reason."""
     also: tuple[Reason, ...]
-    """The others, the most urgent first."""
+    """The other reasons, the most urgent first."""
     words: str
-    """All reasons as the person reads them."""
+    """All reasons as a sentence for the user."""
     title: str
     context: str
-    """Where it is, and who is concerned."""
+    """The place of the row, and the users concerned."""
     moment: datetime | None
-    """When what is the most urgent about it came to be."""
+    """Time of the event behind `reason`. None if unknown."""
     space_id: str
-    """Empty: no space."""
+    """Empty if the row belongs to no space."""
     about: Thing
     stamp: str
-    """Another one whenever something new happened to it, and the same as long as nothing did."""
+    """Differs after each new event of the row, and only then."""
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """What was not read and may need the person as well: how many of each."""
+    """Numbers of responses that are not loaded, and may lead to more rows."""
 
     me: bool = False
-    """Who the person is."""
+    """True if the signed-in user is unknown."""
     reviews: int = 0
-    """Change requests whose reviews are not known."""
+    """Number of change requests whose reviews are not loaded."""
     requested: int = 0
-    """Change requests of which it is not known who is asked to review."""
+    """Number of change requests whose requested reviewers are not loaded."""
     places: int = 0
-    """Spaces and change requests whose threads are not known."""
+    """Number of spaces and change requests whose threads are not loaded."""
     replies: int = 0
-    """Threads whose replies are not known."""
+    """Number of threads whose replies are not loaded."""
     is_being_read: bool = False
-    """Whether it is read in the background, until nothing of it is left."""
+    """True while the missing responses are being loaded in the background."""
 
     @property
     def words(self) -> str:
-        """What is not known, as a remark. Empty when all is."""
+        """Return what is not loaded, as a remark for the user. Empty if everything is loaded."""
         parts = [
             "your account" if self.me else "",
             _of("reviews of", self.reviews, "change request"),
@@ -161,35 +160,35 @@ class Unknown:
             _of("threads in", self.places, "location"),
             _of("replies in", self.replies, "thread"),
         ]
-        said = ", ".join(filter(None, parts))
-        return f"{'loading' if self.is_being_read else 'not loaded yet'}: {said}" if said else ""
+        missing = ", ".join(filter(None, parts))
+        return f"{'loading' if self.is_being_read else 'not loaded yet'}: {missing}" if missing else ""
 
 
 @dataclass(frozen=True)
-class Known:
-    """All that is known. What a mapping has no entry for was not read."""
+class InboxFacts:
+    """The responses that the inbox is built from. A key that a mapping lacks was not loaded."""
 
     me: User | None = None
     teams: frozenset[str] = frozenset()
-    """The teams one is in, as far as they are known."""
+    """Ids of the teams of the user, as far as they are loaded."""
     organization: Organization | None = None
-    """Whose rules of merging hold where a space inherits them."""
+    """The organization whose merge rules its spaces inherit. None if it is not loaded."""
     spaces: Mapping[str, Space] = field(default_factory=dict)
     change_requests: Sequence[ChangeRequest] = ()
-    """Those that are open or drafts, each with its space."""
+    """Open and draft change requests, each with its space."""
     reviews: Mapping[ChangeRequestRef, Sequence[Review]] = field(default_factory=dict)
     requested: Mapping[ChangeRequestRef, Sequence[RequestedReviewer]] = field(default_factory=dict)
     threads: Mapping[Discussion, Sequence[Comment]] = field(default_factory=dict)
-    replies: Mapping[Discussion, Mapping[str, Sequence[Said]]] = field(default_factory=dict)
-    """By place, the replies of its threads. A thread without any needs none."""
-    entries: Sequence[Entry] = ()
-    """Writes that are not done, and those that were done after what is known was read."""
+    replies: Mapping[Discussion, Mapping[str, Sequence[MessageFacts]]] = field(default_factory=dict)
+    """The replies of each thread, by place and thread id. A thread without replies has no entry."""
+    entries: Sequence[OutboxEntry] = ()
+    """Entries that are not done, and entries that were done after these responses were read."""
     drafts: Sequence[Draft] = ()
 
 
 @dataclass(frozen=True)
 class Inbox:
-    """The rows, and what may still make some."""
+    """The rows of the inbox, and the responses that are missing."""
 
     rows: tuple[Row, ...] = ()
     unknown: Unknown = Unknown()
@@ -197,7 +196,7 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """One reason of one thing."""
+    """One reason why a row needs the user."""
 
     reason: Reason
     words: str
@@ -207,7 +206,7 @@ class _Claim:
 
 @dataclass(slots=True)
 class _Case:
-    """One thing, with all that is claimed of it."""
+    """A row before its reasons are sorted."""
 
     key: str
     about: Thing
@@ -235,16 +234,16 @@ class _Case:
 
 @dataclass(frozen=True, slots=True)
 class _MadeOf:
-    """All that the claims of the threads of a place depend on."""
+    """Everything that the reasons of the threads of a place depend on."""
 
     me: str
     about: ChangeRequest | None
     threads: Sequence[Comment]
-    replies: Mapping[str, Sequence[Said]]
+    replies: Mapping[str, Sequence[MessageFacts]]
     settled: frozenset[str]
 
     def is_as(self, other: _MadeOf) -> bool:
-        """Whether the same would be claimed. What was not read anew is the same object."""
+        """Return True if both lead to the same reasons. Responses that were not read again are the same objects."""
         return (
             self.threads is other.threads
             and self.about is other.about
@@ -255,57 +254,57 @@ class _MadeOf:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What was claimed of the threads of a place."""
+    """The reasons found in the threads of a place."""
 
     made_of: _MadeOf
     found: tuple[tuple[Comment, tuple[_Claim, ...]], ...]
     unread: int
-    """Threads whose replies are not known."""
+    """Number of threads whose replies are not loaded."""
 
 
-class MadeRows:
-    """What was found in each place the last time, which is found again where nothing differs."""
+class BuiltRows:
+    """The reasons found in each place by the last build. A place that has not changed is not searched again."""
 
     def __init__(self) -> None:
         self.places: dict[Discussion, _Place] = {}
-        self.made = 0
-        """How many places were looked through."""
+        self.built = 0
+        """Number of places that were searched."""
 
 
-def inbox_of(known: Known, earlier: MadeRows | None = None) -> Inbox:
-    """What needs the person, as far as it is known. `earlier` spares to look through places where all is as it was, and is
-    brought up to date."""
-    return _Reading(known, earlier or MadeRows()).inbox()
+def inbox_of(known: InboxFacts, earlier: BuiltRows | None = None) -> Inbox:
+    """Return the inbox for `known`. `earlier` holds the last build: it saves the search of unchanged places, and is
+    updated."""
+    return _Reading(known, earlier or BuiltRows()).inbox()
 
 
 def in_order(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The most urgent first, and of one reason what happened last."""
+    """Return the rows, the most urgent first. Within a reason, the newest is first."""
     return tuple(sorted(rows, key=lambda row: (_RANK[row.reason], -_seconds(row.moment), row.key)))
 
 
 def matches(row: Row, by: InboxFilter, space: str) -> bool:
-    """Whether a row is among those of a saved filter. `space` is the title of the row's space."""
+    """Return True if a saved filter shows `row`. `space` is the title of the row's space."""
     if by.reasons and not {row.reason, *row.also}.intersection(by.reasons):
         return False
     if by.space and by.space != row.space_id and fold(by.space) != fold(space):
         return False
-    said = fold(f"{row.title} {row.context} {row.words}")
-    return all(word in said for word in fold(by.words).split())
+    text = fold(f"{row.title} {row.context} {row.words}")
+    return all(word in text for word in fold(by.words).split())
 
 
-def said(message: Message) -> Said:
-    """What rows depend on of a message."""
+def message_facts(message: Message) -> MessageFacts:
+    """Return the parts of a message that rows depend on."""
     by = message.posted_by
-    return Said(message.id, intern(by.id), intern(by.name), message.posted_at, message.body.text)
+    return MessageFacts(message.id, intern(by.id), intern(by.name), message.posted_at, message.body.text)
 
 
-def undecided(change_request: ChangeRequest) -> bool:
-    """Whether it can be reviewed, and is in a space that is known."""
+def is_undecided(change_request: ChangeRequest) -> bool:
+    """Return True if a change request is open or a draft, and its space is known."""
     return change_request.status in ("open", "draft") and change_request.space is not None
 
 
 def ref_of(change_request: ChangeRequest) -> ChangeRequestRef:
-    """Where an undecided change request is."""
+    """Return the reference of an open or draft change request."""
     return _request_at(change_request.space or "", change_request.id)
 
 
@@ -320,18 +319,18 @@ def _space_at(space: str) -> SpaceRef:
 
 
 def is_mine(change_request: ChangeRequest, me: str) -> bool:
-    """Whether a person started a change request."""
+    """Return True if the user `me` created a change request."""
     return change_request.created_by is not None and change_request.created_by.id == me != ""
 
 
 class _Reading:
-    """Reads one `Known`: collects what is claimed of each thing."""
+    """Builds the inbox of one InboxFacts: collects the reasons of each row."""
 
-    def __init__(self, known: Known, earlier: MadeRows) -> None:
+    def __init__(self, known: InboxFacts, earlier: BuiltRows) -> None:
         self._known, self._earlier = known, earlier
         self._me = known.me.id if known.me is not None else ""
         self._cases: dict[str, _Case] = {}
-        self._requests = {ref_of(each): each for each in known.change_requests if undecided(each)}
+        self._requests = {ref_of(each): each for each in known.change_requests if is_undecided(each)}
         self._unread = {"reviews": 0, "requested": 0, "places": 0, "replies": 0}
         under_way = [each for each in known.entries if each.state == "done" or _is_under_way(each)]
         self._settled = {
@@ -339,9 +338,9 @@ class _Reading:
             for each in under_way
             if isinstance(each.op, CreateReply) or (isinstance(each.op, Update) and each.op.resolved)
         }
-        """Threads that this person answered or resolved, though no answer says so yet."""
-        self._mention = mention_of(self._me)
-        self._reviewed = {each.at for each in under_way if each.is_verdict}
+        """Threads that the user replied to or resolved, although no response shows this yet."""
+        self._mention = mention_suffix(self._me)
+        self._reviewed = {each.at for each in under_way if each.is_review}
 
     def inbox(self) -> Inbox:
         self._writes()
@@ -418,7 +417,7 @@ class _Reading:
                 self._claim(at, about, "approved", words, _latest(approvals), stamp)
 
     def _may_merge(self, about: ChangeRequest, given: Sequence[Review]) -> str | None:
-        """What to add of merging. None: it cannot be merged by this person now."""
+        """Return a remark about merging to add to a row. None if the user cannot merge the change request now."""
         space = self._known.spaces.get(about.space or "")
         if space is None:
             return ""
@@ -430,9 +429,9 @@ class _Reading:
         if bypasses(rules, self._me):
             return ", ready to merge"
         case = MergeCandidate(about, given, self._me, {})
-        if any(case.lacks(rule) for rule in rules.rules):
+        if any(case.missing(rule) for rule in rules.rules):
             return None
-        unsure = any(case.unsure(rule) for rule in rules.rules)
+        unsure = any(case.undecided_reason(rule) for rule in rules.rules)
         return "; the server checks the merge rules" if unsure else ", ready to merge"
 
     # Threads
@@ -440,13 +439,13 @@ class _Reading:
     def _place(self, at: Discussion, threads: Sequence[Comment]) -> None:
         about = self._requests.get(at) if isinstance(at, ChangeRequestRef) else None
         if about is None and isinstance(at, ChangeRequestRef):
-            return  # it was decided since its threads were read
+            return  # merged or archived since its threads were read
         settled = frozenset(thread for place, thread in self._settled if place == at)
         made_of = _MadeOf(self._me, about, threads, self._known.replies.get(at, {}), settled)
         place = self._earlier.places.get(at)
         if place is None or not place.made_of.is_as(made_of):
             place = self._earlier.places[at] = self._looked_through(made_of)
-            self._earlier.made += 1
+            self._earlier.built += 1
         self._unread["replies"] += place.unread
         for root, claims in place.found:
             self._of_thread(ThreadRef(at, root.id), root).claims.extend(claims)
@@ -463,11 +462,11 @@ class _Reading:
                 found.append((root, claims))
         return _Place(made_of, tuple(found), unread)
 
-    def _thread(self, root: Comment, replies: Sequence[Said], on_mine: bool) -> tuple[_Claim, ...]:
+    def _thread(self, root: Comment, replies: Sequence[MessageFacts], on_mine: bool) -> tuple[_Claim, ...]:
         me, mention = self._me, self._mention
-        news: list[Said] = []
+        news: list[MessageFacts] = []
         joined = False
-        for each in (said(root), *replies):
+        for each in (message_facts(root), *replies):
             if each.by == me:
                 joined = True
                 news.clear()
@@ -502,46 +501,46 @@ class _Reading:
         return case
 
     def _count_places(self) -> None:
-        """Places where threads are open that were not read."""
+        """Count the places that have open threads, and whose threads are not loaded."""
         places: list[tuple[Discussion, int]] = [
             *((_space_at(each.id), each.comments) for each in self._known.spaces.values()),
             *((at, about.comments) for at, about in self._requests.items()),
         ]
         self._unread["places"] = sum(count > 0 and at not in self._known.threads for at, count in places)
 
-    # What is this person's own
+    # Writes and drafts of the user
 
     def _writes(self) -> None:
         for entry in self._known.entries:
-            if entry.state in ("gathered", "done") or not (entry.asks or entry.state == "failed"):
+            if entry.state in ("pending", "done") or not (entry.needs_user or entry.state == "failed"):
                 continue
-            words = {"failed": f"could not {entry.doing}", "unknown": f"may have been sent: {entry.doing}"}
-            title = _title(entry.words) or line(entry.about) or entry.doing
+            words = {"failed": f"could not {entry.action}", "unknown": f"may have been sent: {entry.action}"}
+            title = _title(entry.text) or line(entry.context) or entry.action
             context = self._context(entry.at.space_id, line(entry.reason))
             key = f"write {entry.id}"
             case = _Case(key, WriteRef(entry.id), title, context, entry.at.space_id)
-            said = words.get(entry.state, f"needs your attention: {entry.doing}")
+            reason = words.get(entry.state, f"needs your attention: {entry.action}")
             case.claims.append(
-                _Claim("not sent", said, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
+                _Claim("not sent", reason, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
             )
             self._cases[key] = case
 
     def _unsent(self) -> None:
-        held: dict[ChangeRequestRef, list[Entry]] = {}
+        held: dict[ChangeRequestRef, list[OutboxEntry]] = {}
         for entry in self._known.entries:
-            if entry.state == "gathered" and isinstance(entry.at, ChangeRequestRef):
+            if entry.state == "pending" and isinstance(entry.at, ChangeRequestRef):
                 held.setdefault(entry.at, []).append(entry)
         for into, entries in held.items():
-            case = self._request_case(into, _title(entries[0].words))
+            case = self._request_case(into, _title(entries[0].text))
             words = f"{_number(len(entries), 'pending comment')}: submit your review to send {'it' if len(entries) == 1 else 'them'}"
             stamp = " ".join(each.id for each in entries)
             case.claims.append(_Claim("unsent draft", words, entries[-1].created_at, stamp))
         for draft in self._known.drafts:
-            hung = of_draft(draft.place)
-            if hung.kind in KINDS:
+            hung = unsent_draft(draft.key)
+            if hung.kind in KIND_NAMES:
                 case = self._draft_case(draft, hung.at, hung.thread, hung.kind)
-                words = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KINDS[hung.kind]}"
-                stamp = f"{draft.place} {_stamp(draft.saved_at)}"
+                words = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KIND_NAMES[hung.kind]}"
+                stamp = f"{draft.key} {_stamp(draft.saved_at)}"
                 case.claims.append(_Claim("unsent draft", words, draft.saved_at, stamp))
 
     def _draft_case(self, draft: Draft, at: Discussion | None, thread: str, kind: str) -> _Case:
@@ -552,19 +551,17 @@ class _Reading:
                 return case
             if root is not None:
                 return self._of_thread(ThreadRef(at, thread), root)
-        if isinstance(at, ChangeRequestRef) and kind in OF_THE_REQUEST:
+        if isinstance(at, ChangeRequestRef) and kind in CHANGE_REQUEST_KINDS:
             return self._request_case(at, _title(draft.text))
-        key = f"draft {draft.place}"
+        key = f"draft {draft.key}"
         where = ""
         if isinstance(at, ChangeRequestRef) and (about := self._requests.get(at)) is not None:
             where = f"#{about.number} {about.title}"
         space_id = at.space_id if at is not None else ""
-        self._cases[key] = _Case(
-            key, DraftRef(draft.place), _title(draft.text), self._context(space_id, where), space_id
-        )
+        self._cases[key] = _Case(key, DraftRef(draft.key), _title(draft.text), self._context(space_id, where), space_id)
         return self._cases[key]
 
-    # What a row says beside its reasons
+    # Titles and contexts
 
     def _claim(
         self,
@@ -578,7 +575,7 @@ class _Reading:
         self._request_case(at, about.title).claims.append(_Claim(reason, words, moment, stamp))
 
     def _request_case(self, at: ChangeRequestRef, title: str) -> _Case:
-        """The case of a change request, which is called `title` where it is not known."""
+        """Return the case of a change request. `title` is its title if the change request is not loaded."""
         key = f"change request {' '.join(_ids(at))}"
         if (case := self._cases.get(key)) is None:
             context = self._context(at.space_id)
@@ -595,8 +592,8 @@ class _Reading:
         return " · ".join(filter(None, (space.title if space is not None else "", *parts)))
 
 
-def _is_under_way(entry: Entry) -> bool:
-    return entry.state not in ("gathered", "failed") and not entry.asks
+def _is_under_way(entry: OutboxEntry) -> bool:
+    return entry.state not in ("pending", "failed") and not entry.needs_user
 
 
 def _ids(at: Discussion) -> tuple[str, ...]:
@@ -604,7 +601,7 @@ def _ids(at: Discussion) -> tuple[str, ...]:
 
 
 def _title(markdown: str) -> str:
-    return line(words_of(markdown)[:_LONGEST_TITLE])
+    return line(plain_text(markdown)[:_LONGEST_TITLE])
 
 
 def _people(reviews: Sequence[Review]) -> str:
@@ -612,7 +609,7 @@ def _people(reviews: Sequence[Review]) -> str:
 
 
 def _some(people: Sequence[str]) -> str:
-    """At most two names, and how many more."""
+    """Return up to two names, and the number of the others."""
     once = list(dict.fromkeys(people))
     return " and ".join(once) if len(once) < 3 else f"{once[0]}, {once[1]} and {len(once) - 2} more"
 

@@ -50,7 +50,7 @@ from octavo.concurrency import Tasks
 from octavo.data import inbox_parts
 from octavo.data.answer import Snapshot
 from octavo.data.drafts import Draft, Drafts
-from octavo.data.inbox import Inbox, Known, Row, ThreadRef, Unknown, ref_of, said, undecided
+from octavo.data.inbox import Inbox, InboxFacts, Row, ThreadRef, Unknown, is_undecided, message_facts, ref_of
 from octavo.data.inbox_kept import packed, unpacked
 from octavo.data.inbox_making import InboxMaking
 from octavo.data.inbox_parts import Part
@@ -58,7 +58,7 @@ from octavo.data.live import Live
 from octavo.data.observers import Observers
 from octavo.data.queries import MOST, UNDECIDED, change_requests_of, spaces_of
 from octavo.data.sync_queue import Rank, Version
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 
 AT_ONCE = 4
 """Requests at the same time. The client sends six: the others are left for the user."""
@@ -133,7 +133,7 @@ class InboxSnapshot:
 class _Sent:
     """A confirmed write until the responses it changed are fetched."""
 
-    entry: Entry
+    entry: OutboxEntry
     waits_for: set[str] | None = None
     """The URLs that have not been fetched since. None if nothing was requested since."""
 
@@ -178,7 +178,7 @@ class InboxAnswers:
         self._kept_as = f"inbox of {organization.id}"
         self._kept: tuple[Row, ...] | None = None
         """The rows that are stored for the next start. None if there are none."""
-        live.outbox.on_done(lambda entry: self._sent.append(_Sent(entry)))
+        live.outbox.observe_done(lambda entry: self._sent.append(_Sent(entry)))
 
     def watch(self, watcher: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
         """Call `watcher` now with the snapshot and again on each change. Returns a function that ends this.
@@ -187,12 +187,12 @@ class InboxAnswers:
         """
         is_first, remove = not self._observers, self._observers.add(watcher)
         if is_first:
-            if self._kept is None and (kept := self._live.shelf.made(self._kept_as)) is not None:
+            if self._kept is None and (kept := self._live.shelf.derived(self._kept_as)) is not None:
                 self._kept = unpacked(kept)
                 self._making.inbox = Inbox(self._kept)
             for name, op in self._listings.items():
                 self._leaving.append(self._live.watch(op, partial(self._list_came, name), anew=False))
-            self._leaving.append(self._live.outbox.watch(self.recompute))
+            self._leaving.append(self._live.outbox.observe(self.recompute))
             self._take("first")
         watcher(self.now())
 
@@ -276,7 +276,11 @@ class InboxAnswers:
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
         """The open comments of each change request, as they were read last. What was not read anew is the same object."""
         read = ((each.at, self._answers.values.get(each.url)) for each in self._plan.threads)
-        return {at: said for at, said in read if isinstance(at, ChangeRequestRef) and said is not None}
+        return {
+            at: message_facts
+            for at, message_facts in read
+            if isinstance(at, ChangeRequestRef) and message_facts is not None
+        }
 
     def comment(self, thread: ThreadRef) -> Comment | None:
         """Return the first comment of the thread of a row, as it was last fetched. None if it is not here."""
@@ -325,7 +329,7 @@ class InboxAnswers:
         snapshot, rows = self.now(), self._making.inbox.rows
         if not (self.is_loading or snapshot.failed) and rows is not self._kept and snapshot.is_known:
             self._kept = rows
-            self._live.shelf.put_made(self._kept_as, partial(packed, rows))
+            self._live.shelf.put_derived(self._kept_as, partial(packed, rows))
         if snapshot != self._shown:
             self._shown = snapshot
             self._observers.notify(snapshot)
@@ -478,7 +482,7 @@ class InboxAnswers:
         written = {
             each.at
             for each in self._live.outbox.entries
-            if each.state in ("held", "queued", "sending") and not each.asks
+            if each.state in ("held", "queued", "sending") and not each.needs_user
         }
         is_due = self._answers.is_due
         return [each for each in tuple(parts) if is_due(each) and not (written and each.at in written)]
@@ -561,7 +565,7 @@ class InboxAnswers:
 
     # Snapshots
 
-    def _known(self) -> Known:
+    def _known(self) -> InboxFacts:
         values = self._answers.values
         of: dict[str, dict[Any, Sequence[Any]]] = {"reviews": {}, "requested": {}, "threads": {}}
         replies: dict[Discussion, dict[str, Sequence[Any]]] = {}
@@ -571,7 +575,7 @@ class InboxAnswers:
                     replies.setdefault(part.at, {})[part.thread] = value
                 else:
                     of[part.kind][part.at] = value
-        return Known(
+        return InboxFacts(
             me=self._me or self._live.outbox.me,
             teams=self._teams or frozenset(),
             organization=self._organization,
@@ -630,7 +634,7 @@ class _Plan:
             self._within.clear()
         self._me, self._lists = me, lists
         spaces, *by_status = lists
-        requests = {ref_of(each): each for each in chain(*by_status) if undecided(each)}
+        requests = {ref_of(each): each for each in chain(*by_status) if is_undecided(each)}
         places = {each.url: each for each in await _in_slices(inbox_parts.of_requests(requests.values(), me))}
         places |= {each.url: each for each in await _in_slices(inbox_parts.of_spaces(spaces))}
         self.places = places
@@ -786,7 +790,7 @@ class _Answers:
 
     def _slimmed(self, part: Part, items: Sequence[Any], before: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
         """Return items reduced to what rows depend on: `before` if they are the same. From any thread."""
-        came: tuple[Any, ...] = tuple(map(said, items) if part.kind == "replies" else items)
+        came: tuple[Any, ...] = tuple(map(message_facts, items) if part.kind == "replies" else items)
         if before is not None and came == before:
             return before
         return tuple(map(self._sharing, came)) if part.kind == "threads" else came
@@ -813,10 +817,10 @@ def _is_cut_off(snapshot: Snapshot[Any]) -> bool:
     return isinstance(snapshot.error, NotSent)
 
 
-def _changed_by(entry: Entry, part: Part) -> bool:
+def _changed_by(entry: OutboxEntry, part: Part) -> bool:
     """Return whether a write has changed a response."""
     if part.at != entry.at:
         return False
-    if entry.is_verdict:
+    if entry.is_review:
         return part.kind in ("reviews", "requested")
     return part.kind == "threads" or (part.kind == "replies" and part.thread == entry.facts.thread)

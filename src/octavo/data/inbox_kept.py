@@ -35,7 +35,7 @@ def _packed(row: Row) -> dict[str, Any]:
     match about:
         case ThreadRef(at=at, comment_id=comment):
             thing = ["thread", comment, *_place(at)]
-        case DraftRef(place=place):
+        case DraftRef(draft_key=place):
             thing = ["draft", place]
         case WriteRef(entry_id=entry):
             thing = ["write", entry]

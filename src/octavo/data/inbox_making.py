@@ -7,18 +7,18 @@ import asyncio
 from collections.abc import Callable
 
 from octavo.concurrency import Tasks
-from octavo.data.inbox import Inbox, Known, MadeRows, inbox_of
+from octavo.data.inbox import BuiltRows, Inbox, InboxFacts, inbox_of
 
 
 class InboxMaking:
     """The rows of the inbox, and the task that builds them."""
 
-    def __init__(self, known: Callable[[], Known], show: Callable[[], None]) -> None:
+    def __init__(self, known: Callable[[], InboxFacts], show: Callable[[], None]) -> None:
         self.inbox = Inbox()
         self.may_begin = False
         """Whether enough is loaded to build rows. Until then, the rows may be those of an earlier run."""
         self._known, self._show = known, show
-        self._made = MadeRows()
+        self._made = BuiltRows()
         self._tasks = Tasks("Building the rows of the inbox")
         self._task: asyncio.Task[None] | None = None
         self._is_stale = self._is_untold = False

@@ -1,14 +1,14 @@
-"""What a person did with rows of the inbox: done, put off, read. Kept on this machine, for one profile.
+"""Marks of inbox rows: done, snoozed or read. Stored on this machine, for one profile.
 
     marks = InboxMarks(state)
-    await marks.done(row)                      # away, until something new happens to it
-    await marks.snooze(row, until=tomorrow)    # away until then; until=None: until something new happens
-    await marks.read(row)
-    await marks.undo()                         # takes the last of these back
-    marks.sorted(rows).here                    # what still needs the person
+    await marks.mark_done(row)                 # hides the row until its next change
+    await marks.snooze(row, until=tomorrow)    # hides the row until then; None: until its next change
+    await marks.mark_read(row)
+    await marks.undo()                         # undoes the last of these
+    marks.sort(rows).here                      # the rows that still need the user
 
-A mark holds the stamp of its row. Marks are rows of a table and not facts: there are many, two terminals make them side by
-side, and those of things that are gone for long are dropped.
+A mark has the stamp of its row. Marks have their own table, as there are many, several instances write them, and old marks
+are deleted.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from typing import Literal
 
 from octavo.data.database import moment
 from octavo.data.inbox import Row
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, StateDb
 
 MarkKind = Literal["done", "snoozed", "read"]
 GONE_FOR = timedelta(days=60)
-"""A mark this old is dropped when there is no row any more that it is of."""
+"""Age after which a mark is deleted if its row no longer exists."""
 MOST_MARKS = 5000
-"""The newest are kept, whatever there is."""
+"""Most marks of a profile. The newest are kept."""
 REMEMBERED = 100
-"""How many marks can be taken back, one after the other."""
+"""Number of marks that can be undone, in order."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What was done with a row, and what it said then."""
+    """A mark of a row, and the row as it was then."""
 
     key: str
     kind: MarkKind
     stamp: str
     marked_at: datetime
     until: datetime | None = None
-    """When a row that was put off comes back. None: when something new happened to it."""
+    """End of a snooze. None if the row returns at its next change."""
     words: str = ""
     title: str = ""
     context: str = ""
 
-    def is_away(self, stamp: str, now: datetime) -> bool:
-        """Whether it takes a row that has `stamp` now out of the inbox."""
+    def hides(self, stamp: str, now: datetime) -> bool:
+        """Return True if the mark hides a row that has `stamp` now."""
         if self.kind == "snoozed" and self.until is not None:
             return now < self.until
         return self.kind != "read" and self.stamp == stamp
@@ -55,32 +55,32 @@ class Mark:
 
 @dataclass(frozen=True)
 class MarkedRows:
-    """The rows of an inbox by what was done with them."""
+    """The rows of an inbox by their marks."""
 
     here: tuple[Row, ...] = ()
-    """What needs the person, in its order."""
+    """Rows that need the user, in the order of the inbox."""
     unread: frozenset[str] = frozenset()
-    """The keys of those to which something happened since they were read."""
-    asleep: tuple[tuple[Row, datetime | None], ...] = ()
-    """What was put off, and until when, the next first; last what sleeps until something new happens."""
+    """Keys of the rows that changed since the user read them."""
+    snoozed: tuple[tuple[Row, datetime | None], ...] = ()
+    """Snoozed rows with the end of their snooze, the next to return first. Rows without an end are last."""
     done: tuple[Row, ...] = ()
 
 
 Marks = dict[tuple[str, bool], Mark]
-"""By key of the row, and whether it says that it was read: a row is read, and beside that done or put off."""
+"""Marks by row key, and True for a read mark. A row may have a read mark and another mark."""
 
 
 class InboxMarks:
     """The marks of one profile."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: StateDb) -> None:
         self._state = state
         self._marks: Marks | None = None
         self._history: list[list[tuple[tuple[str, bool], Mark | None]]] = []
-        """What stood where something was marked, before it was."""
+        """The previous marks of each change, for undo."""
 
-    def sorted(self, rows: Iterable[Row]) -> MarkedRows:
-        """Which of `rows` need the person now."""
+    def sort(self, rows: Iterable[Row]) -> MarkedRows:
+        """Return `rows` by their current marks."""
         now, marks = self._state.now(), self._all()
         here: list[Row] = []
         asleep: list[tuple[Row, datetime | None]] = []
@@ -88,7 +88,7 @@ class InboxMarks:
         unread: set[str] = set()
         for row in rows:
             away, seen = marks.get((row.key, False)), marks.get((row.key, True))
-            if away is None or not away.is_away(row.stamp, now):
+            if away is None or not away.hides(row.stamp, now):
                 here.append(row)
                 if seen is None or seen.stamp != row.stamp:
                     unread.add(row.key)
@@ -100,45 +100,35 @@ class InboxMarks:
         return MarkedRows(tuple(here), frozenset(unread), tuple(asleep), tuple(done))
 
     def done_since(self, since: datetime) -> tuple[Mark, ...]:
-        """What was done since a moment, such as the beginning of the day, the last first: also what is gone by now."""
+        """Return the rows marked as done since a time, the newest first. Their rows may no longer exist."""
         found = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
         return tuple(sorted(found, key=lambda each: each.marked_at, reverse=True))
 
-    def next_return(self) -> datetime | None:
-        """When the next row that was put off until a moment comes back."""
-        now = self._state.now()
-        return min((each.until for each in self._all().values() if each.until and each.until > now), default=None)
-
-    async def done(self, *rows: Row) -> None:
-        """Take rows out of the inbox until something new happens to them. Raises NotSaved, and then none is."""
+    async def mark_done(self, *rows: Row) -> None:
+        """Mark rows as done: they are hidden until their next change. Raises NotSaved, and then no row is marked."""
         await self._mark("done", rows)
 
     async def snooze(self, *rows: Row, until: datetime | None) -> None:
-        """Put rows off. Raises NotSaved, and then none is."""
+        """Snooze rows until a time, or until their next change if `until` is None. Raises NotSaved, and then no row is
+        snoozed."""
         await self._mark("snoozed", rows, until)
 
-    async def read(self, *rows: Row) -> None:
-        """Say that rows were read, as they are now. Raises NotSaved."""
+    async def mark_read(self, *rows: Row) -> None:
+        """Mark rows as read. Raises NotSaved."""
         unread = [row for row in rows if (seen := self._all().get((row.key, True))) is None or seen.stamp != row.stamp]
         if unread:
             await self._mark("read", unread)
 
-    async def unread(self, *rows: Row) -> None:
-        """Say that rows were not read. Raises NotSaved."""
+    async def mark_unread(self, *rows: Row) -> None:
+        """Mark rows as unread. Raises NotSaved."""
         await self._put({(row.key, True): None for row in rows})
 
-    async def put_back(self, *keys: str) -> None:
-        """Let what was done or put off need the person again. Raises NotSaved."""
+    async def restore(self, *keys: str) -> None:
+        """Remove the done and snooze marks of rows. Raises NotSaved."""
         await self._put({(key, False): None for key in keys})
 
-    @property
-    def can_undo(self) -> bool:
-        """Whether there is something to take back."""
-        return bool(self._history)
-
     async def undo(self) -> tuple[str, ...]:
-        """Take back what was marked last, all of it. Returns the keys of its rows; none, when there is nothing. Raises
-        NotSaved."""
+        """Undo the last change of marks. Return the keys of its rows. Empty if there is no change. Raises NotSaved."""
         if not self._history:
             return ()
         before = self._history[-1]
@@ -146,8 +136,8 @@ class InboxMarks:
         self._history.pop()
         return tuple(key for (key, _), _ in before)
 
-    async def tidy(self, rows: Iterable[Row]) -> None:
-        """Drop old marks of what is not among `rows`, which must be all there are. Raises NotSaved."""
+    async def delete_old(self, rows: Iterable[Row]) -> None:
+        """Delete old marks of rows that no longer exist. `rows` must be the complete inbox. Raises NotSaved."""
         there, horizon = {row.key for row in rows}, self._state.now() - GONE_FOR
         marks = sorted(self._all().items(), key=lambda each: each[1].marked_at, reverse=True)
         gone = [
@@ -159,7 +149,7 @@ class InboxMarks:
             await self._put(dict.fromkeys(gone), remember=False)
 
     def reload(self) -> None:
-        """Look again at what is on disk: another terminal may have marked something."""
+        """Read the marks from disk again: another instance may have changed them."""
         self._marks = None
 
     async def _mark(self, kind: MarkKind, rows: Iterable[Row], until: datetime | None = None) -> None:
@@ -172,7 +162,7 @@ class InboxMarks:
         )
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None], *, remember: bool = True) -> None:
-        """Let these marks be so, None for no mark: in memory at once, and on disk when this returns."""
+        """Set or delete (None) marks, in memory now and on disk before this returns. Raises NotSaved."""
         marks = self._all()
         before = [(place, marks.get(place)) for place in changes]
         _apply(marks, changes.items())
@@ -234,10 +224,10 @@ def _apply(marks: Marks, changes: Iterable[tuple[tuple[str, bool], Mark | None]]
             marks[place] = mark
 
 
-def later(choice: Literal["hour", "tomorrow", "next week"], now: datetime, morning: int = 8) -> datetime:
-    """When a row comes back that is put off so: in an hour, or at `morning` o'clock of the next day, or of Monday.
+def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime, morning: int = 8) -> datetime:
+    """Return the end of a snooze: in an hour, or at `morning` o'clock of the next day or of Monday.
 
-    `now` is in the zone of the person.
+    `now` is in the time zone of the user.
     """
     if choice == "hour":
         return now + timedelta(hours=1)

@@ -22,8 +22,8 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data import stamps
-from octavo.data.comment_words import mention_of
-from octavo.data.inbox import is_mine, ref_of, undecided
+from octavo.data.comment_text import mention_suffix
+from octavo.data.inbox import is_mine, is_undecided, ref_of
 from octavo.data.queries import MOST, open_threads_of, requested_of, reviews_of
 
 Kind = Literal["reviews", "requested", "threads", "replies"]
@@ -63,7 +63,7 @@ class Part:
 def of_requests(requests: Iterable[ChangeRequest], me: str) -> Iterator[Part]:
     """Return the responses of change requests, as lists tell of them."""
     for about in requests:
-        if not undecided(about):
+        if not is_undecided(about):
             continue
         at, mine, is_open = ref_of(about), is_mine(about, me), about.status == "open"
         stamp, when = stamps.reviews_stamp(about), about.updated_at or _LONG_AGO
@@ -85,7 +85,7 @@ def of_spaces(spaces: Iterable[Space]) -> Iterator[Part]:
 def of_threads(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bool) -> Iterator[Part]:
     """Return the replies of the open threads of a place that have any. Only replies say whether they mention the user;
     only newer servers list who replied."""
-    naming = mention_of(me)
+    naming = mention_suffix(me)
     for comment in threads:
         if comment.is_open_thread and comment.replies > 0:
             by = comment.repliers or ()

@@ -27,17 +27,17 @@ from octavo.concurrency import Tasks
 from octavo.data.answer import MOST_PAGES, Answer, Edit, Snapshot, Watcher
 from octavo.data.availability import Availability
 from octavo.data.observers import Observers
-from octavo.data.response_cache import ResponseCache, immutable
+from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sending import Send
-from octavo.data.state import utc_now
+from octavo.data.state_db import utc_now
 from octavo.data.sync_queue import Rank, Want
 from octavo.data.syncer import Syncer
 from octavo.data.writes.attempt import Basis
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
 
 if TYPE_CHECKING:
-    from octavo.data.index import Index
+    from octavo.data.search_index import SearchIndex
     from octavo.data.writes.attempt import DurableWrite
 
 __all__ = ["Live", "Send", "Snapshot"]
@@ -74,7 +74,7 @@ class Live:
         shelf: ResponseCache,
         outbox: Outbox,
         *,
-        index: Index | None = None,
+        index: SearchIndex | None = None,
         now: Callable[[], datetime] = utc_now,
         low: Callable[[], float] = lambda: 0.0,
     ) -> None:
@@ -97,14 +97,14 @@ class Live:
         self.syncer: Syncer[_Response] = Syncer(shelf, self._read, self._accept, self._fail, now=now, low=low)
         self._answers: OrderedDict[str, Answer] = OrderedDict()
         self._tasks = Tasks("A refresh")
-        self._confirmed: list[tuple[int, Entry]] = []
+        self._confirmed: list[tuple[int, OutboxEntry]] = []
         self._confirmations = 0
         self._written: list[Operation[Any]] = []
         """Confirmed writes of the outbox whose surroundings have not been fetched again yet."""
         self._closed = False
         outbox.basis_for = self._basis
-        outbox.on_done(self._done)
-        outbox.watch(self._refold)
+        outbox.observe_done(self._done)
+        outbox.observe(self._refold)
 
     def unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
         """Return why nobody can run an operation here: the server or the plan does not have it. None if it is
@@ -325,7 +325,7 @@ class Live:
         """Remove what was deleted from the search index. Other responses may still contain parts of it: they are
         learned again."""
         if self._index is not None:
-            self._index.lose(op)
+            self._index.remove(op)
             for answer in self._answers.values():
                 answer.learned = None
 
@@ -442,7 +442,7 @@ class Live:
         """Take a response into memory, the cache and the search index. Return its value."""
         is_same = answer.accept(response.value, response.pages, self.now(), response.mark)
         value, unreadable = answer.value, getattr(response.value, "unreadable", 0)
-        if response.to_cache is not None and not (unreadable and immutable(answer.op)):
+        if response.to_cache is not None and not (unreadable and never_changes(answer.op)):
             # Not cached if it never changes and a part is unreadable: a newer Octavo may read that part.
             answer.put = self.shelf.put(answer.op, response.to_cache, still=answer.put if is_same else None)
         if self._index is not None and answer.learned is not value:
@@ -475,7 +475,7 @@ class Live:
         key = encode(op).url
         answer = self._answers.get(key)
         if answer is None:
-            answer = self._answers[key] = Answer(op, key, final_once_known=immutable(op))
+            answer = self._answers[key] = Answer(op, key, final_once_known=never_changes(op))
             self._forget_some()
         if kept and not answer.unpacked:
             answer.unpacked = True
@@ -556,7 +556,7 @@ class Live:
                     for watcher in tuple(answer.watchers):
                         watcher.callback(answer.shown)
 
-    def _done(self, entry: Entry) -> None:
+    def _done(self, entry: OutboxEntry) -> None:
         self._confirmations += 1
         self._confirmed = [*self._confirmed[1 - CONFIRMED :], (self._confirmations, entry)]
         self._written.append(entry.op)
@@ -564,7 +564,7 @@ class Live:
 
     def _look_around_written(self) -> None:
         """Fetch what the confirmed writes may have changed: once for writes that are sent one after the other."""
-        if self._written and (len(self._written) >= CONFIRMED // 2 or not self.outbox.is_going_out):
+        if self._written and (len(self._written) >= CONFIRMED // 2 or not self.outbox.is_sending):
             written, self._written = self._written, []
             for op in written:
                 self.touched(op)

@@ -1,4 +1,4 @@
-"""What the checks before a merge or an update were made for, and what changed since."""
+"""The versions that merge checks were made for, and the changes since."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class MergeBasis:
     """None if the server does not name the revision."""
 
     @property
-    def seen(self) -> Basis:
-        """What a merge or an update depends on."""
+    def basis(self) -> Basis:
+        """Return the facts that a merge or an update depends on."""
         about = self.change_request
         return Basis(
             revision=about.revision,

@@ -23,7 +23,7 @@ _UNDECIDED = {
 
 @dataclass(frozen=True)
 class MergeRules:
-    """The rules that hold for a space."""
+    """The merge rules of a space."""
 
     rules: tuple[Mapping[str, Any], ...] = ()
     of: Literal["space", "organization"] = "space"
@@ -31,21 +31,21 @@ class MergeRules:
 
     @property
     def users(self) -> tuple[str, ...]:
-        """The ids of those the rules name, each once."""
+        """Ids of the users that the rules name, each once."""
         return tuple(dict.fromkeys(user for rule in self.rules for user in _users(rule)))
 
 
 def inherits(space: Space) -> bool:
-    """Whether the rules of its organization hold for a space."""
+    """Return True if a space inherits the merge rules of its organization."""
     return _kind(space.merge_rules) in ("", "inherit")
 
 
 def rules_for(space: Space, organization: Organization | None) -> MergeRules:
-    """The rules that hold for a space. `organization` is only looked at where the space inherits them."""
+    """Return the merge rules of a space. `organization` is needed only if the space inherits them."""
     if not inherits(space):
         return _rules(space.merge_rules, "space")
     if organization is None:
-        return MergeRules(is_known=space.merge_rules is None)  # a server that has no rules says nothing of them
+        return MergeRules(is_known=space.merge_rules is None)  # a server without merge rules sends none
     return _rules(organization.merge_rules, "organization")
 
 
@@ -69,16 +69,16 @@ def _users(rule: Mapping[str, Any]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class MergeCandidate:
-    """A change request that somebody wants to merge, with the reviews that count."""
+    """A change request to merge, with its current reviews."""
 
     change_request: ChangeRequest
     reviews: Sequence[Review]
     me: str | None
     names: Mapping[str, str]
-    """What to call people, by id."""
+    """Names of users by id."""
 
-    def lacks(self, rule: Mapping[str, Any]) -> str:
-        """What a rule lacks. Empty when it is met, and for a rule that is not known here."""
+    def missing(self, rule: Mapping[str, Any]) -> str:
+        """Return what is missing for a rule. Empty if the rule is met, or unknown to Octavo."""
         users = _users(rule)
         approving = [review.reviewer.id for review in self.reviews if review.status == "approved"]
         match rule.get("rule"):
@@ -105,8 +105,8 @@ class MergeCandidate:
                 return f"only the author can merge: {self._named([self._author])}"
         return ""
 
-    def unsure(self, rule: Mapping[str, Any]) -> str:
-        """Why it cannot be told from here whether a rule is met. Empty when it can."""
+    def undecided_reason(self, rule: Mapping[str, Any]) -> str:
+        """Return why Octavo cannot check a rule. Empty if it can."""
         kind = str(rule.get("rule"))
         if kind == "require_author_to_merge" and (self._author is None or self.me is None):
             return "only the author can merge: the server decides"
@@ -127,7 +127,7 @@ def bypasses(rules: MergeRules, me: str | None) -> bool:
     return any(rule.get("rule") == "allow_bypass" and me in _users(rule) for rule in rules.rules)
 
 
-def asks_currency(rules: MergeRules, me: str | None) -> bool:
+def requires_up_to_date(rules: MergeRules, me: str | None) -> bool:
     """Return whether `me` may not merge an outdated change request."""
     asks = any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
     return asks and not bypasses(rules, me)

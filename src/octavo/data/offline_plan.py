@@ -21,7 +21,7 @@ from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data import stamps
 from octavo.data.queries import change_requests_of, open_threads_of, requested_of, reviews_of
-from octavo.data.response_cache import ResponseCache, immutable
+from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sync_queue import Rank, Want
 from octavo.data.syncer import RoundKind
 
@@ -212,7 +212,7 @@ def _want(
 ) -> Want:
     """Return a want. A response of a revision never changes. A response is fetched in each round if its stamp does not tell
     of all changes."""
-    stamp = stamps.IMMUTABLE if immutable(op) else stamp
+    stamp = stamps.IMMUTABLE if never_changes(op) else stamp
     is_whole = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
     return Want(
         op,

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from octavo.api.places import SpaceRef
 from octavo.concurrency import Tasks
 from octavo.data.observers import Observers
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.syncer import RoundKind
 
 if TYPE_CHECKING:
@@ -101,10 +101,10 @@ class Size:
 class OfflineSpaces:
     """The spaces of a profile that are available offline."""
 
-    def __init__(self, live: Live, state: State) -> None:
+    def __init__(self, live: Live, state: StateDb) -> None:
         self._live, self._state = live, state
         self._spaces: dict[str, OfflineSpace] = {
-            each.id: _interrupted(each) for each in _remembered(state.recall(_FACT))
+            each.id: _interrupted(each) for each in _remembered(state.get_fact(_FACT))
         }
         self._edits = 0
         """How often `_spaces` was stored."""
@@ -151,7 +151,7 @@ class OfflineSpaces:
 
         tree = await self._live.fetch(ListPages(at=at))
         pages = sum(page.type == "document" for page in tree.walk())
-        mean = await asyncio.to_thread(self._live.shelf.usual_length, "/content/page/")
+        mean = await asyncio.to_thread(self._live.shelf.mean_body_size, "/content/page/")
         return Size(pages, round(pages * (mean or USUAL_PAGE)))
 
     def add(self, space: Space) -> None:
@@ -332,7 +332,7 @@ class OfflineSpaces:
         if self._release is not None or self._state.read_only:
             return True
         try:
-            self._release = self._state.take(_ROLE)
+            self._release = self._state.try_lock(_ROLE)
         except NotSaved:
             return True
         if self._release is None:
@@ -364,7 +364,7 @@ class OfflineSpaces:
                 return facts  # another instance has added the space: its progress stays
             return [_said(kept) if each.get("id") == space_id else each for each in facts]
 
-        self._state.change(_FACT, changed)
+        self._state.change_fact(_FACT, changed)
 
     def _reload_soon(self) -> None:
         if not self._is_reloading:
@@ -377,7 +377,7 @@ class OfflineSpaces:
             edits = -1
             while edits != self._edits:  # else `stored` is older than the spaces here
                 edits = self._edits
-                stored = {each.id: each for each in _remembered(await self._state.recall_now(_FACT))}
+                stored = {each.id: each for each in _remembered(await self._state.read_fact(_FACT))}
         except NotSaved:
             return
         finally:

@@ -16,11 +16,11 @@ from octavo.data.database import (
     closed_on_failure,
     connect,
     is_busy,
+    is_intact,
     moment,
     private_file,
     private_folder,
     set_aside,
-    sound,
 )
 from octavo.data.sync_queue import Version
 
@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS made (
 ) STRICT;
 """
 _PIN = "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, '', '')"
-"""The last two columns were a version. They stay because an older Octavo, which may run beside this one, uses them."""
+"""The last two columns are unused. They stay because an older Octavo may use the same file."""
 _FILL_VERSIONS = (
     "INSERT INTO versions SELECT namespace, url, stamp, read_at, '' FROM readings WHERE true ON CONFLICT DO UPDATE"
     " SET stamp = excluded.stamp, read_at = excluded.read_at, error = '' WHERE excluded.read_at > versions.read_at",
@@ -66,12 +66,12 @@ TIDY_EVERY = 500
 """Responses put between two evictions."""
 
 
-def immutable(op: Operation[Any]) -> bool:
+def never_changes(op: Operation[Any]) -> bool:
     """Return whether the response to an operation never changes: it is read from a revision."""
     return hasattr(getattr(op, "at", None), "revision_id")
 
 
-class KeptAnswer(NamedTuple):
+class StoredResponse(NamedTuple):
     """A response on disk. Later ones have higher numbers."""
 
     number: int
@@ -100,8 +100,8 @@ class ResponseCache:
         self._puts = 0
         self._damaged = False
         self._path = folder / f"cache-v{SCHEMA_VERSION}.db" if folder else None
-        self._db = self._opened()
-        self._writer = Writer(self._writing, "octavo shelf writer")
+        self._db = self._open()
+        self._writer = Writer(self._connect_writer, "octavo shelf writer")
         self._unwritten: dict[str, tuple[Any, datetime]] = {}
         """Responses that are not written yet, by URL."""
         self._versions: dict[str, Version] | None = None
@@ -139,9 +139,12 @@ class ResponseCache:
             return None
 
     def put(self, op: Operation[Any], value: Any, *, still: float | None = None) -> float:
-        """Cache a response. It is encoded and written in the background. `still` is what this returned for the same
-        value: if that one is on disk, only its time is written."""
-        url, moment_now, kept_for_ever = encode(op).url, self._now(), immutable(op)
+        """Cache a response. It is encoded and written in the background.
+
+        `still` is the result of an earlier call for the same value: if that response is on disk, only its time is
+        written.
+        """
+        url, moment_now, kept_for_ever = encode(op).url, self._now(), never_changes(op)
         now = moment_now.timestamp()
         put = self._unwritten[url] = (value, moment_now)
 
@@ -160,13 +163,13 @@ class ResponseCache:
             try:
                 write(db)
             finally:
-                if self._unwritten.get(url) is put:  # else a newer response was put meanwhile
+                if self._unwritten.get(url) is put:  # a newer response may have been put meanwhile
                     self._unwritten.pop(url, None)
 
         self._write(work)
         self._puts += 1
         if self._puts % TIDY_EVERY == 0 and self._path is not None:
-            self._writer.submit(self._tidy)
+            self._writer.submit(self._evict)
         return now
 
     def put_version(self, url: str, stamp: str, error: str = "", read_at: datetime | None = None) -> None:
@@ -201,12 +204,12 @@ class ResponseCache:
         except sqlite3.DatabaseError:
             self._damaged = True
 
-    def put_made(self, name: str, body: Callable[[], bytes]) -> None:
+    def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
         """Store a value that was computed from responses, for the next start. `body` is called in the background."""
         statement = "INSERT OR REPLACE INTO made VALUES (?, ?, ?)"
         self._later(statement, lambda: (self._namespace, name, body()))
 
-    def made(self, name: str) -> bytes | None:
+    def derived(self, name: str) -> bytes | None:
         """Return the stored value. None if there is none."""
         try:
             query = "SELECT body FROM made WHERE namespace = ? AND name = ?"
@@ -251,7 +254,7 @@ class ResponseCache:
         with self._reading() as db:
             return dict(db.execute(query, (self._namespace, keeper)).fetchall())
 
-    def usual_length(self, like: str) -> float | None:
+    def mean_body_size(self, like: str) -> float | None:
         """Return the mean size of the responses whose URL contains `like`. None if there are none. From any thread.
         Raises sqlite3.Error."""
         query = "SELECT avg(length(body)) FROM answers WHERE namespace = ? AND instr(url, ?)"
@@ -267,7 +270,7 @@ class ResponseCache:
         with closing(connect(self._path, read_only=True)) as db:
             yield db
 
-    def kept(self, after: int, most: int) -> Iterator[KeptAnswer]:
+    def responses_after(self, after: int, most: int) -> Iterator[StoredResponse]:
         """Return the first `most` responses with numbers above `after`, in order. From any thread. Raises
         sqlite3.Error."""
         if self._path is None:
@@ -279,9 +282,9 @@ class ResponseCache:
             op = None
             with suppress(NoSuchOperation, ValueError):
                 op = decode(Request("GET", url))
-            yield KeptAnswer(number, op, body, moment(kept_at))
+            yield StoredResponse(number, op, body, moment(kept_at))
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Delete everything in this namespace."""
         self._unwritten.clear()
         self._versions = {}
@@ -310,7 +313,7 @@ class ResponseCache:
 
         self._writer.submit(work)
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         path = self._path
         if path is not None:
             try:
@@ -367,7 +370,7 @@ class ResponseCache:
         self._notice("The cache was damaged. Octavo loads everything from the server again.")
         return self._prepared(path)
 
-    def _writing(self) -> sqlite3.Connection:
+    def _connect_writer(self) -> sqlite3.Connection:
         return connect(self._path) if self._path is not None else self._db
 
     def _replace(self) -> None:
@@ -378,15 +381,15 @@ class ResponseCache:
         self._writer.close()
         self._db.close()
         self._db = self._rebuilt(self._path)
-        self._writer = Writer(self._writing, "octavo shelf writer")
+        self._writer = Writer(self._connect_writer, "octavo shelf writer")
 
     def _check(self, db: sqlite3.Connection) -> None:
         """Look for damage, then evict."""
-        self._damaged = not sound(db)
+        self._damaged = not is_intact(db)
         if not self._damaged:
-            self._tidy(db)
+            self._evict(db)
 
-    def _tidy(self, db: sqlite3.Connection) -> None:
+    def _evict(self, db: sqlite3.Connection) -> None:
         """Evict the responses that are old or too many. Those that never change or are pinned stay."""
         horizon = ((self._now() - LONGEST).timestamp(),)
         db.execute(

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api.users import User
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.tui.comments.composer import Composer
 from octavo.tui.comments.offers import Offers, emoji_begun
 from octavo.tui.reader.markdown_preview import preview
@@ -366,10 +366,10 @@ async def test_nothing_is_not_sent_and_it_says_so() -> None:
     async with app.run_test() as pilot:
         await app.write(limit=10)
         await pilot.press("space", "ctrl+s")
-        assert app.explained == ["There is no text to send yet."]
+        assert app.explained == ["Write some text first."]
         await pilot.press(*"eleven chars", "ctrl+s")
         await pilot.pause()
-        assert app.explained[-1] == "The text is 3 characters too long to send."
+        assert app.explained[-1] == "The text is 3 characters over the limit."
         assert "13 of 10 characters" in shown(app)
         assert app.answers == []
 

@@ -8,7 +8,7 @@ from octavo.api.bodies import Body
 from octavo.api.comments import Comment, Target, TargetNode, TargetPage
 from octavo.api.places import SpaceRef
 from octavo.api.users import User
-from octavo.data.comment_words import mention_of, words_of
+from octavo.data.comment_text import mention_suffix, plain_text
 from octavo.tui.comments.filters import ORDERS, Thread, belongs, narrowed, offered
 from octavo.tui.comments.people import mention
 
@@ -45,7 +45,7 @@ def thread(
 
 THREADS = [
     thread("a", days=0.5, replies=2),
-    thread("b", TOM, days=3, page="End", says=f"See [@Ada{mention_of('ada')}."),
+    thread("b", TOM, days=3, page="End", says=f"See [@Ada{mention_suffix('ada')}."),
     thread("c", TOM, days=12, place="NEWS", outdated=True),
     thread("d", days=None, place="NEWS", whole=True, replies=1),
 ]
@@ -104,9 +104,9 @@ def test_a_list_shows_the_words_of_links_and_mentions() -> None:
     eve = User(id="eve", display_name="Eve [of] *it*")
     assert mention(eve) == "[@Eve \\[of\\] \\*it\\*](/users/eve)"
     said = f'Ask {mention(TOM)},\nsee [the guide](https://example.com/a_b "x") or [a](b)!'
-    assert words_of(said) == 'Ask @Tom, see [the guide](https://example.com/a_b "x") or a!'
-    assert words_of("**Two** of *three* `a_b`, 2 * 3 * 4, **x") == "Two of three a_b, 2 * 3 * 4, **x"
-    assert words_of("*" * 50_000) == "*" * 50_000
-    assert words_of(">" * 50_000) == ""
-    assert words_of("Why?\n\n> ```py\n> a = 1\n> b > 2\n> ```\n> said\n\nNot 3?") == "Why? a = 1 · b > 2 said Not 3?"
-    assert words_of("[" * 50_000) == "[" * 50_000
+    assert plain_text(said) == 'Ask @Tom, see [the guide](https://example.com/a_b "x") or a!'
+    assert plain_text("**Two** of *three* `a_b`, 2 * 3 * 4, **x") == "Two of three a_b, 2 * 3 * 4, **x"
+    assert plain_text("*" * 50_000) == "*" * 50_000
+    assert plain_text(">" * 50_000) == ""
+    assert plain_text("Why?\n\n> ```py\n> a = 1\n> b > 2\n> ```\n> said\n\nNot 3?") == "Why? a = 1 · b > 2 said Not 3?"
+    assert plain_text("[" * 50_000) == "[" * 50_000

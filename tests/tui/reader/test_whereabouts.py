@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.reading_position import MOST_PAGES, ReadingPosition, ReadingPositions
@@ -19,7 +19,7 @@ def key_of(words: str, page: str = LONG) -> str:
 
 
 def test_where_one_was_is_known_of_the_pages_read_last() -> None:
-    with closing(State(None)) as state:
+    with closing(StateDb(None)) as state:
         places = ReadingPositions(state)
         for number in range(MOST_PAGES + 1):
             places.keep(f"page {number}", ReadingPosition("block", number))
@@ -30,7 +30,7 @@ def test_where_one_was_is_known_of_the_pages_read_last() -> None:
         assert later.on("page 1") == ReadingPosition("other", -3)
         assert later.on("page 2") is None
         assert later.on(f"page {MOST_PAGES}") == ReadingPosition("block", MOST_PAGES)
-        state.remember("places on pages", ["no", "such"])
+        state.set_fact("places on pages", ["no", "such"])
         assert ReadingPositions(state).on("page 1") is None
 
 

@@ -11,7 +11,7 @@ from octavo.api.mcp_servers import McpServer
 from octavo.api.organizations import Member
 from octavo.api.sites import Site
 from octavo.api.users import User
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.tui.resources.acting import MOST_NAMED, first_of
 from octavo.tui.resources.exports import as_csv, as_json, as_markdown
 from octavo.tui.resources.organization_resources import MEMBERS
@@ -36,8 +36,8 @@ def column(table: Table, title: str) -> Column[Member]:
 
 
 @pytest.fixture
-def state() -> Iterator[State]:
-    with closing(State(None)) as kept:
+def state() -> Iterator[StateDb]:
+    with closing(StateDb(None)) as kept:
         yield kept
 
 
@@ -45,7 +45,7 @@ def names(table: Table) -> list[str]:
     return [each.user.name for each in table.sorted(PEOPLE, str)]
 
 
-def test_things_stand_as_listed_until_a_column_is_chosen_and_turned_round(state: State) -> None:
+def test_things_stand_as_listed_until_a_column_is_chosen_and_turned_round(state: StateDb) -> None:
     table = Table(MEMBERS, state)
     assert names(table) == ["ben", "Ada", "cleo"]
     table.sort(column(table, "NAME"))
@@ -55,7 +55,7 @@ def test_things_stand_as_listed_until_a_column_is_chosen_and_turned_round(state:
     assert table.said == "sorted by name ▼"
 
 
-def test_what_has_no_value_comes_last_both_ways(state: State) -> None:
+def test_what_has_no_value_comes_last_both_ways(state: StateDb) -> None:
     table = Table(MEMBERS, state)
     table.sort(column(table, "LAST SEEN"))
     assert names(table) == ["ben", "Ada", "cleo"]
@@ -63,7 +63,7 @@ def test_what_has_no_value_comes_last_both_ways(state: State) -> None:
     assert names(table) == ["Ada", "ben", "cleo"]
 
 
-def test_columns_and_order_are_kept(state: State) -> None:
+def test_columns_and_order_are_kept(state: StateDb) -> None:
     table = Table(MEMBERS, state)
     table.sort(column(table, "JOINED"))
     table.toggle(column(table, "E-MAIL"))
@@ -73,14 +73,14 @@ def test_columns_and_order_are_kept(state: State) -> None:
     assert [each.title for each in again.columns] == [each.title for each in table.columns]
 
 
-def test_a_choice_with_a_column_that_has_another_title_now_hides_no_column(state: State) -> None:
-    state.remember("columns of organizations.ListMembers", ["PERSON", "ROLE"])
+def test_a_choice_with_a_column_that_has_another_title_now_hides_no_column(state: StateDb) -> None:
+    state.set_fact("columns of organizations.ListMembers", ["PERSON", "ROLE"])
     assert [each.title for each in Table(MEMBERS, state).columns] == [
         each.title for each in MEMBERS.columns if each.shown
     ]
 
 
-def test_one_column_always_stays(state: State) -> None:
+def test_one_column_always_stays(state: StateDb) -> None:
     table = Table(MEMBERS, state)
     for each in MEMBERS.columns:
         if each in table.columns:
@@ -88,7 +88,7 @@ def test_one_column_always_stays(state: State) -> None:
     assert len(table.columns) == 1
 
 
-def test_a_filter_looks_in_columns_that_are_not_shown_too(state: State) -> None:
+def test_a_filter_looks_in_columns_that_are_not_shown_too(state: StateDb) -> None:
     table = Table(MEMBERS, state)
     table.toggle(column(table, "E-MAIL"))
     assert "ben@sea.example" in table.words(PEOPLE[0], str)
@@ -112,7 +112,7 @@ def test_json_has_all_that_is_known_but_what_is_secret() -> None:
     assert "s3cret" not in said
 
 
-def test_by_what_things_are_sorted_is_made_once_for_each_column_and_thing(state: State) -> None:
+def test_by_what_things_are_sorted_is_made_once_for_each_column_and_thing(state: StateDb) -> None:
     asked: list[str] = []
 
     def name(thing: Member) -> str:
@@ -138,7 +138,7 @@ def test_by_what_things_are_sorted_is_made_once_for_each_column_and_thing(state:
     assert asked == ["ben", "Ada", "cleo"]
 
 
-def test_what_a_thing_is_called_has_its_room_before_other_columns_are_shown_beside_it(state: State) -> None:
+def test_what_a_thing_is_called_has_its_room_before_other_columns_are_shown_beside_it(state: StateDb) -> None:
     title = "Saltmarsh Instruments"
     site = Site.model_validate({"id": "docs", "title": title, "urls": {"published": "https://docs.sea.example"}})
     table = Table(SITES, state)

@@ -39,6 +39,7 @@ class Merging:
 
     async def see(self) -> None:
         """Look at all of them."""
+        self.live.outbox.state.sleep = nap
         self.several = [QueuedMerge(at, await self.desk.get(at), "Docs") for at in self.at]
         self.seen = [(await look(self.live, one)).checks for one in self.several]
 
@@ -49,7 +50,6 @@ class Merging:
             self.seen,
             lambda number, fact: self.told.append((number, fact)),
             lambda: sum(str(fact.text).endswith("· merged") for _, fact in self.told) < self.stop_after,
-            sleep=nap,
         )
 
     @property
@@ -159,7 +159,7 @@ async def test_a_main_that_changes_during_the_last_read_ends_it(
 
 async def test_who_asks_to_stop_is_heard_before_the_next(three: Merging) -> None:
     three.stop_after = 1
-    assert await three() == MergeTotals(("#2 in Docs",), "Stopped before #3 in Docs, as you asked")
+    assert await three() == MergeTotals(("#2 in Docs",), "Stopped before #3 in Docs because you canceled the merge")
     assert await three.statuses == ["merged", "draft", "draft"]
 
 

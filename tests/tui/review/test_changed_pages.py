@@ -124,7 +124,7 @@ def test_a_move_below_the_same_parent_is_a_change_of_position() -> None:
     here = {"id": "guides", "title": "Guides"}
     change = {"type": "page_moved", "page": {"id": "a", "title": "A"}, "parent": {"before": here, "after": here}}
     (entry,) = changed_pages([Change.model_validate(change)])
-    assert in_words(entry) == "Moved.\nposition: earlier position → new position"
+    assert in_words(entry) == "Moved.\nposition: old position → new position"
 
 
 def test_the_entry_of_a_conflict_is_found_whatever_is_in_conflict() -> None:

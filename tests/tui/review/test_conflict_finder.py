@@ -198,7 +198,7 @@ def test_what_no_edit_can_change_is_said_in_words() -> None:
     said = {shape.title: shape.said for shape in found}
     assert said.keys() == {"limit", "map.png", "Foot"}
     assert not any(shape.can_choose for shape in found)
-    assert said["limit"].startswith("Both sides changed this variable. It has the value from main.")
+    assert said["limit"].startswith("Both sides changed this variable. The value in main was kept.")
     assert all("Press o to open the change request in the browser." in each for each in said.values())
 
 

@@ -20,7 +20,7 @@ from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
@@ -70,7 +70,7 @@ async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
     listed = await desk.ask(content.ListChanges(at=at, limit=100))
     client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform)
     gate = Gate(client)
-    state, shelf = State(tmp_path, "ada@test"), ResponseCache(None, "ada@test")
+    state, shelf = StateDb(tmp_path, "ada@test"), ResponseCache(None, "ada@test")
     live = Live(gate, shelf, Outbox(gate, state, Drafts(state)))
     made: list[str] = []
     comparisons = Comparisons(live, made.append)
@@ -215,7 +215,7 @@ async def test_at_rest_only_what_was_looked_at_last_is_kept_until_one_looks_agai
 
 
 def test_marks_hold_until_what_they_are_on_changes() -> None:
-    state = State(None, "ada@test")
+    state = StateDb(None, "ada@test")
     marks = ViewedMarks(state, "cr")
     assert marks.at("one") is None
     assert marks.toggle("a")

@@ -19,7 +19,7 @@ from octavo.client.in_process import Application
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.trees import Json
 from octavo.server.app import Platform
@@ -54,7 +54,7 @@ def platform() -> Iterator[Platform]:
 async def asking(platform: Application, folder: Path) -> AsyncIterator[Live]:
     """What Ada's app knows of the platform, and asks it."""
     client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform)
-    state = State(folder, "ada@test")
+    state = StateDb(folder, "ada@test")
     shelf = ResponseCache(None, "ada@test")
     live = Live(client, shelf, Outbox(client, state, Drafts(state)))
     yield live

@@ -88,7 +88,7 @@ async def test_a_page_that_moves_takes_those_below_it_along(live: Live, desk: De
     known = await proposing(live, desk, update(await desk.id("Gamma"), slug="delta"))
     said = "2 pages without a redirect: Gamma /gamma → /delta, Below /gamma/below → /delta/below"
     assert fact(known, "redirects") == Fact("care", "redirects", said)
-    assert known.live.startswith("The merge goes live immediately on Docs (")
+    assert known.live.startswith("The merge will go live immediately on Docs (")
 
 
 async def test_a_redirect_from_where_a_page_was_is_enough(live: Live, desk: Desk) -> None:
@@ -110,7 +110,7 @@ async def test_where_nothing_is_published_no_redirect_is_needed(live: Live, desk
     assert (
         fact(known, "redirects").text == "none needed: the space is not on a published site (1 page moved or deleted)"
     )
-    assert known.live == "The merge changes the main content of Docs immediately."
+    assert known.live == "The merge will change the main content of Docs immediately."
 
 
 async def test_what_cannot_be_asked_is_said_not_to_be_checked(live: Live, desk: Desk, platform: Platform) -> None:
@@ -120,7 +120,7 @@ async def test_what_cannot_be_asked_is_said_not_to_be_checked(live: Live, desk: 
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
     assert (
         fact(known, "redirects").text
-        == "1 page moved or deleted, redirects not checked: the sites of the space are not available"
+        == "1 page moved or deleted, redirects not checked: could not load the sites that use the space"
     )
     assert (
         fact(known, "links").text

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from octavo.api.content import File, Page
-from octavo.data.saving import safe_name
+from octavo.data.atomic_files import safe_name
 from octavo.tui.shell.exporting import path_of, short_path, slug
 from octavo.tui.shell.file_facts import kind_of, size_in_words
 

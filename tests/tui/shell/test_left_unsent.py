@@ -5,11 +5,11 @@ from __future__ import annotations
 from textual.content import Content
 
 from octavo.api.places import SpaceRef
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import UnsentText
 from octavo.tui.shell.left_unsent import beside, mark
 
 HERE = SpaceRef(space_id="s")
-DRAFT, HELD = Unsent("reply", HERE, thread="k", place="reply s k"), Unsent("held", HERE, entry="e")
+DRAFT, HELD = UnsentText("reply", HERE, thread="k", draft_key="reply s k"), UnsentText("held", HERE, entry_id="e")
 
 
 def test_the_mark_names_drafts_and_what_is_held_or_only_shows_their_signs() -> None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import asyncio
+
+import pytest
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -8,6 +11,7 @@ from octavo.tui.widgets.dialog import Frame
 from octavo.tui.widgets.notices import NoticeBoard, Notices
 from octavo.tui.widgets.row_list import Row, Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
+from tests.painting import work_counted
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown, until
 
 
@@ -186,3 +190,33 @@ async def test_notices_hide_neither_tabs_nor_a_dialog_and_are_seen_once() -> Non
             await at_rest(app)
             assert shown(app).count("Could not rename the page") == 1
             assert shown(app).count("Renamed") == 1
+
+
+@pytest.mark.parametrize("size", [(100, 30), (40, 12), (20, 5), (10, 3), (1, 1)])
+async def test_notices_that_stay_the_same_are_neither_laid_out_nor_painted_again(size: tuple[int, int]) -> None:
+    board = NoticeBoard(Clock())
+    app = WithNotices(Static(), Notices(board), board=board)
+    async with app.run_test(size=size):
+        board.say("Could not rename the page " + "because of its title " * 7, "failed")
+        board.say("5 threads resolved", undo=True)
+        for _ in range(2):
+            await at_rest(app)
+            await asyncio.sleep(1)
+            with work_counted() as work:
+                await asyncio.sleep(3)
+            assert not work
+            app.push_screen(Confirm("Merge?", verb="Merge"))
+
+
+async def test_the_time_left_to_undo_is_painted_each_second_on_the_screen_on_top_without_a_layout() -> None:
+    board = NoticeBoard()
+    app = WithNotices(Static(), Notices(board), board=board)
+    async with app.run_test(size=(100, 30)):
+        app.push_screen(Confirm("Merge?", verb="Merge"))
+        board.say("5 threads resolved", undo=True, seconds=30)
+        await at_rest(app)
+        await asyncio.sleep(1)
+        with work_counted() as work:
+            await asyncio.sleep(4)
+        assert set(work) == {"painting"}
+        assert work["painting"] <= 5

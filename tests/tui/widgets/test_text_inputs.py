@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from textual.events import Paste
 from textual.widgets import Input
@@ -9,7 +11,7 @@ from textual.widgets import Input
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.secret_input import SecretInput
 from octavo.tui.widgets.text_inputs import MOST, LineInput, TextEditor
-from tests.tui.widgets.scratch import Scratch, harmless
+from tests.tui.widgets.scratch import Scratch, at_rest, harmless, shown
 
 PASTED = "one \u202e\x1b[31m\ntwo"
 
@@ -61,3 +63,24 @@ async def test_of_a_megabyte_that_is_pasted_a_line_takes_what_it_can_hold(kind: 
         field.post_message(Paste(pasted))
         await pilot.pause()
         assert field.value == (pasted[:MOST] if " " not in pasted else "a" if kind is SecretInput else "a line")
+
+
+@pytest.mark.parametrize("make", [LineInput, FilterInput, SecretInput, TextEditor])
+@pytest.mark.parametrize("has_bar", [False, True])
+async def test_a_field_is_drawn_in_every_width(
+    make: Callable[..., LineInput | FilterInput | SecretInput | TextEditor], has_bar: bool
+) -> None:
+    field = make(placeholder="Say why 日本", id="field")
+    app = Scratch(field)
+    if has_bar:
+        field.styles.overflow_y = "scroll"
+    async with app.run_test(size=(20, 4)) as pilot:
+        for width in (6, 5, 4, 3, 2, 1, 20):
+            await pilot.resize_terminal(width, 4)
+            field.focus()
+            for written in ("", "word 日本"):
+                field.clear()
+                app.post_message(Paste(written))
+                await at_rest(app)
+                assert app._exception is None, width
+        assert shown(app).strip()

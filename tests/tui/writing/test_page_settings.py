@@ -36,7 +36,7 @@ def test_of_a_draft_only_what_was_changed_is_kept_so_that_what_others_change_sta
     [
         ({"slug": "two words"}, "slug", "letters, digits and hyphens"),
         ({"slug": "a/b"}, "slug", "letters, digits and hyphens"),
-        ({"slug": "LOCKS"}, "slug", "Locks at the same level already has this slug."),
+        ({"slug": "LOCKS"}, "slug", "“Locks” at this level already uses this slug."),
         ({"slug": "k" * 101}, "slug", "at most 100 characters. This text has 101 characters."),
         ({"description": "d" * 1001}, "description", "at most 1000"),
         ({"icon": "key"}, "icon", "an emoji or an icon"),

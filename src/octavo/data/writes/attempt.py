@@ -1,4 +1,4 @@
-"""What Octavo knows of a kind of write, and of one attempt to send a write. Pure."""
+"""Facts about a kind of write, and about one attempt to send a write. Pure."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class WriteFacts:
     """Id of the page of a new thread."""
     node: str = ""
     """Key of the block of a new thread."""
-    words: str = ""
+    text: str = ""
     """Text that the write sends."""
-    makes: bool = False
-    """Whether the write creates something: sent twice, it would exist twice."""
-    is_verdict: bool = False
-    """Whether the write submits a review."""
+    creates: bool = False
+    """True if the write creates an item. Sent twice, the item would exist twice."""
+    is_review: bool = False
+    """True if the write submits a review."""
     only_resolves: bool = False
-    """Whether the write only resolves or reopens a thread."""
+    """True if the write only resolves or reopens a thread."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Basis:
     text: str | None = None
     """Markdown of the comment. None if the comment is not loaded as markdown."""
     is_open: bool | None = None
-    """Whether the thread is open. None if unknown."""
+    """True if the thread is open. None if unknown."""
     revision: str | None = None
     """Head revision of the change request. None if unknown."""
     base: str | None = None
@@ -65,7 +65,7 @@ class Basis:
     status: str | None = None
     """Status of the change request. None if unknown."""
     is_outdated: bool | None = None
-    """Whether main has changed since the base. None if unknown."""
+    """True if main has changed since the base. None if unknown."""
     main: str | None = None
     """Revision of main. None if unknown."""
     review: str | None = None
@@ -74,12 +74,13 @@ class Basis:
 
 @dataclass(frozen=True)
 class Attempt(Generic[W]):
-    """One attempt to send a write, and what was known before it was sent."""
+    """One attempt to send a write, and the facts known before it."""
 
     op: W
     basis: Basis = Basis()
     baseline: tuple[str, ...] | None = None
-    """What `check` found before the first attempt: ids, or the signs of a change by others. None if there was no check."""
+    """Result of `check` before the first attempt: ids, or the signs of a change by others. None if there was no
+    check."""
     since: datetime | None = None
     """Time of the newest item of the baseline, by the clock of the server. None if unknown."""
     me: str | None = None
@@ -103,7 +104,7 @@ class AlreadyDone:
     remote_id: str = ""
     """Id of what the write created. Empty if it creates nothing."""
     result: Any = None
-    """What the server would have answered. None if only the id matters."""
+    """The response that the server would have sent. None if only the id matters."""
     remark: str = ""
     """Sentence for the user if the write was not needed. Empty if its result says enough."""
 
@@ -113,7 +114,7 @@ class Changed:
     """The target has changed since the user saw it: the write is not sent."""
 
     reason: str
-    """Why, without the last full stop. For a durable write, follows “Could not …: ”."""
+    """The reason, without a full stop. For a durable write, it follows “Could not …: ”."""
     now: str | None = None
     """Head revision of the change request. None if something else has changed."""
 
@@ -147,7 +148,7 @@ def _path(op: Operation[Any], basis: Basis) -> str:
 
 @dataclass(frozen=True)
 class WriteKind(Generic[W]):
-    """How Octavo checks, finds and undoes one kind of write. `check` and `find` raise ApiError."""
+    """The functions that check, find, undo and show one kind of write. `check` and `find` raise ApiError."""
 
     check: Callable[[Send, Attempt[W]], Awaitable[Check]]
     """Compares the target with the basis, before the write is sent."""
@@ -157,9 +158,9 @@ class WriteKind(Generic[W]):
     undo: Callable[[W, Basis], Operation[Any] | str] = _no_undo
     """Returns the operation that undoes the write, else the sentence that says why there is none."""
     overlay: Mapping[type[Operation[Any]], Overlay] = field(default_factory=dict)
-    """How the write changes the responses on screen before the server confirms it, by read operation."""
+    """Optimistic updates of the responses on screen, by read operation."""
     is_durable: bool = False
-    """Whether the write may wait in the outbox."""
+    """True if the write may wait in the outbox."""
     claim: Callable[[W, Basis], str] = _path
     """Names a direct write: equal writes have equal names, and are sent one at a time."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -108,7 +108,11 @@ async def find_creation(send: Send, attempt: Attempt[change_requests.Create]) ->
 async def check_status(send: Send, attempt: Attempt[change_requests.Update]) -> Check:
     """Compare the status of the change request with the one that the user saw."""
     now = await send(change_requests.Get(at=attempt.op.at))
-    return Ready() if now.status == attempt.basis.status else Changed(f"#{now.number} is already {called(now.status)}")
+    return (
+        Ready()
+        if now.status == attempt.basis.status
+        else Changed(f"#{now.number} is already {status_name(now.status)}")
+    )
 
 
 async def find_status(send: Send, attempt: Attempt[change_requests.Update]) -> AlreadyDone | None:
@@ -124,7 +128,7 @@ def undo_status(op: change_requests.Update, basis: Basis) -> Operation[Any] | st
     return "Could not undo: the previous status is unknown."
 
 
-def called(status: str) -> str:
+def status_name(status: str) -> str:
     """Return the name of a status for messages."""
     return {"open": "ready for review", "draft": "a draft"}.get(status, status)
 
@@ -177,28 +181,23 @@ def _name(at: ChangeRequestRef) -> str:
     return f"{at.space_id}/{at.change_request_id}"
 
 
+def _claim(verb: str) -> Callable[[Any, Basis], str]:
+    return lambda op, basis: f"{verb} {_name(op.at)}"
+
+
 def _facts_of_review(op: reviews.Submit) -> WriteFacts:
-    return WriteFacts(words=op.comment.markdown if op.comment is not None else "", makes=True, is_verdict=True)
+    return WriteFacts(text=op.comment.markdown if op.comment is not None else "", creates=True, is_review=True)
 
 
 CHANGE_REQUEST_KINDS: Mapping[type[Operation[Any]], WriteKind[Any]] = {
-    change_requests.Merge: WriteKind(check_merge, find_merge, claim=lambda op, basis: f"merge {_name(op.at)}"),
-    change_requests.UpdateFromMain: WriteKind(
-        check_update, find_update, claim=lambda op, basis: f"update {_name(op.at)}"
-    ),
+    change_requests.Merge: WriteKind(check_merge, find_merge, claim=_claim("merge")),
+    change_requests.UpdateFromMain: WriteKind(check_update, find_update, claim=_claim("update")),
     change_requests.Create: WriteKind(
         check_creation, find_creation, claim=lambda op, basis: f"create {op.at.space_id} {op.subject}"
     ),
-    change_requests.Update: WriteKind(
-        check_status, find_status, undo=undo_status, claim=lambda op, basis: f"status {_name(op.at)}"
-    ),
+    change_requests.Update: WriteKind(check_status, find_status, undo=undo_status, claim=_claim("status")),
     reviews.Request: WriteKind(check_request, find_request, claim=_request_claim),
     reviews.Submit: WriteKind(
-        check_review,
-        find_review,
-        facts=_facts_of_review,
-        undo=no_undo_of_review,
-        is_durable=True,
-        claim=lambda op, basis: f"review {_name(op.at)}",
+        check_review, find_review, _facts_of_review, no_undo_of_review, is_durable=True, claim=_claim("review")
     ),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
@@ -14,12 +13,11 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewers, Review
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.data.writes.attempt import Basis
-from octavo.data.writes.change_request_kinds import called, review_target_changed
-from octavo.data.writes.direct import SendResult, Sleep, send_direct
-from octavo.data.writes.machine import Entry, has_review_in_flight
-from octavo.data.writes.outbox import QueuedWrite
+from octavo.data.writes.change_request_kinds import review_target_changed, status_name
+from octavo.data.writes.direct import SendResult, send_direct
+from octavo.data.writes.machine import NewWrite, OutboxEntry, has_review_in_flight
 
 Verdict = Literal["approved", "changes-requested"]
 
@@ -27,28 +25,24 @@ _STAY = "Your comments stay pending."
 _ON_ITS_WAY = "Your review is already being sent: its comments first, then the review. Press ! to see the status."
 
 
-async def merge(
-    live: Live, at: ChangeRequestRef, checked: MergeBasis, *, sleep: Sleep = asyncio.sleep
-) -> SendResult[MergeResult]:
+async def merge(live: Live, at: ChangeRequestRef, checked: MergeBasis) -> SendResult[MergeResult]:
     """Merge the change request at `at` if the change request and main are still as they were `checked`.
 
     If the response was lost, the `result` of the merge is empty: only the response says whether there were conflicts.
     """
     name, op = f"#{checked.change_request.number}", change_requests.Merge(at=at)
     failed, missing = f"Could not merge {name}", f"the server has not merged {name}"
-    return await send_direct(live, op, checked.seen, failed=failed, missing=missing, sleep=sleep)
+    return await send_direct(live, op, checked.basis, failed=failed, missing=missing)
 
 
-async def update(
-    live: Live, at: ChangeRequestRef, checked: MergeBasis, *, sleep: Sleep = asyncio.sleep
-) -> SendResult[MergeResult]:
+async def update(live: Live, at: ChangeRequestRef, checked: MergeBasis) -> SendResult[MergeResult]:
     """Update the change request from main if the change request and main are still as they were `checked`.
 
     If the response was lost, the `result` of the update is empty: only the response says whether there were conflicts.
     """
     name, op = f"#{checked.change_request.number}", change_requests.UpdateFromMain(at=at)
     failed, missing = f"Could not update {name}", f"the server has not updated {name}"
-    return await send_direct(live, op, checked.seen, failed=failed, missing=missing, sleep=sleep)
+    return await send_direct(live, op, checked.basis, failed=failed, missing=missing)
 
 
 async def review(
@@ -57,8 +51,6 @@ async def review(
     status: Verdict,
     expected_revision: str | None,
     comment: str = "",
-    *,
-    sleep: Sleep = asyncio.sleep,
 ) -> SendResult[Review]:
     """Submit a review, if the head of the change request is still `expected_revision`, which was read.
 
@@ -70,7 +62,7 @@ async def review(
     op = reviews.Submit(at=at, status=status, **body)
     failed = "Could not approve" if status == "approved" else "Could not request changes"
     missing = "the server does not show your review"
-    sent = await send_direct(live, op, Basis(revision=expected_revision), failed=failed, missing=missing, sleep=sleep)
+    sent = await send_direct(live, op, Basis(revision=expected_revision), failed=failed, missing=missing)
     of = sent.result.revision if sent.result is not None else None
     if sent.kind == "done" and expected_revision and of and of != expected_revision:
         return SendResult(
@@ -88,9 +80,9 @@ async def submit_review(
     expected_revision: str | None,
     comment: str = "",
     *,
-    doing: str,
-    place: str = "",
-) -> SendResult[tuple[Entry, ...]]:
+    action: str,
+    draft_key: str = "",
+) -> SendResult[tuple[OutboxEntry, ...]]:
     """Send the pending comments, and the review after them, if the head is still `expected_revision`.
 
     All of them enter the outbox in one transaction: a review whose comments were sent must not be lost with the process.
@@ -98,7 +90,7 @@ async def submit_review(
     """
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     basis = Basis(revision=expected_revision)
-    verdict = QueuedWrite(reviews.Submit(at=at, status=status, **body), doing, place, basis)
+    verdict = NewWrite(reviews.Submit(at=at, status=status, **body), action, draft_key, basis)
     try:
         now = await live.send(change_requests.Get(at=at))
         if (changed := review_target_changed(now, basis)) is not None:
@@ -109,9 +101,7 @@ async def submit_review(
     return SendResult("done", result=entries) if entries else SendResult("refused", _ON_ITS_WAY)
 
 
-async def withdraw_review_by_request(
-    live: Live, at: ChangeRequestRef, given: Review, *, sleep: Sleep = asyncio.sleep
-) -> SendResult[Review]:
+async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, given: Review) -> SendResult[Review]:
     """Withdraw your review: it becomes outdated.
 
     The API cannot delete a review: a review becomes outdated when it is requested again. So it is requested from you,
@@ -120,7 +110,7 @@ async def withdraw_review_by_request(
     me = given.reviewer.id
     op, basis = reviews.Request(at=at, users=(me,)), Basis(review=given.id)
     failed, missing = "Could not withdraw your review", "your review is still current"
-    sent = await send_direct(live, op, basis, failed=failed, missing=missing, sleep=sleep)
+    sent = await send_direct(live, op, basis, failed=failed, missing=missing)
     if sent.kind != "done":
         return SendResult(sent.kind, sent.message, error=sent.error)
     if given.requested_by is None and sent.message == "":
@@ -132,11 +122,11 @@ async def withdraw_review_by_request(
     return SendResult("done", sent.message, given)
 
 
-async def create(live: Live, at: SpaceRef, subject: str, *, sleep: Sleep = asyncio.sleep) -> SendResult[ChangeRequest]:
+async def create(live: Live, at: SpaceRef, subject: str) -> SendResult[ChangeRequest]:
     """Create a draft with this subject."""
     op = change_requests.Create(at=at, subject=subject)
     failed, missing = "Could not create the change request", "the server does not show the new draft change request"
-    return await send_direct(live, op, failed=failed, missing=missing, sleep=sleep)
+    return await send_direct(live, op, failed=failed, missing=missing)
 
 
 NO_DRAFTS = (
@@ -145,13 +135,11 @@ NO_DRAFTS = (
 _NO_OPERATION = {405, 501}
 
 
-async def toggle_draft(
-    live: Live, at: ChangeRequestRef, seen: ChangeRequest, *, sleep: Sleep = asyncio.sleep
-) -> SendResult[ChangeRequest]:
+async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) -> SendResult[ChangeRequest]:
     """Mark a draft as ready for review, or convert a ready change request to a draft, if it is still as it was `seen`."""
     status: Literal["open", "draft"] = "open" if seen.status == "draft" else "draft"
-    op, still = change_requests.Update(at=at, status=status), f"#{seen.number} is still {called(seen.status)}"
-    sent = await send_direct(live, op, Basis(status=seen.status), failed=still, missing=still, sleep=sleep)
+    op, still = change_requests.Update(at=at, status=status), f"#{seen.number} is still {status_name(seen.status)}"
+    sent = await send_direct(live, op, Basis(status=seen.status), failed=still, missing=still)
     if sent.kind == "changed":
         live.touched(op)  # The shown status is outdated.
     if isinstance(sent.error, NotFound) or (sent.error is not None and sent.error.status in _NO_OPERATION):
@@ -165,10 +153,8 @@ async def toggle_draft(
     return sent
 
 
-async def request_reviews(
-    live: Live, at: ChangeRequestRef, people: Sequence[str], *, sleep: Sleep = asyncio.sleep
-) -> SendResult[RequestedReviewers]:
+async def request_reviews(live: Live, at: ChangeRequestRef, people: Sequence[str]) -> SendResult[RequestedReviewers]:
     """Request reviews, but not from people who are already requested: a new request makes their review outdated."""
     op = reviews.Request(at=at, users=tuple(people))
     failed, missing = "Could not request the reviews", "the server does not show the review request"
-    return await send_direct(live, op, failed=failed, missing=missing, sleep=sleep)
+    return await send_direct(live, op, failed=failed, missing=missing)

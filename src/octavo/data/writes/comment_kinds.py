@@ -24,7 +24,7 @@ from octavo.data.writes.attempt import (
     WriteKind,
 )
 from octavo.data.writes.comment_overlays import in_replies, in_reply, in_thread, in_threads, on_counter, on_counters
-from octavo.data.writes.write_matching import find_own, is_applied, normal, same_words
+from octavo.data.writes.write_matching import find_own, is_applied, normalized, same_letters
 
 PAGE = 100
 """Items on a page."""
@@ -138,9 +138,9 @@ def no_undo_of_delete(op: _Delete, basis: Basis) -> str:
 
 
 def signs_of_change(op: _Edit, now: comments.Comment | comments.Reply) -> tuple[str, ...]:
-    """Return what differs in a comment after `op` arrived and another person undid it, though the rest is as before.
+    """Return the fields of a comment that show that others undid `op`, although its content is as before `op`.
 
-    A thread that was resolved and reopened looks like a thread that was never resolved, but for the replies.
+    A thread that was resolved and reopened equals a thread that was never resolved, except for its replies.
     """
     signs = []
     if op.body is not None:
@@ -158,10 +158,22 @@ def _undone_by_others(op: _Edit) -> str:
     return "someone else has resolved the thread again. Retry to reopen it anyway"
 
 
+def _facts_of_comment(op: comments.Create) -> WriteFacts:
+    return WriteFacts(page=op.page or "", node=op.node or "", text=op.body.markdown, creates=True)
+
+
+def _facts_of_reply(op: comments.CreateReply) -> WriteFacts:
+    return WriteFacts(op.comment_id, text=op.body.markdown, creates=True)
+
+
+def _facts_of_delete(op: _Delete) -> WriteFacts:
+    return WriteFacts(op.comment_id)
+
+
 def _facts_of_edit(op: _Edit) -> WriteFacts:
     more = {"body", "added_reactions", "removed_reactions"} & op.model_fields_set
     only_resolves = isinstance(op, comments.Update) and op.resolved is not None and not more
-    return WriteFacts(op.comment_id, words=op.body.markdown if op.body is not None else "", only_resolves=only_resolves)
+    return WriteFacts(op.comment_id, text=op.body.markdown if op.body is not None else "", only_resolves=only_resolves)
 
 
 def _own(
@@ -181,8 +193,8 @@ def _ready(items: Sequence[comments.Comment | comments.Reply]) -> Ready:
 def _differs(now: comments.Comment | comments.Reply, basis: Basis) -> bool:
     return (
         basis.text is not None
-        and normal(now.body.text) != normal(basis.text)
-        and not same_words(now.body.text, basis.text)
+        and normalized(now.body.text) != normalized(basis.text)
+        and not same_letters(now.body.text, basis.text)
     )
 
 
@@ -216,48 +228,22 @@ _COUNTERS: Mapping[type[Operation[Any]], Overlay] = {
 _THREADS: Mapping[type[Operation[Any]], Overlay] = {comments.List: in_threads, comments.Get: in_thread}
 _REPLIES: Mapping[type[Operation[Any]], Overlay] = {comments.ListReplies: in_replies, comments.GetReply: in_reply}
 
+_CHANGED_THREAD = {**_THREADS, **_COUNTERS}
+_CHANGED_REPLIES = {**_THREADS, **_REPLIES}
+
 COMMENT_KINDS: Mapping[type[Operation[Any]], WriteKind[Any]] = {
     comments.Create: WriteKind(
-        facts=lambda op: WriteFacts(page=op.page or "", node=op.node or "", words=op.body.markdown, makes=True),
-        check=check_comment,
-        find=find_comment,
-        undo=no_undo_of_comment,
-        overlay={**_THREADS, **_COUNTERS},
-        is_durable=True,
+        check_comment, find_comment, _facts_of_comment, no_undo_of_comment, _CHANGED_THREAD, is_durable=True
     ),
     comments.CreateReply: WriteKind(
-        facts=lambda op: WriteFacts(op.comment_id, words=op.body.markdown, makes=True),
-        check=check_reply,
-        find=find_reply,
-        undo=no_undo_of_comment,
-        overlay={**_THREADS, **_REPLIES},
-        is_durable=True,
+        check_reply, find_reply, _facts_of_reply, no_undo_of_comment, _CHANGED_REPLIES, is_durable=True
     ),
-    comments.Update: WriteKind(
-        facts=_facts_of_edit,
-        check=check_edit,
-        find=find_edit,
-        undo=undo_edit,
-        overlay={**_THREADS, **_COUNTERS},
-        is_durable=True,
-    ),
-    comments.UpdateReply: WriteKind(
-        facts=_facts_of_edit, check=check_edit, find=find_edit, undo=undo_edit, overlay=_REPLIES, is_durable=True
-    ),
+    comments.Update: WriteKind(check_edit, find_edit, _facts_of_edit, undo_edit, _CHANGED_THREAD, is_durable=True),
+    comments.UpdateReply: WriteKind(check_edit, find_edit, _facts_of_edit, undo_edit, _REPLIES, is_durable=True),
     comments.Delete: WriteKind(
-        facts=lambda op: WriteFacts(op.comment_id),
-        check=check_delete,
-        find=find_delete,
-        undo=no_undo_of_delete,
-        overlay={**_THREADS, **_COUNTERS},
-        is_durable=True,
+        check_delete, find_delete, _facts_of_delete, no_undo_of_delete, _CHANGED_THREAD, is_durable=True
     ),
     comments.DeleteReply: WriteKind(
-        facts=lambda op: WriteFacts(op.comment_id),
-        check=check_delete,
-        find=find_delete,
-        undo=no_undo_of_delete,
-        overlay={**_THREADS, **_REPLIES},
-        is_durable=True,
+        check_delete, find_delete, _facts_of_delete, no_undo_of_delete, _CHANGED_REPLIES, is_durable=True
     ),
 }

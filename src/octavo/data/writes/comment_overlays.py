@@ -1,6 +1,6 @@
-"""How the writes of comments and replies change the responses on screen before the server confirms them. Pure.
+"""Optimistic updates: comments and replies on the responses on screen before the server confirms them. Pure.
 
-A comment or reply that has no id yet is called `pending-<entry id>`.
+A comment or reply without an id has the id `pending-<entry id>`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from octavo.api.comments import Comment, Reaction, Reply, UserReaction
 from octavo.api.operation import ListPage, Operation
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.users import User
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.write_matching import emoji_key, find_own
 
 C = TypeVar("C", Comment, Reply)
@@ -22,7 +22,7 @@ C = TypeVar("C", Comment, Reply)
 NOBODY = User(id="pending", display_name="You")
 
 
-def in_threads(read: comments.List, page: ListPage[Comment], entry: Entry, me: User) -> ListPage[Comment]:
+def in_threads(read: comments.List, page: ListPage[Comment], entry: OutboxEntry, me: User) -> ListPage[Comment]:
     op = entry.op
     if entry.at != read.at:
         return page
@@ -45,7 +45,7 @@ def in_threads(read: comments.List, page: ListPage[Comment], entry: Entry, me: U
     return changed
 
 
-def _thread_after(thread: Comment, entry: Entry, me: User) -> Comment:
+def _thread_after(thread: Comment, entry: OutboxEntry, me: User) -> Comment:
     match entry.op:
         case comments.Update() as op:
             thread = _updated(thread, op, entry, me)
@@ -63,12 +63,12 @@ def _thread_after(thread: Comment, entry: Entry, me: User) -> Comment:
             return thread
 
 
-def in_thread(read: comments.Get, thread: Comment, entry: Entry, me: User) -> Comment:
+def in_thread(read: comments.Get, thread: Comment, entry: OutboxEntry, me: User) -> Comment:
     here = entry.at == read.at and entry.facts.thread == read.comment_id
     return _thread_after(thread, entry, me) if here else thread
 
 
-def in_replies(read: comments.ListReplies, page: ListPage[Reply], entry: Entry, me: User) -> ListPage[Reply]:
+def in_replies(read: comments.ListReplies, page: ListPage[Reply], entry: OutboxEntry, me: User) -> ListPage[Reply]:
     op = entry.op
     if entry.at != read.at or entry.facts.thread != read.comment_id:
         return page
@@ -83,14 +83,14 @@ def in_replies(read: comments.ListReplies, page: ListPage[Reply], entry: Entry, 
             return page
 
 
-def in_reply(read: comments.GetReply, reply: Reply, entry: Entry, me: User) -> Reply:
+def in_reply(read: comments.GetReply, reply: Reply, entry: OutboxEntry, me: User) -> Reply:
     op = entry.op
     if isinstance(op, comments.UpdateReply) and entry.at == read.at and op.comment_reply_id == read.comment_reply_id:
         return _updated(reply, op, entry, me)
     return reply
 
 
-def on_counter(read: Operation[Any], holder: Any, entry: Entry, me: User) -> Any:
+def on_counter(read: Operation[Any], holder: Any, entry: OutboxEntry, me: User) -> Any:
     """Return a space or a change request with its number of open comments."""
     change = opened(entry)
     if change == 0 or not holds_thread(holder, entry.at):
@@ -98,7 +98,7 @@ def on_counter(read: Operation[Any], holder: Any, entry: Entry, me: User) -> Any
     return holder.model_copy(update={"comments": max(0, holder.comments + change)})
 
 
-def on_counters(read: Operation[Any], page: ListPage[Any], entry: Entry, me: User) -> ListPage[Any]:
+def on_counters(read: Operation[Any], page: ListPage[Any], entry: OutboxEntry, me: User) -> ListPage[Any]:
     if opened(entry) == 0:
         return page
     changed = [on_counter(read, item, entry, me) for item in page.items]
@@ -107,9 +107,9 @@ def on_counters(read: Operation[Any], page: ListPage[Any], entry: Entry, me: Use
     return page.model_copy(update={"items": tuple(changed)})
 
 
-def opened(entry: Entry) -> int:
+def opened(entry: OutboxEntry) -> int:
     """Return by how much a write changes the number of open comments."""
-    if entry.state in ("failed", "gathered"):
+    if entry.state in ("failed", "pending"):
         return 0  # Other people do not see a pending comment.
     match entry.op:
         case comments.Create():
@@ -137,7 +137,7 @@ def _wanted(read: comments.List, op: comments.Create, me: User) -> bool:
     )
 
 
-def _there(page: ListPage[Any], op: comments.Create | comments.CreateReply, entry: Entry, me: User) -> bool:
+def _there(page: ListPage[Any], op: comments.Create | comments.CreateReply, entry: OutboxEntry, me: User) -> bool:
     """Return whether the response has what the write creates, though the write is not confirmed yet."""
     if any(item.id == entry.pending_id for item in page.items):
         return True
@@ -148,7 +148,7 @@ def _there(page: ListPage[Any], op: comments.Create | comments.CreateReply, entr
     return it is not None
 
 
-def _thread(op: comments.Create, entry: Entry, me: User) -> Comment:
+def _thread(op: comments.Create, entry: OutboxEntry, me: User) -> Comment:
     return Comment(
         id=entry.pending_id,
         body=Body(markdown=op.body.markdown),
@@ -164,7 +164,7 @@ def _thread(op: comments.Create, entry: Entry, me: User) -> Comment:
     )
 
 
-def _reply(op: comments.CreateReply, entry: Entry, me: User) -> Reply:
+def _reply(op: comments.CreateReply, entry: OutboxEntry, me: User) -> Reply:
     return Reply(
         id=entry.pending_id,
         body=Body(markdown=op.body.markdown),
@@ -174,7 +174,7 @@ def _reply(op: comments.CreateReply, entry: Entry, me: User) -> Reply:
     )
 
 
-def _updated(item: C, op: comments.Update | comments.UpdateReply, entry: Entry, me: User) -> C:
+def _updated(item: C, op: comments.Update | comments.UpdateReply, entry: OutboxEntry, me: User) -> C:
     changes: dict[str, Any] = {}
     if op.body is not None:
         changes.update(body=Body(markdown=op.body.markdown), edited_at=entry.created_at)

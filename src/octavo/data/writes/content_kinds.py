@@ -41,7 +41,7 @@ async def check_edit(send: Send, attempt: Attempt[content.Edit]) -> Check:
 
 
 async def find_edit(send: Send, attempt: Attempt[content.Edit]) -> AlreadyDone | None:
-    """Return the edit, as a FoundEdit. None if no revision since the one on screen does what the edit asks for."""
+    """Return the edit as a FoundEdit. None if no later revision contains the changes of the edit."""
     head, expected = (await send(change_requests.Get(at=attempt.op.at))).revision, attempt.basis.revision
     made = await _made(send, attempt.op, expected, head) if head is not None and head != expected else None
     return AlreadyDone(made.id, FoundEdit(head, made)) if head is not None and made is not None else None
@@ -92,7 +92,7 @@ async def _does(send: Send, op: content.Edit, before: Revision | None, after: Re
 
 
 async def _says(send: Send, op: content.Edit, change: UpdatePage, page: Page, after: Revision) -> bool:
-    """Whether the page is as `change` wants it."""
+    """Return True if the page equals `change`."""
     if change.title is not None and page.title != line(change.title):
         return False
     if any(
@@ -122,7 +122,7 @@ def _state(page: Page | None) -> tuple[str | None, ...]:
 
 
 def _words(text: str) -> list[str]:
-    """What a server keeps of a text whatever it does to its lines."""
+    """Return the words of a text, which a server keeps when it changes line breaks."""
     return text.split()
 
 

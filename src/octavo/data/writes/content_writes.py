@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,7 +15,7 @@ from octavo.data.live import Live
 from octavo.data.sending import Send
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.content_kinds import NOT_SAVED, FoundEdit, get_revision, revision_ref
-from octavo.data.writes.direct import Sleep, send_direct
+from octavo.data.writes.direct import send_direct
 
 CHANGES_OF_ONE_EDIT = 50
 """Most changes that the server accepts in one edit."""
@@ -44,7 +43,7 @@ class EditOutcome:
         return self.message.removeprefix(f"{NOT_SAVED}: ")
 
 
-async def texts(live: Live, at: ContentRef, page_id: str) -> Raw | None:
+async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
     """Return the markdown of a page as its authors wrote it: to be changed and sent back, never to be shown.
 
     None if there is no such page, or the page has no markdown. Raises ApiError.
@@ -62,8 +61,6 @@ async def edit(
     at: ChangeRequestRef,
     expected: str | None,
     changes: Sequence[ContentEdit],
-    *,
-    sleep: Sleep = asyncio.sleep,
 ) -> EditOutcome:
     """Make up to 50 `changes`, all or none, if the head of the change request is still `expected`: what the user saw.
 
@@ -71,7 +68,7 @@ async def edit(
     """
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
     missing = "the server does not have the edit"
-    sent = await send_direct(live, op, Basis(revision=expected), failed=NOT_SAVED, missing=missing, sleep=sleep)
+    sent = await send_direct(live, op, Basis(revision=expected), failed=NOT_SAVED, missing=missing)
     if sent.kind == "done":
         found = sent.result if isinstance(sent.result, FoundEdit) else None
         revision, made = (found.head, found.made) if found is not None else (_revision(sent.result), None)

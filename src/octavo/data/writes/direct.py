@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -17,8 +17,7 @@ from octavo.api.errors import ApiError, Conflict
 from octavo.api.operation import Operation
 from octavo.api.wire import Request, decode, encode
 from octavo.data.live import Live
-from octavo.data.sending import Send
-from octavo.data.state import NotSaved, State
+from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, WriteKind, fate
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.store import created_ids
@@ -29,8 +28,6 @@ T = TypeVar("T")
 POLL_SECONDS, POLL_FOR = 2.0, 60.0
 STALE_SECONDS = 180.0
 """A claim older than this belongs to an instance that has ended."""
-
-Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class Claim:
 
 
 @asynccontextmanager
-async def claim(state: State, name: str, attempt: Attempt[Any]) -> AsyncIterator[bool]:
+async def claim(state: StateDb, name: str, attempt: Attempt[Any]) -> AsyncIterator[bool]:
     """Keep every instance of this profile from sending the write `name` meanwhile. False while another one sends it.
 
     If the task is cancelled, or Octavo is killed, the claim stays in `open_claims`. Raises NotSaved.
@@ -63,7 +60,7 @@ async def claim(state: State, name: str, attempt: Attempt[Any]) -> AsyncIterator
                 await release(state, name)
 
 
-def open_claims(state: State) -> tuple[Claim, ...]:
+def open_claims(state: StateDb) -> tuple[Claim, ...]:
     """Return the direct writes that have begun and, as far as is known, have not ended, oldest first."""
     query = "SELECT name, started_at, attempt FROM once WHERE namespace = ? ORDER BY started_at"
     return tuple(
@@ -72,12 +69,12 @@ def open_claims(state: State) -> tuple[Claim, ...]:
     )
 
 
-def is_open(state: State, begun: Claim) -> bool:
+def is_open(state: StateDb, begun: Claim) -> bool:
     """Return whether a claim is still open: it ends when its write does, in this instance or another."""
     return (begun.name, begun.since) in {(each.name, each.since) for each in open_claims(state)}
 
 
-async def release(state: State, name: str) -> None:
+async def release(state: StateDb, name: str) -> None:
     """Let other instances send the write `name`. Raises NotSaved."""
     row = (state.namespace, name)
     await state.write(lambda db: db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", row))
@@ -90,7 +87,7 @@ class SendResult(Generic[T]):
     kind: Literal["done", "changed", "refused", "unknown"]
     """`changed`: not sent, because the target has changed. `unknown`: possibly done; nothing was retried."""
     message: str = ""
-    """Why the request was not done, or a remark about the result."""
+    """Reason for a refusal, or a remark about the result."""
     result: T | None = None
     """Response of the server, or the result found after the response was lost."""
     error: ApiError | None = None
@@ -107,7 +104,6 @@ async def send_direct(
     failed: str,
     missing: str,
     kind: WriteKind[Any] | None = None,
-    sleep: Sleep = asyncio.sleep,
 ) -> SendResult[T]:
     """Send a write once, if its target is still as in `basis`.
 
@@ -120,24 +116,74 @@ async def send_direct(
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
     claimed = state.read(lambda db: created_ids(db, state.namespace))
     attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, claimed=claimed)
-    name = row.claim(op, attempt.basis)
-
-    async def keep_baseline(attempt: Attempt[Any]) -> None:
-        values = (_record(attempt), state.namespace, name)
-        update = "UPDATE once SET attempt = ? WHERE namespace = ? AND name = ?"
-        await state.write(lambda db: db.execute(update, values))
-
+    write = _DirectWrite(live, row, row.claim(op, attempt.basis), failed, missing)
     try:
-        async with claim(state, name, attempt) as is_mine:
-            if is_mine:
-                sent: SendResult[T] = await _checked(live.send, row, attempt, keep_baseline, failed, missing, sleep)
-            else:
-                return await _follow(live.send, row, attempt, "This is already being sent.", missing, sleep)
+        async with claim(state, write.name, attempt) as is_mine:
+            if not is_mine:
+                return await write.follow(attempt, "This is already being sent.")
+            sent: SendResult[T] = await write.send(attempt)
     except NotSaved as error:
         return SendResult("refused", f"{failed}: {error}")
     if sent.kind in ("done", "unknown"):
         live.touched(op)
     return sent
+
+
+@dataclass(frozen=True)
+class _DirectWrite:
+    """A claimed write. The fields are those of `send_direct`."""
+
+    live: Live
+    kind: WriteKind[Any]
+    name: str
+    failed: str
+    missing: str
+
+    async def send(self, attempt: Attempt[Any]) -> SendResult[Any]:
+        """Check and send the write, and look for it if its response is lost. Raises NotSaved."""
+        send = self.live.send
+        try:
+            check = await self.kind.check(send, attempt)
+        except ApiError as error:
+            return SendResult("refused", f"{self.failed}: {error}")
+        match check:
+            case AlreadyDone():
+                return SendResult("done", check.remark, check.result)
+            case Changed():
+                return SendResult("changed", check.message, now=check.now)
+        attempt = replace(attempt, baseline=check.baseline, since=check.since)
+        if check.baseline:
+            await self._store(attempt)
+        try:
+            return SendResult("done", result=await send(attempt.op))
+        except Conflict as error:
+            return await self._found(attempt) or SendResult("refused", f"{self.failed}: {error}")
+        except ApiError as error:
+            if fate(error, has_left=True) == "unknown":
+                return await self.follow(attempt, str(error))
+            return SendResult("refused", f"{self.failed}: {error}", error=error)
+
+    async def follow(self, attempt: Attempt[Any], cause: str) -> SendResult[Any]:
+        """Look for the write for a minute. `cause` says why, as a sentence."""
+        for _ in range(int(POLL_FOR / POLL_SECONDS) + 1):
+            if (sent := await self._found(attempt)) is not None:
+                return sent
+            await self.live.outbox.state.sleep(POLL_SECONDS)
+        then = "Octavo did not retry. Check the current state, then try again."
+        return SendResult("unknown", f"{cause} After one minute, {self.missing}. {then}")
+
+    async def _found(self, attempt: Attempt[Any]) -> SendResult[Any] | None:
+        try:
+            found = await self.kind.find(self.live.send, attempt)
+        except ApiError:
+            return None
+        return None if found is None else SendResult("done", result=found.result)
+
+    async def _store(self, attempt: Attempt[Any]) -> None:
+        state = self.live.outbox.state
+        values = (_record(attempt), state.namespace, self.name)
+        update = "UPDATE once SET attempt = ? WHERE namespace = ? AND name = ?"
+        await state.write(lambda db: db.execute(update, values))
 
 
 async def send_plain(
@@ -159,7 +205,7 @@ async def send_plain(
     return SendResult("done", result=True if answer is None else answer)
 
 
-async def find_claimed(live: Live, begun: Claim, *, sleep: Sleep = asyncio.sleep) -> SendResult[Any]:
+async def find_claimed(live: Live, begun: Claim) -> SendResult[Any]:
     """Look for a write that had begun when Octavo closed, as long as it may still arrive. Nothing is sent again.
 
     `unknown` if it was not found: the message says why it could not be looked for, and is empty if it could.
@@ -176,62 +222,11 @@ async def find_claimed(live: Live, begun: Claim, *, sleep: Sleep = asyncio.sleep
         if not is_open(state, begun):
             break
         if age < POLL_FOR:
-            await sleep(POLL_SECONDS)
+            await state.sleep(POLL_SECONDS)
     return SendResult("unknown", error)
 
 
-async def _checked(
-    send: Send,
-    kind: WriteKind[Any],
-    attempt: Attempt[Any],
-    keep_baseline: Callable[[Attempt[Any]], Awaitable[None]],
-    failed: str,
-    missing: str,
-    sleep: Sleep,
-) -> SendResult[Any]:
-    try:
-        check = await kind.check(send, attempt)
-    except ApiError as error:
-        return SendResult("refused", f"{failed}: {error}")
-    match check:
-        case AlreadyDone():
-            return SendResult("done", check.remark, check.result)
-        case Changed():
-            return SendResult("changed", check.message, now=check.now)
-    attempt = replace(attempt, baseline=check.baseline, since=check.since)
-    if check.baseline:
-        await keep_baseline(attempt)
-    try:
-        return SendResult("done", result=await send(attempt.op))
-    except Conflict as error:
-        return await _found(send, kind, attempt) or SendResult("refused", f"{failed}: {error}")
-    except ApiError as error:
-        if fate(error, has_left=True) == "unknown":
-            return await _follow(send, kind, attempt, str(error), missing, sleep)
-        return SendResult("refused", f"{failed}: {error}", error=error)
-
-
-async def _follow(
-    send: Send, kind: WriteKind[Any], attempt: Attempt[Any], cause: str, missing: str, sleep: Sleep
-) -> SendResult[Any]:
-    """Look for a write for a minute."""
-    for _ in range(int(POLL_FOR / POLL_SECONDS) + 1):
-        if (sent := await _found(send, kind, attempt)) is not None:
-            return sent
-        await sleep(POLL_SECONDS)
-    message = f"{cause} After one minute, {missing}. Octavo did not retry. Check the current state, then try again."
-    return SendResult("unknown", message)
-
-
-async def _found(send: Send, kind: WriteKind[Any], attempt: Attempt[Any]) -> SendResult[Any] | None:
-    try:
-        found = await kind.find(send, attempt)
-    except ApiError:
-        return None
-    return None if found is None else SendResult("done", result=found.result)
-
-
-def _insert(db: sqlite3.Connection, state: State, name: str, record: str) -> bool:
+def _insert(db: sqlite3.Connection, state: StateDb, name: str, record: str) -> bool:
     now, row = state.now().timestamp(), (state.namespace, name)
     db.execute("DELETE FROM once WHERE namespace = ? AND name = ? AND started_at < ?", (*row, now - STALE_SECONDS))
     insert = "INSERT OR IGNORE INTO once (namespace, name, started_at, attempt) VALUES (?, ?, ?, ?)"

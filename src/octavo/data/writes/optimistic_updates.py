@@ -1,4 +1,4 @@
-"""How writes that are not confirmed yet change the responses on screen. Pure."""
+"""Optimistic updates: unconfirmed writes on the responses on screen. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from octavo.api.users import User
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.comment_overlays import NOBODY, counted, holds_thread, opened
 from octavo.data.writes.kinds import kind_of
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 
 if TYPE_CHECKING:
     from octavo.data.writes.attempt import DurableWrite
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _READS = comments.List | comments.Get | comments.ListReplies | comments.GetReply
 
 
-def fold(op: Operation[Any], value: Any, entries: Sequence[Entry], me: User | None) -> tuple[Any, int]:
+def fold(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry], me: User | None) -> tuple[Any, int]:
     """Return the response `value` of `op` with `entries` on it, and the number of entries it shows that are not done.
 
     A new comment that was refused stays where it was written, until it is discarded. Other refused writes are not shown.
@@ -34,11 +34,11 @@ def fold(op: Operation[Any], value: Any, entries: Sequence[Entry], me: User | No
     ]
     shown: set[str] = set()
 
-    def put(value: Any, entries: Iterable[Entry]) -> Any:
+    def put(value: Any, entries: Iterable[OutboxEntry]) -> Any:
         for entry in entries:
             overlay = kind_of(entry.op).overlay[type(op)]
             before, value = value, overlay(op, value, entry, me or NOBODY)
-            if value is not before and entry.state != "done" and not entry.asks:
+            if value is not before and entry.state != "done" and not entry.needs_user:
                 shown.add(entry.id)
         return value
 
@@ -61,10 +61,10 @@ def fold(op: Operation[Any], value: Any, entries: Sequence[Entry], me: User | No
     return counted(value.model_copy(update={"items": items}), len(items) - len(value.items)), len(shown)
 
 
-def _changes(op: Operation[Any], items: Sequence[Any], entries: Iterable[Entry]) -> dict[int, list[Entry]]:
+def _changes(op: Operation[Any], items: Sequence[Any], entries: Iterable[OutboxEntry]) -> dict[int, list[OutboxEntry]]:
     """Return the entries that change items of a list, by the index of the item."""
     places: dict[Any, list[int]] = {}
-    found: dict[int, list[Entry]] = {}
+    found: dict[int, list[OutboxEntry]] = {}
     if isinstance(op, comments.List | comments.ListReplies):
         for place, item in enumerate(items):
             places.setdefault(item.id, []).append(place)

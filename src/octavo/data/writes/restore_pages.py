@@ -12,7 +12,7 @@ from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage
 from octavo.api.errors import ApiError, Invalid
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.live import Live
-from octavo.data.writes.content_writes import EditOutcome, edit, texts
+from octavo.data.writes.content_writes import EditOutcome, edit, page_source
 
 FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index")
 """Fields of a page that an edit can change."""
@@ -25,7 +25,7 @@ class _NotSpelledOut(Exception):
     """A page cannot be restored by other edits. `str(error)` is why."""
 
 
-async def put_back(
+async def restore_pages(
     live: Live, at: ChangeRequestRef, expected: str | None, changes: Sequence[ContentEdit]
 ) -> EditOutcome:
     """Send `changes`, and restore pages by other edits if the server cannot: it refused all, so none is done."""
@@ -65,7 +65,7 @@ async def _spelled_out(live: Live, at: ChangeRequestRef, head: str, change: Cont
         if stands is None:
             raise _NotSpelledOut(f"this server cannot restore {was.title}, which is not a page")
         return UpdatePage(page=was.id, **fields)
-    text = await texts(live, earlier, was.id)
+    text = await page_source(live, earlier, was.id)
     if text is None:
         raise _NotSpelledOut(_NO_TEXT)
     document = DocumentBody(markdown=text.text)

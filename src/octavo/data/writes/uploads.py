@@ -16,14 +16,14 @@ from octavo.api.places import OrganizationRef
 from octavo.data.live import Live
 
 LARGEST = 256 << 20
-"""Bytes of a file that is sent. What the server takes it says itself, before the file is."""
+"""Most bytes of an upload. The server may have a lower limit, and refuses the file before it is sent."""
 LONGEST_TEXT = 8 << 20
 _AT_ONCE = 1 << 16
 _FONTS = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}
 """The types of fonts, by the bytes their files begin with."""
 
 Put = Callable[[str, AsyncIterator[bytes], int, str], Awaitable[None]]
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 """Told how many bytes were sent, of how many."""
 
 
@@ -32,7 +32,7 @@ class NotSendable(OSError):
 
 
 @dataclass(frozen=True)
-class FileAtHand:
+class FileToUpload:
     """A local file to upload, as it was checked."""
 
     path: Path
@@ -42,7 +42,7 @@ class FileAtHand:
     changed_at: int
 
 
-def look(written: str, kind: storage.UploadKind) -> FileAtHand:
+def check_file(written: str, kind: storage.UploadKind) -> FileToUpload:
     """Return the file that `written` names, with ~ for home. May block on a slow disk. Raises NotSendable."""
     path, opened = _opened(written)
     with opened:
@@ -52,10 +52,10 @@ def look(written: str, kind: storage.UploadKind) -> FileAtHand:
     if kind == "customization_font" and begins not in _FONTS:
         raise NotSendable(f"{path.name} is not a WOFF or WOFF2 font. Choose another file.")
     named = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return FileAtHand(path, kind, there.st_size, _FONTS.get(begins, named), there.st_mtime_ns)
+    return FileToUpload(path, kind, there.st_size, _FONTS.get(begins, named), there.st_mtime_ns)
 
 
-def text_of(written: str) -> str:
+def read_text(written: str) -> str:
     """Return the text of the file that `written` names. May block on a slow disk. Raises NotSendable."""
     path, opened = _opened(written)
     with opened:
@@ -71,7 +71,7 @@ def _opened(written: str) -> tuple[Path, IO[bytes]]:
     try:
         path = Path(written.strip()).expanduser().absolute()
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise NotSendable(f"{path} is not a file. Enter the path to a file.")  # to open a pipe may take for ever
+            raise NotSendable(f"{path} is not a file. Enter the path to a file.")  # opening a pipe may never end
         return path, path.open("rb")
     except (RuntimeError, ValueError, OSError) as error:
         if isinstance(error, NotSendable):
@@ -87,7 +87,7 @@ def _refuse_size(path: Path, size: int, most: int) -> None:
         raise NotSendable(f"{path.name} is larger than {most >> 20} MiB, the upload limit.")
 
 
-async def send(live: Live, put: Put, at: OrganizationRef, file: FileAtHand, told: Told) -> storage.SignedUrl:
+async def upload(live: Live, put: Put, at: OrganizationRef, file: FileToUpload, told: Progress) -> storage.SignedUrl:
     """Announce and send a file. Return its URL and storage key. Raises ApiError, NotSendable."""
     about = storage.FileToSend(name=file.path.name[:255], type=file.type, size=file.size)
     there = await live.send(storage.Upload(at=at, file=about, kind=file.kind))
@@ -96,7 +96,7 @@ async def send(live: Live, put: Put, at: OrganizationRef, file: FileAtHand, told
     return there
 
 
-async def _read(file: FileAtHand, told: Told) -> AsyncIterator[bytes]:
+async def _read(file: FileToUpload, told: Progress) -> AsyncIterator[bytes]:
     """Yield exactly as many bytes as were announced."""
     done = 0
     try:

@@ -1,13 +1,12 @@
-"""Sends what the outbox holds: one worker on a machine for each profile, however many instances are open.
+"""Sends the entries of the outbox. A single instance on a machine sends for each profile.
 
-The worker says when something is due. The delivery takes one entry to the server: it checks the target, sends the write,
-and finds a write whose response was lost. The connection says whether anything would get through.
+`OutboxWorker` takes each step when it is due. `OutboxDelivery` sends an entry: it checks the target, sends the write, and
+finds a write whose response was lost. `ConnectionState` knows when sending pauses.
 """
 
 from __future__ import annotations
 
 import asyncio
-import random
 import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -17,12 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.api.errors import ApiError, Outcome, RateLimited, Rejected, Unauthorized, Unreachable
 from octavo.api.operation import SPECS, Operation
-from octavo.data.drafts import put_back
+from octavo.data.drafts import store_returned
 from octavo.data.sending import Send
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.data.writes import machine as steps
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Changed, fate
-from octavo.data.writes.machine import LIFETIME, PATIENCE, Entry, next_due, next_wake, supersedes
+from octavo.data.writes.machine import LIFETIME, PATIENCE, OutboxEntry, next_due, next_wake, supersedes
 from octavo.data.writes.store import OutboxEntries, change_entry, created_ids, done_entry
 
 if TYPE_CHECKING:
@@ -43,9 +42,9 @@ FIRST_LOOK = timedelta(seconds=1)
 """Delay before the first check of a lost write. The write may still arrive later."""
 LOST = "The response was lost. Octavo checks whether the change arrived before retrying."
 FEW = 3
-"""Number of threads that are read one by one."""
+"""Number of threads up to which each thread is read alone."""
 HOLDS = timedelta(seconds=10)
-"""How long a list of threads is used. Other people may have changed them after that."""
+"""Time for which a list of threads is used. Other people may change the threads after that."""
 THREADS = 200
 """Most threads that are read as one list."""
 LONGEST_WAIT = 60.0
@@ -60,29 +59,19 @@ class OutboxWorker:
         send: Send,
         pending: OutboxEntries,
         *,
-        me: User | None = None,
-        timeout: float = 30.0,
-        settle: float = 30.0,
-        jitter: Callable[[], float] = random.random,
+        me: User | None,
+        timeout: timedelta,
+        settle: timedelta,
+        jitter: Callable[[], float],
     ) -> None:
-        """`timeout` is how long a request may take, and `settle` how much later the server may still act on it, in seconds.
-
-        `me` is the signed-in user. None: the server is asked.
-        """
+        """`timeout`, `settle` and `jitter` are those of the outbox. `me` is the signed-in user. None: the server is asked."""
         self.connection = ConnectionState(pending.now, jitter)
-        self.delivery = OutboxDelivery(
-            send,
-            pending,
-            self.connection,
-            me=me,
-            timeout=timedelta(seconds=timeout),
-            settle=timedelta(seconds=settle),
-        )
+        self.delivery = OutboxDelivery(send, pending, self.connection, me=me, lasts=timeout, settles=timeout + settle)
         self._pending = pending
-        self._give_up_role: Callable[[], None] | None = None
+        self._unlock: Callable[[], None] | None = None
         self._woken = asyncio.Event()
         self._stopping = False
-        self._doing: dict[str, asyncio.Task[None]] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
         """Running steps, by place."""
 
     async def run(self) -> None:
@@ -91,12 +80,12 @@ class OutboxWorker:
             while not self._stopping:
                 self._woken.clear()
                 try:
-                    self._reap()
+                    self._drop_ended()
                     wait = await self._begin()
                 except NotSaved:
-                    # The state says why. The result of what could not be stored is unknown, as after a crash.
-                    await self._ended()
-                    self._let_go()
+                    # `save_error` says why. The result of a running step is unknown now, as after a crash.
+                    await self._wait_for_running()
+                    self._release_role()
                     wait = POLL
                 if wait > 0 and not self._stopping:
                     try:
@@ -105,43 +94,43 @@ class OutboxWorker:
                     except TimeoutError:
                         continue
         except asyncio.CancelledError:
-            for task in self._doing.values():
+            for task in self._running.values():
                 task.cancel()
             raise
         finally:
-            await self._ended()
+            await self._wait_for_running()
 
     async def step(self) -> float:
         """Take the next step that is due. Return how many seconds to wait before the next. Raises NotSaved."""
         entry, wait = await self._next()
         if entry is not None:
-            await self._do(entry)
+            await self._take_step(entry)
         return wait
 
     async def _begin(self) -> float:
         """Begin the steps that are due in idle places. Return how many seconds to wait before more can begin."""
-        while len(self._doing) < AT_ONCE:
+        while len(self._running) < AT_ONCE:
             entry, wait = await self._next()
             if entry is None:
                 return wait
             if entry.state == "held":
-                await self._do(entry)
+                await self._take_step(entry)
                 continue
-            task = asyncio.create_task(self._do(entry), name=f"outbox: {entry.doing}")
+            task = asyncio.create_task(self._take_step(entry), name=f"outbox: {entry.action}")
             task.add_done_callback(lambda _: self.wake())
-            self._doing[entry.place_of_order] = task
+            self._running[entry.ordering_key] = task
         return POLL
 
-    def _reap(self) -> None:
+    def _drop_ended(self) -> None:
         """Drop the steps that have ended. Raises their errors."""
-        for place, task in list(self._doing.items()):
+        for place, task in list(self._running.items()):
             if task.done():
-                del self._doing[place]
+                del self._running[place]
                 task.result()
 
-    async def _ended(self) -> None:
+    async def _wait_for_running(self) -> None:
         """Wait for the running steps. Cancel them if this task is cancelled."""
-        tasks = tuple(self._doing.values())
+        tasks = tuple(self._running.values())
         try:
             if tasks:
                 await asyncio.wait(tasks)
@@ -151,33 +140,33 @@ class OutboxWorker:
             faults = [
                 each for each in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(each, Exception)
             ]
-            self._doing.clear()
+            self._running.clear()
         if fault := next((each for each in faults if not isinstance(each, NotSaved)), None):
             raise fault
 
-    async def _next(self) -> tuple[Entry | None, float]:
+    async def _next(self) -> tuple[OutboxEntry | None, float]:
         """Return the entry whose step is due, else None and how many seconds to wait. Raises NotSaved."""
-        if self._give_up_role is None and not await self._take_over():
+        if self._unlock is None and not await self._take_over():
             self._pending.refresh()
             return None, POLL
         self._pending.refresh()
         now = self._pending.now()
-        await self._forget_told(now)
-        ours = tuple(each for each in self._pending.entries if not self.delivery.is_of_another(each))
-        entry = next_due(ours, now, quiet=self.connection.is_quiet, busy=self._doing)
+        await self._forget_old_failures(now)
+        ours = tuple(each for each in self._pending.entries if not self.delivery.is_other_account(each))
+        entry = next_due(ours, now, quiet=self.connection.is_quiet, busy=self._running)
         if entry is not None:
             return entry, 0.0
         times = [next_wake(ours, now), self.connection.quiet_until]
         return None, min(POLL, *((each - now).total_seconds() for each in times if each and each > now), POLL)
 
-    async def _do(self, entry: Entry) -> None:
+    async def _take_step(self, entry: OutboxEntry) -> None:
         match entry.state:
             case "held":
                 await self._pending.step(entry.id, partial(steps.released, now=self._pending.now()))
             case "queued":
                 await self.delivery.deliver(entry)
             case "unknown":
-                await self.delivery.look(entry)
+                await self.delivery.find_lost(entry)
 
     def wake(self) -> None:
         """Look for steps that are due."""
@@ -200,22 +189,22 @@ class OutboxWorker:
 
     async def leave(self) -> None:
         """Let another instance send. No step may be running. Raises NotSaved."""
-        if self._give_up_role is not None:
+        if self._unlock is not None:
             try:
                 await self._pending.state.write(lambda db: self._mark(db, running=False))
             finally:
-                self._let_go()
+                self._release_role()
 
-    def _let_go(self) -> None:
-        if self._give_up_role is not None:
-            self._give_up_role()
-            self._give_up_role = None
+    def _release_role(self) -> None:
+        if self._unlock is not None:
+            self._unlock()
+            self._unlock = None
 
     async def _take_over(self) -> bool:
         """Become the sender of this profile, and take over the entries of the last one. False if another instance sends."""
         state = self._pending.state
-        self._give_up_role = None if state.read_only else state.take("outbox")
-        if self._give_up_role is None:
+        self._unlock = None if state.read_only else state.try_lock("outbox")
+        if self._unlock is None:
             return False
         self._pending.reload()
         now = self._pending.now()
@@ -223,10 +212,10 @@ class OutboxWorker:
         crashed = bool(state.rows(query, state.namespace, _RUNNING))
         for entry in self._pending.entries:
             if entry.state == "sending":
-                await self.delivery.lose(entry, CLOSED, timedelta())
+                await self.delivery.mark_unknown(entry, CLOSED, timedelta())
             elif crashed and entry.state == "held" and entry.held_until is not None and entry.held_until < now:
                 # A queued entry never left: it is sent however late, after its target is checked.
-                await self._pending.step(entry.id, partial(steps.held_anew, now=now))
+                await self._pending.step(entry.id, partial(steps.undo_delay_restarted, now=now))
         await state.write(lambda db: self._mark(db, running=True))
         return True
 
@@ -237,10 +226,10 @@ class OutboxWorker:
         else:
             db.execute("DELETE FROM facts WHERE namespace = ? AND name = ?", of_worker)
 
-    async def _forget_told(self, now: datetime) -> None:
+    async def _forget_old_failures(self, now: datetime) -> None:
         """Remove entries that were refused long ago and leave nothing to decide."""
-        told = (each for each in self._pending.entries if each.state == "failed" and not each.asks)
-        old = [each.id for each in told if now - each.asked_at > LIFETIME]
+        told = (each for each in self._pending.entries if each.state == "failed" and not each.needs_user)
+        old = [each.id for each in told if now - each.requested_at > LIFETIME]
         if old:
             await self._pending.remove(old, lambda db, entry: None, "failed")
 
@@ -255,9 +244,10 @@ class OutboxDelivery:
         connection: ConnectionState,
         *,
         me: User | None,
-        timeout: timedelta,
-        settle: timedelta,
+        lasts: timedelta,
+        settles: timedelta,
     ) -> None:
+        """A request `lasts` at most. The server may act on the request until it `settles`."""
         self.me = me
         """The signed-in user. None: the server is asked."""
         self.written_here: set[str] = set()
@@ -267,16 +257,16 @@ class OutboxDelivery:
         self._connection = connection
         self._asked_me = False
         self._ahead = ThreadsAhead(send, pending)
-        self._timeout = timeout
-        self._settle = settle
+        self._lasts = lasts
+        self._settles = settles
 
-    def is_of_another(self, entry: Entry) -> bool:
+    def is_other_account(self, entry: OutboxEntry) -> bool:
         """Return whether another account wrote the entry: with this token it would be sent under the wrong name."""
         if self.me is None or not self.me.id or entry.id in self.written_here:
             return False
         return entry.writer not in ("", self.me.id)
 
-    async def deliver(self, entry: Entry) -> None:
+    async def deliver(self, entry: OutboxEntry) -> None:
         """Send `entry` if its target has not changed, and record the result. Raises NotSaved."""
         from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
 
@@ -285,15 +275,15 @@ class OutboxDelivery:
         except ApiError as error:
             await self._not_done(entry, error, has_left=False)
             return
-        if self.is_of_another(entry):
+        if self.is_other_account(entry):
             self._pending.changed.notify()  # The user is known only now.
             return
-        if self._pending.now() - entry.asked_at > LIFETIME:
-            await self.park(
+        if self._pending.now() - entry.requested_at > LIFETIME:
+            await self.hold_for_user(
                 entry, "This change was written more than a day ago. Retry to send the change, or discard it."
             )
             return
-        if entry.is_verdict:
+        if entry.is_review:
             mates = [each for each in self._pending.entries if each.review == entry.review and each.state == "failed"]
             if entry.review and mates:
                 await self._refuse(entry, _without(len(mates)))
@@ -303,14 +293,14 @@ class OutboxDelivery:
             await self._refuse(entry, "the thread was not posted.")
             return
         op = steps.addressed(entry, thread).op if thread else entry.op
-        again = entry.makes and entry.rounds > 0
+        again = entry.creates and entry.failed_lookups > 0
         try:
             if again and (found := await self._found(entry)):
                 await self._confirm(entry, found.remote_id)
                 return
-            before = entry.baseline if entry.rounds else None
+            before = entry.baseline if entry.failed_lookups else None
             attempt = Attempt(op, entry.basis, before, me=await self._caller())
-            ready = await kind_of(op).check(await self._before(entry), attempt)
+            ready = await kind_of(op).check(await self._ahead.before(entry), attempt)
         except ApiError as error:
             await self._not_done(entry, error, has_left=False)
             return
@@ -320,7 +310,7 @@ class OutboxDelivery:
                 await self._confirm(entry, ready.remote_id, needless=True)
                 return
             case Changed():
-                await self._refuse(entry, f"{ready.reason}.", contested=True)
+                await self._refuse(entry, f"{ready.reason}.", changed_by_others=True)
                 return
         # The earlier request may still arrive: whatever was not there before it may be the result.
         baseline, since = (entry.baseline, entry.since) if again else (ready.baseline, ready.since)
@@ -328,29 +318,25 @@ class OutboxDelivery:
         if under_way := await self._pending.step(entry.id, start):
             await self._travel(under_way, op)
 
-    async def _before(self, entry: Entry) -> Send:
-        """Return the function that reads the target of `entry`. Raises ApiError."""
-        return await self._ahead.before(entry)
-
-    async def _travel(self, entry: Entry, op: Operation[Any]) -> None:
+    async def _travel(self, entry: OutboxEntry, op: Operation[Any]) -> None:
         try:
-            async with asyncio.timeout(self._timeout.total_seconds()):
+            async with asyncio.timeout(self._lasts.total_seconds()):
                 answer = await self._send(op)
         except ApiError as error:
             await self._not_done(entry, error, has_left=True)
         except TimeoutError:
-            await self.lose(entry)
+            await self.mark_unknown(entry)
         else:
             self._connection.reached()
-            await self._confirm(entry, answer.id if entry.makes else "")
+            await self._confirm(entry, answer.id if entry.creates else "")
 
-    async def look(self, entry: Entry) -> None:
+    async def find_lost(self, entry: OutboxEntry) -> None:
         """Check whether a lost write has arrived. Raises NotSaved."""
         # Taken before the request: the response shows the state at this time at the earliest.
         now = self._pending.now()
         try:
             await self._caller()
-            if self.is_of_another(entry):
+            if self.is_other_account(entry):
                 self._pending.changed.notify()
                 return
             found = await self._found(entry)
@@ -360,14 +346,14 @@ class OutboxDelivery:
         self._connection.reached()
         if found:
             await self._confirm(entry, found.remote_id)
-        elif entry.settles_at is not None and now < entry.settles_at:
+        elif entry.may_arrive_until is not None and now < entry.may_arrive_until:
             # The write may still arrive, so it is not sent again yet.
-            again = min(entry.settles_at, now + max(FIRST_LOOK, 2 * (now - (entry.started_at or now))))
+            again = min(entry.may_arrive_until, now + max(FIRST_LOOK, 2 * (now - (entry.started_at or now))))
             await self._pending.step(entry.id, partial(steps.still_unknown, due_at=again, reason=LOST))
         else:
             await self._pending.step(entry.id, partial(steps.not_found, now=self._pending.now()))
 
-    async def _found(self, entry: Entry) -> AlreadyDone | None:
+    async def _found(self, entry: OutboxEntry) -> AlreadyDone | None:
         """Return what the server made of `entry`. None if it is not on the server. Raises ApiError."""
         from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
 
@@ -375,68 +361,70 @@ class OutboxDelivery:
         attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.since, await self._caller(), claimed)
         return await kind_of(entry.op).find(self._send, attempt)
 
-    async def _not_found(self, entry: Entry, now: datetime, error: ApiError) -> None:
+    async def _not_found(self, entry: OutboxEntry, now: datetime, error: ApiError) -> None:
         """Record that the check failed."""
         reason = f"Octavo could not check whether this change arrived. {error}"
         refused, own = fate(error, has_left=False) == "refused", _is_own(error)
-        settles = entry.settles_at is not None and now < entry.settles_at
-        if refused and not entry.makes:
+        settles = entry.may_arrive_until is not None and now < entry.may_arrive_until
+        if refused and not entry.creates:
             await self._refuse(entry, str(error))
-        elif entry.makes and not settles and (refused or (own and entry.put_off + 1 >= PATIENCE)):
+        elif entry.creates and not settles and (refused or (own and entry.postponements + 1 >= PATIENCE)):
             await self._pending.step(entry.id, partial(steps.not_found, now=now, cause=str(error)))
         else:
             due = self._connection.failed(error)
             await self._pending.step(entry.id, partial(steps.still_unknown, due_at=due, reason=reason, own=own))
 
-    async def _not_done(self, entry: Entry, error: ApiError, *, has_left: bool) -> None:
+    async def _not_done(self, entry: OutboxEntry, error: ApiError, *, has_left: bool) -> None:
         match fate(error, has_left=has_left):
             case "refused":
                 await self._refuse(entry, str(error))
             case "unknown":
-                await self.lose(entry)
+                await self.mark_unknown(entry)
             case "waiting":
                 due, reason = self._connection.failed(error), f"Not sent yet. {error}"
                 postponed = partial(steps.postponed, due_at=due, reason=reason, own=_is_own(error))
                 await self._pending.step(entry.id, postponed)
 
-    async def lose(self, entry: Entry, reason: str = LOST, after: timedelta = FIRST_LOOK) -> None:
+    async def mark_unknown(self, entry: OutboxEntry, reason: str = LOST, after: timedelta = FIRST_LOOK) -> None:
         """Mark `entry` as lost, to be checked `after` some time. Raises NotSaved."""
         now = self._pending.now()
         # The request left before now. Its start does not count: the machine may have slept since.
-        settles_at = now + self._timeout + self._settle
-        lost = partial(steps.outcome_unknown, due_at=now + after, settles_at=settles_at, reason=reason)
+        may_arrive_until = now + self._settles
+        lost = partial(steps.outcome_unknown, due_at=now + after, may_arrive_until=may_arrive_until, reason=reason)
         await self._pending.step(entry.id, lost)
 
-    async def _refuse(self, entry: Entry, cause: str, *, contested: bool = False) -> None:
+    async def _refuse(self, entry: OutboxEntry, cause: str, *, changed_by_others: bool = False) -> None:
         state = self._pending.state
 
-        def give_back(db: sqlite3.Connection, entry: Entry) -> None:
-            if entry.place and entry.words:
-                put_back(db, state.namespace, entry.place, entry.words, entry.id, state.now())
+        def give_back(db: sqlite3.Connection, entry: OutboxEntry) -> None:
+            if entry.draft_key and entry.text:
+                store_returned(db, state.namespace, entry.draft_key, entry.text, entry.id, state.now())
 
-        reason = f"Could not {entry.doing}: {cause}"
-        await self._pending.step(entry.id, partial(steps.refused, reason=reason, contested=contested), give_back)
+        reason = f"Could not {entry.action}: {cause}"
+        await self._pending.step(
+            entry.id, partial(steps.refused, reason=reason, changed_by_others=changed_by_others), give_back
+        )
 
-    async def _confirm(self, entry: Entry, remote: str = "", *, needless: bool = False) -> None:
+    async def _confirm(self, entry: OutboxEntry, remote: str = "", *, needless: bool = False) -> None:
         before = takewhile(lambda each: each.id != entry.id, self._pending.entries)
         replaced = [each.id for each in before if supersedes(entry, each)]
 
-        def with_replaced(db: sqlite3.Connection, entry: Entry) -> None:
+        def with_replaced(db: sqlite3.Connection, entry: OutboxEntry) -> None:
             state = self._pending.state
             for each in replaced:
                 change_entry(db, state.namespace, each, steps.confirmed, self._pending.now())
 
-        done = partial(steps.confirmed, remote=remote, needless=needless and not replaced)
+        done = partial(steps.confirmed, remote_id=remote, already_done=needless and not replaced)
         await self._pending.step(entry.id, done, with_replaced)
 
-    async def park(self, entry: Entry, reason: str) -> None:
+    async def hold_for_user(self, entry: OutboxEntry, reason: str) -> None:
         """Let `entry` wait until the user decides. Raises NotSaved."""
         await self._pending.step(entry.id, partial(steps.held_for_user, reason=reason))
 
     async def _caller(self) -> str | None:
         """Return the id of the signed-in user. None if the server does not say."""
         if self.me is None and not self._asked_me:
-            from octavo.api import users  # needed only when there is something to send
+            from octavo.api import users  # lazy: needed only if there is something to send
 
             try:
                 self.me = await self._send(users.Me())
@@ -448,7 +436,7 @@ class OutboxDelivery:
             self._asked_me = True
         return self.me.id if self.me else None
 
-    def _posted_thread(self, entry: Entry) -> str | None:
+    def _posted_thread(self, entry: OutboxEntry) -> str | None:
         """Return the id of the thread of `entry`, if that was not posted yet when `entry` was written. Empty if it was.
 
         None if the thread was not posted, and will not be.
@@ -457,11 +445,11 @@ class OutboxDelivery:
         if not thread.startswith("pending-"):
             return ""
         posted = self._pending.state.read(lambda db: done_entry(db, thread.removeprefix("pending-")))
-        return (posted.remote or None) if posted else None
+        return (posted.remote_id or None) if posted else None
 
 
 def _is_own(error: ApiError) -> bool:
-    """Whether the error concerns this request alone: the server responds to other requests."""
+    """Return True if the error concerns this request alone: the server responds to other requests."""
     return not isinstance(error, (Unreachable, RateLimited, Unauthorized))
 
 
@@ -473,13 +461,13 @@ def _without(failed: int) -> str:
 
 
 class ThreadsAhead:
-    """Threads that are read as one list before many of them are resolved, instead of one before each write."""
+    """Threads that are read as one list before many of them are resolved."""
 
     def __init__(self, send: Send, pending: OutboxEntries) -> None:
         self._send, self._pending = send, pending
         self._read: dict[Discussion, tuple[datetime, dict[str, comments.Comment]]] = {}
 
-    async def before(self, entry: Entry) -> Send:
+    async def before(self, entry: OutboxEntry) -> Send:
         """Return the function that reads the target of `entry` before it is sent. Raises ApiError."""
         if not _is_alike(entry, entry):
             return self._send
@@ -492,22 +480,18 @@ class ThreadsAhead:
 
             op = comments.List(at=entry.at, status="all", format="markdown", limit=THREADS)
             self._read[entry.at] = now, {each.id: each for each in (await self._send(op)).items}
-        return _Answering(self._send, self._read[entry.at][1])
+        known = self._read[entry.at][1]
+
+        async def send(op: Operation[T]) -> T:
+            # Each thread is returned once: the write that follows changes the thread.
+            is_thread = SPECS[type(op)].name == "comments.Get"
+            thread: Any = known.pop(getattr(op, "comment_id", ""), None) if is_thread else None
+            return thread if thread is not None else await self._send(op)
+
+        return send
 
 
-class _Answering:
-    """Sends operations, but returns each thread that was read ahead once: the write that follows changes the thread."""
-
-    def __init__(self, send: Send, known: dict[str, comments.Comment]) -> None:
-        self._send, self._known = send, known
-
-    async def __call__(self, op: Operation[T]) -> T:
-        is_thread = SPECS[type(op)].name == "comments.Get"
-        known: Any = self._known.pop(getattr(op, "comment_id", ""), None) if is_thread else None
-        return known if known is not None else await self._send(op)
-
-
-def _is_alike(entry: Entry, other: Entry) -> bool:
+def _is_alike(entry: OutboxEntry, other: OutboxEntry) -> bool:
     """Return whether `entry` resolves or reopens a thread in the same place as `other`, and was never sent."""
     return entry.state == "queued" and entry.facts.only_resolves and entry.tries == 0 and entry.at == other.at
 
@@ -517,7 +501,7 @@ class ConnectionState:
 
     def __init__(self, now: Callable[[], datetime], jitter: Callable[[], float]) -> None:
         self.paused = ""
-        """Why sending has stopped until `resume`, as a sentence. Empty if it has not."""
+        """Reason why sending has stopped until `resume`, as a sentence. Empty if it has not."""
         self.quiet_until = _LONG_AGO
         self._now = now
         self._jitter = jitter
@@ -527,23 +511,23 @@ class ConnectionState:
         self._last = ""
 
     @property
-    def why(self) -> str:
+    def pause_reason(self) -> str:
         """Return why nothing is sent now, as a sentence. Empty if entries are sent."""
         return self.paused or (self._last if self._now() < self.quiet_until else "")
 
     @property
-    def is_limited(self) -> bool:
-        """Whether the server limits requests, so nothing is sent before `quiet_until`."""
-        return self._limited and self._now() < self.quiet_until
+    def rate_limited_until(self) -> datetime | None:
+        """Return the time until which the server limits requests. None if it does not."""
+        return self.quiet_until if self._limited and self._now() < self.quiet_until else None
 
     @property
-    def is_key_refused(self) -> bool:
-        """Whether nothing is sent because the server refuses the token."""
+    def needs_sign_in(self) -> bool:
+        """Return True if nothing is sent because the server refuses the token."""
         return self._key_refused and bool(self.paused)
 
     @property
     def is_quiet(self) -> bool:
-        """Whether sending pauses, because no request would get through."""
+        """Return True if sending pauses, because no request would get through."""
         return bool(self.paused) or self._now() < self.quiet_until
 
     def failed(self, error: ApiError) -> datetime:

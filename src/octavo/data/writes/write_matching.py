@@ -1,4 +1,4 @@
-"""Whether something on the server is what Octavo wrote. Pure."""
+"""Recognizes items on the server that Octavo wrote. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ CLOCKS_APART = timedelta(minutes=2)
 _CODE_POINTS = re.compile(r"[0-9a-fA-F]{2,6}(-[0-9a-fA-F]{2,6})*")
 
 
-def normal(words: str) -> str:
+def normalized(words: str) -> str:
     """Return a text as every server returns it: sanitized, composed, trimmed, with plain line breaks."""
     return unicodedata.normalize("NFC", safety.text(words)).strip()
 
 
-def same_words(one: str, other: str) -> bool:
+def same_letters(one: str, other: str) -> bool:
     """Return whether two texts have the same letters: a server may write markdown in another way."""
     mine = _letters(one)
     return mine != "" and mine == _letters(other)
@@ -69,8 +69,8 @@ def find_own(
         and (since is None or each.posted_at is None or each.posted_at >= since - CLOCKS_APART)
         and (not isinstance(each, Comment) or (each.target.page.id if each.target.page else None) == page)
     ]
-    exact = [each for each in candidates if normal(each.body.text) == normal(body)]
-    alike = exact or [each for each in candidates if same_words(each.body.text, body)]
+    exact = [each for each in candidates if normalized(each.body.text) == normalized(body)]
+    alike = exact or [each for each in candidates if same_letters(each.body.text, body)]
     return min(alike, key=lambda each: each.posted_at.timestamp() if each.posted_at else 0.0, default=None)
 
 
@@ -82,9 +82,9 @@ def is_applied(
     Once the write was `sent`, the server may have changed the markup: the same letters are enough, unless the previous
     text `was` has them too.
     """
-    if op.body is not None and normal(now.body.text) != normal(op.body.markdown):
-        reworded = was is not None and not same_words(was, op.body.markdown)
-        if not (sent and reworded and same_words(now.body.text, op.body.markdown)):
+    if op.body is not None and normalized(now.body.text) != normalized(op.body.markdown):
+        reworded = was is not None and not same_letters(was, op.body.markdown)
+        if not (sent and reworded and same_letters(now.body.text, op.body.markdown)):
             return False
     if isinstance(op, Update) and op.resolved is not None and isinstance(now, Comment) and now.is_open == op.resolved:
         return False

@@ -42,7 +42,9 @@ def _sign_in(app: Opens, _: object) -> None:
     session, methods = app.session, app.sign_in_methods
     said = ""
     if session.account is not None:
-        said = f"Paste a new API key for {session.account.name or 'this account'}, or the API key of another account."
+        said = (
+            f"Paste a new API key for {session.account.name or 'this account'}, or the API key of a different account."
+        )
     reopen(app, lambda: (methods.asking(said, session), None))
 
 
@@ -67,7 +69,7 @@ def _switch(app: Opens, _: object) -> None:
 def _why_not_signed_out(app: Opens, _: object) -> str | None:
     account = app.session.account
     if account is None:
-        return "You are not signed in: the demo and local folders need no account."
+        return "You are not signed in. The demo and local folders do not need an account."
     if not account.name:
         return "The API key of this account comes from OCTAVO_API_KEY. To sign out, unset OCTAVO_API_KEY and restart Octavo."
     return None
@@ -89,7 +91,7 @@ def _sign_out(app: Opens, _: object) -> None:
             f"Sign out of {account.name} at {account.host}?",
             verb="Sign out",
             intro="The API key and the cached pages of this account will be deleted from this computer.",
-            after="Your drafts and unsent changes will be kept for the next time you sign in.",
+            after="Your drafts and unsent changes will stay on this computer for the next time you sign in.",
         ),
         decided,
     )

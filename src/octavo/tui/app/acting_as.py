@@ -19,7 +19,7 @@ _MAY = {
     "editor": "edit and comment, but not review",
     "commenter": "read and comment",
     "reader": "read",
-    "guest": "read one space only",
+    "guest": "read only one space",
 }
 """What each user may do, by role."""
 

@@ -15,8 +15,8 @@ from textual.widgets import Static
 from octavo.api import comments
 from octavo.api.activity import Activity
 from octavo.data.offline_spaces import OfflineSpace
-from octavo.data.state import NotSaved
-from octavo.data.writes.machine import Entry, blocked_by
+from octavo.data.state_db import NotSaved
+from octavo.data.writes.machine import OutboxEntry, blocked_by
 from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import KeptFile
 from octavo.tui.comments.thread_actions import first_words
@@ -41,9 +41,9 @@ class Mistake:
     sentence: str
 
 
-Line = tuple[str, Entry | Mistake | KeptFile | OfflineSpace | Activity]
+Line = tuple[str, OutboxEntry | Mistake | KeptFile | OfflineSpace | Activity]
 STATES = {
-    "gathered": "pending comment",
+    "pending": "pending comment",
     "held": "sending soon",
     "queued": "queued",
     "sending": "sending",
@@ -100,9 +100,9 @@ def _can_undo(app: Shell, view: ActivityScreen) -> bool:
 ACTIVITY: Commands[ActivityScreen] = Commands(
     "activity",
     (
-        Command("undo", "u", "Undo last", "Undo your last change", run=lambda app, _: app.undo(), applies=_can_undo),
+        Command("undo", "u", "Undo", "Undo your last change", run=lambda app, _: app.undo(), applies=_can_undo),
         Command("retry", "r", "Retry", "Retry the selected changes", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent, applies=_can_retry),
-        Command("discard", "X", "Discard", "Discard the selected changes, keep their text as drafts",
+        Command("discard", "X", "Discard", "Discard the selected changes and keep their text as drafts",
                 run=lambda _, view: view.discard(), why_not=_why_not_discarded, applies=_can_discard),
         Command("close", "escape,q,exclamation_mark", "Close", "Close the activity list", run=lambda _, view: view.dismiss(None)),
     ),
@@ -120,8 +120,8 @@ class ActivityScreen(Dialog[None]):
     CONTEXT: ClassVar[str] = "activity"
     HELP: ClassVar[str] = (
         "This list shows unsent changes, drafts from your editor, offline spaces and recent API requests. "
-        "r sends a change again, X discards a change and keeps its text as a draft, x selects a change, enter opens a draft in your editor. "
-        "If a change may have been sent, check the server before you send the change again. "
+        "r retries a change, X discards a change and keeps its text as a draft, x selects a change, and enter opens a draft in your editor. "
+        "If a change may have been sent, check the server before you retry the change. "
         "esc closes the list."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)
@@ -138,7 +138,7 @@ class ActivityScreen(Dialog[None]):
             self._draw,
             key=lambda line: line[0],
             groups=lambda line: [Heading(_heading(line[1]))],
-            ticks=lambda line: isinstance(line[1], Entry) and (line[1].asks or line[1].state == "failed"),
+            ticks=lambda line: isinstance(line[1], OutboxEntry) and (line[1].needs_user or line[1].state == "failed"),
             columns=(
                 Column("", 18),
                 Column("", least=30),
@@ -186,13 +186,13 @@ class ActivityScreen(Dialog[None]):
 
     def _draw(self, line: Line) -> Row:
         what = line[1]
-        if isinstance(what, Entry):
-            style = "$error" if what.asks else "$warning" if what.state != "failed" else "$octavo-muted"
-            state = MAY_BE_SENT if what.asks and what.state == "unknown" else STATES.get(what.state, what.state)
+        if isinstance(what, OutboxEntry):
+            style = "$error" if what.needs_user else "$warning" if what.state != "failed" else "$octavo-muted"
+            state = MAY_BE_SENT if what.needs_user and what.state == "unknown" else STATES.get(what.state, what.state)
             return Row(
                 cells=(
                     Content.styled(state, style),
-                    Content.assemble(what.doing, (f"  {self._about(what)}", "$octavo-muted")),
+                    Content.assemble(what.action, (f"  {self._about(what)}", "$octavo-muted")),
                     "",
                     short_age(what.created_at),
                 )
@@ -223,32 +223,34 @@ class ActivityScreen(Dialog[None]):
             )
         )
 
-    def _about(self, entry: Entry) -> str:
+    def _about(self, entry: OutboxEntry) -> str:
         """The thread and page it is done to, and the space. A new thread is called by its words."""
         space = self.shell.workspace.space(entry.at.space_id)
-        begins = isinstance(entry.op, comments.Create) and entry.about
-        about = f"{first_words(entry.words)} on {entry.about}" if begins else entry.about
+        begins = isinstance(entry.op, comments.Create) and entry.context
+        about = f"{first_words(entry.text)} on {entry.context}" if begins else entry.context
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
-    def _why(self, entry: Entry) -> str:
+    def _why(self, entry: OutboxEntry) -> str:
         """Why it is not done yet, in a sentence. Empty when all goes well."""
         return self.shell.session.outbox.other_account_reason(entry) or entry.reason or self._waits_for(entry)
 
-    def _waits_for(self, entry: Entry) -> str:
+    def _waits_for(self, entry: OutboxEntry) -> str:
         """What it waits for, in a sentence: another write, or the server."""
         outbox = self.shell.session.outbox
         first = blocked_by(entry, outbox.entries) if entry.state == "queued" else None
         if first is None:
-            return outbox.pause_reason if entry.state == "queued" else ""
-        named = f"{first.doing} · {about}" if (about := self._about(first)) else first.doing
-        return f"Waiting until another change is sent: {named}."
+            return outbox.connection.pause_reason if entry.state == "queued" else ""
+        named = f"{first.action} · {about}" if (about := self._about(first)) else first.action
+        return f"Waiting for another change to be sent first: {named}."
 
     @property
-    def chosen(self) -> list[Entry]:
+    def chosen(self) -> list[OutboxEntry]:
         """The writes that are ticked, or else the one the cursor is on."""
-        ticked = [what for key, what in self.rows.items if key in self.rows.ticks.keys and isinstance(what, Entry)]
+        ticked = [
+            what for key, what in self.rows.items if key in self.rows.ticks.keys and isinstance(what, OutboxEntry)
+        ]
         what = self.rows.item[1] if self.rows.item else None
-        return ticked or ([what] if isinstance(what, Entry) else [])
+        return ticked or ([what] if isinstance(what, OutboxEntry) else [])
 
     @property
     def file(self) -> KeptFile | None:
@@ -276,7 +278,7 @@ class ActivityScreen(Dialog[None]):
         what = self.rows.item[1] if self.rows.item else None
         said = ""
         match what:
-            case Entry():
+            case OutboxEntry():
                 about = self._about(what)
                 said = " ".join(
                     filter(
@@ -292,7 +294,9 @@ class ActivityScreen(Dialog[None]):
             case Activity():
                 said = what.error
         if self.rows.ticks.keys:
-            said = f"{plural(len(self.rows.ticks.keys), 'change')} selected. Press r to send again, or X to discard and keep the text as drafts."
+            number = len(self.rows.ticks.keys)
+            them, draft = ("it", "a draft") if number == 1 else ("them", "drafts")
+            said = f"{plural(number, 'change')} selected. Press r to retry {them}, or X to discard {them} and keep the text as {draft}."
         self.query_one("#why", Static).update(Content(said))
         self.refresh_bindings()
 
@@ -309,7 +313,7 @@ class ActivityScreen(Dialog[None]):
         elif (kept := self.kept) is not None:
             keeping_offline.ask_to_let_go(self.shell, kept)
 
-    def _ask_to_discard(self, chosen: Sequence[Entry]) -> None:
+    def _ask_to_discard(self, chosen: Sequence[OutboxEntry]) -> None:
         from octavo.tui.widgets.confirm import Confirm
 
         def decided(answer: Confirmed | None) -> None:
@@ -317,15 +321,15 @@ class ActivityScreen(Dialog[None]):
                 self._do("discard", "", chosen, self.shell.session.outbox.discard)
 
         several = len(chosen) > 1
-        named = "\n".join(f"{each.doing}  {self._about(each)}".rstrip() for each in chosen[:_MOST_NAMED])
+        named = "\n".join(f"{each.action}  {self._about(each)}".rstrip() for each in chosen[:_MOST_NAMED])
         more = f"\nand {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
         title = f"Discard {len(chosen)} changes?" if several else "Discard this change?"
         after = f"{'These changes' if several else 'This change'} will not be sent. Your text will be kept as a draft."
         if any(each.state == "unknown" for each in chosen):
-            after += " A change that may have been sent could still take effect on the server."
+            after += " If a change has already reached the server, it may still take effect."
         self.app.push_screen(Confirm(title, verb="Discard", intro=named + more, after=after), decided)
 
-    def _do(self, verb: str, how: str, chosen: Sequence[Entry], step: Callable[[str], Awaitable[None]]) -> None:
+    def _do(self, verb: str, how: str, chosen: Sequence[OutboxEntry], step: Callable[[str], Awaitable[None]]) -> None:
         """Do it with one after the other: what was done stays done when the disk refuses the next."""
         app = self.shell
         self.rows.ticks.untick()
@@ -335,14 +339,14 @@ class ActivityScreen(Dialog[None]):
                 try:
                     await step(entry.id)
                 except NotSaved as error:
-                    app.say(f"Could not {f'{verb} “{entry.doing}” {how}'.rstrip()}: {error}", tone="failed")
+                    app.say(f"Could not {f'{verb} “{entry.action}” {how}'.rstrip()}: {error}", tone="failed")
                     return
 
         app.background(done())
 
 
-def _heading(what: Entry | Mistake | KeptFile | OfflineSpace | Activity) -> str:
-    if not isinstance(what, Entry):
+def _heading(what: OutboxEntry | Mistake | KeptFile | OfflineSpace | Activity) -> str:
+    if not isinstance(what, OutboxEntry):
         return _HEADINGS[type(what)]
     decide, told, under_way = _OF_WRITES
-    return decide if what.asks else told if what.state == "failed" else under_way
+    return decide if what.needs_user else told if what.state == "failed" else under_way

@@ -150,7 +150,7 @@ async def _to_table(app: Shell, mode: str, holder: str, many: str, id: str) -> N
     await _loaded(view)
     if holder:
         if view.rows.item is None:
-            app.explain(f"There are no {holder} yet.")
+            app.explain(f"Could not open the table: there are no {holder} yet.")
             return
         go_into_row(view, many)
         await _loaded(view)
@@ -188,7 +188,7 @@ async def _run(app: Shell, id: str) -> bool:
     places = [each for each in (*around, *screen.query("*"), screen) if isinstance(each, HasCommands)]
     place = next((each for each in places if id in each._commands_by_id), None)
     if place is None:
-        app.explain("Open an item in this list first, then run this command.")
+        app.explain("Open an item in this list first, then run the command again.")
         return False
     widget = cast("Widget", place)
     for _ in range(_LEVELS):

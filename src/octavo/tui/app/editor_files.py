@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from octavo.data.state import NotSaved
-from octavo.data.unsent import KINDS
+from octavo.data.state_db import NotSaved
+from octavo.data.unsent_index import KIND_NAMES
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.terminal.external_editor import (
@@ -89,7 +89,7 @@ def open_again(app: Shell, file: KeptFile) -> None:
     elif not place:
         app.copy_to_clipboard(result.text)
         app.say(
-            "Copied your draft to the clipboard: Octavo no longer knows which page or thread it is for.",
+            "Copied your draft to the clipboard, because Octavo no longer knows which page or thread the draft belongs to.",
             tone="care",
             seconds=SECONDS,
         )
@@ -147,20 +147,20 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
     own, other = state_folder / "editing", Path(tempfile.gettempdir())
     unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
     for draft in unsaved:
-        title = KINDS.get(draft.place.partition(" ")[0], "a draft").capitalize()
-        about = FileNote(title, draft.place, session.state.namespace)
+        title = KIND_NAMES.get(draft.key.partition(" ")[0], "a draft").capitalize()
+        about = FileNote(title, draft.key, session.state.namespace)
         for folder in written:
             with suppress(OSError):
                 write_file(draft.text, folder, UNSAVED, ".md", about)
                 written[folder] += 1
                 break
-    said = f"Octavo could not save {plural(len(unsaved), 'draft')}: {session.drafts.why_unsaved}."
+    said = f"Octavo could not save {plural(len(unsaved), 'draft')}: {session.drafts.unsaved_reason}."
     if written[own]:
-        said += f" {plural(written[own], 'draft')} will be restored at the next start."
+        said += f" {plural(written[own], 'draft')} will be restored when you start Octavo again."
     if written[other]:
-        said += f" {plural(written[other], 'draft is', 'drafts are')} in {other}, in files with names that begin with {UNSAVED}-."
+        said += f" {plural(written[other], 'draft was', 'drafts were')} saved in {other}, in files whose names begin with {UNSAVED}-."
     if lost := len(unsaved) - sum(written.values()):
-        said += f" {plural(lost, 'draft is', 'drafts are')} lost."
+        said += f" {plural(lost, 'draft was', 'drafts were')} lost."
     return said
 
 

@@ -17,13 +17,13 @@ _VIEW = "view"
 
 def first_view(session: Session) -> str:
     """The view a person begins in: the inbox. Who was reading when they left reads on; in a folder nothing else waits."""
-    reads = session.kind == "folder" or session.state.recall(_VIEW) == "content"
+    reads = session.kind == "folder" or session.state.get_fact(_VIEW) == "content"
     return "content" if reads else "inbox"
 
 
 def remember_view(session: Session, mode: str) -> None:
     """The person went to a view."""
-    session.state.remember(_VIEW, mode)
+    session.state.set_fact(_VIEW, mode)
 
 
 class HeldBack(App[ReturnType]):

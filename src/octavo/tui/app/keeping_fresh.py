@@ -83,12 +83,12 @@ class KeepingFresh:
         try:
             differs = await look()
         except OSError as error:
-            self._app.say(f"Could not read the changes in this folder: {in_words(error)}", tone="failed")
+            self._app.say(f"Could not read the changed files in this folder: {in_words(error)}", tone="failed")
             return
         finally:
             self._looks_at_files = False
         if differs and session is self._session and not self._app.ending:
-            self._app.say("Loaded the changes in this folder.")
+            self._app.say("Loaded the changed files in this folder.")
             for op in self._on_show():
                 self._app.background(session.live.refresh(op))
 

@@ -95,11 +95,11 @@ class KeptPicture:
         state = session.state
         if first_view(session) == "inbox":
             inbox = self._app.workspace.inbox.rows
-            return ("inbox", state.recall("organization"), inbox.here if inbox is not None else (), self._app.theme)
+            return ("inbox", state.get_fact("organization"), inbox.here if inbox is not None else (), self._app.theme)
         return (
-            state.recall("organization"),
-            (space := state.recall("space")),
-            (page := state.recall(f"page {space}")),
+            state.get_fact("organization"),
+            (space := state.get_fact("space")),
+            (page := state.get_fact(f"page {space}")),
             ReadingPositions(state).on(f"{space} {page}"),
             self._app.theme,
         )

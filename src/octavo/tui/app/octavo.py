@@ -178,7 +178,7 @@ ANYWHERE: Commands[Octavo] = Commands(
                 run=_refresh_all, there=_has_session, id="view.refresh_all", shown=False),
         Command("info", "i", "Info", "Show details, and why some shortcuts are unavailable",
                 run=_show_info, why_not=_why_no_info, there=_has_session, id="view.info", shown=False),
-        Command("undo", "u", "Undo", "Undo the last change, or cancel it if unsent",
+        Command("undo", "u", "Undo", "Undo the last change, or cancel it if it has not been sent",
                 run=lambda app, _: app.undo(), there=_has_session, id="write.undo", shown=False),
         Command("organization", "ctrl+o", "Switch organization", "Switch to another organization",
                 run=_choose_organization, there=_has_session, id="app.organization", shown=False),
@@ -191,7 +191,7 @@ ANYWHERE: Commands[Octavo] = Commands(
                 run=_say_server, there=_has_session),
         Command("act_as", "", "Switch demo user…", "Switch to another demo user",
                 run=_act_as, there=lambda app, _: app.has_session and app.session.acting is not None),
-        Command("tour", "f6", "Tour", "Start or leave the tour of the demo", run=lambda app, _: app.workspace.tour.start_or_leave(),
+        Command("tour", "f6", "Tour", "Start or leave the demo tour", run=lambda app, _: app.workspace.tour.start_or_leave(),
                 called=lambda app, _: "Start tour" if app.workspace.tour.next_step is None else "Leave tour",
                 there=lambda app, _: app.workspace.tour.is_offered, shown=False),
         Command("go_back", "backspace,less_than_sign", "Back", "Go back to the previous location", run=lambda app, _: app.trail.travel(-1),
@@ -500,7 +500,7 @@ class Octavo(HasCommands, HeldBack[int]):
 
     def _first_theme(self) -> str:
         """That of the settings, else the one chosen last, else what the terminal says of its ground."""
-        last = self._session.state.recall("theme") if self._session is not None else None
+        last = self._session.state.get_fact("theme") if self._session is not None else None
         ground = "light" if self.settings.light_ground else "dark"
         return next((name for name in (self.settings.theme, str(last or "")) if name in self.available_themes), ground)
 
@@ -511,7 +511,7 @@ class Octavo(HasCommands, HeldBack[int]):
 
         def remember(name: str) -> None:
             if self._session is not None:
-                self._session.state.remember("theme", name)
+                self._session.state.set_fact("theme", name)
 
         return ThemePicker(self, remember)
 
@@ -551,7 +551,7 @@ class Octavo(HasCommands, HeldBack[int]):
             if answer is None:
                 self.then = None
             elif self._session is not None:
-                self._session.drafts.give_up()
+                self._session.drafts.drop_unsaved()
                 self._keep_picture()
                 self._terminated(lose=True)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.wording import plural
 
@@ -58,19 +58,17 @@ def _quit(app: Shell) -> None:
         if answer is not None:
             app.background(app.action_quit())
 
-    doing = Counter(entry.doing for entry in entries)
+    doing = Counter(entry.action for entry in entries)
     named = [each if times == 1 else f"{each} ({times} times)" for each, times in doing.most_common(MOST_NAMED)]
     more = f" · and {len(doing) - MOST_NAMED} more" if len(doing) > MOST_NAMED else ""
     said = f"{' · '.join(named)}{more}"
-    held = sum(entry.state == "gathered" for entry in entries)
+    held = sum(entry.state == "pending" for entry in entries)
     after = (
         "Octavo will try to send these changes now. Any changes that cannot be sent now will be sent the next time you "
         "start Octavo."
     )
     if held == len(entries):
-        after = (
-            "Your pending comments will stay in your review. To submit the review, start Octavo again and press a or A."
-        )
+        after = "Your pending comments will stay in your review. To submit the review, start Octavo again, open the change request and press a or A."
     elif held:
         after += f" {plural(held, 'pending comment')} will stay in your review."
     title = f"Quit with {plural(len(entries), 'unsent change')}?"

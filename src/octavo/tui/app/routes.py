@@ -88,7 +88,7 @@ def go(shell: Shell, route: Route) -> None:
 def _to_page(shell: Shell, route: ToPage) -> None:
     if shell.workspace.spaces.value is not None and shell.workspace.space(route.space) is None:
         if shell.session.kind == "folder":
-            shell.say("This link points to a space outside this folder.", tone="care")
+            shell.say("This link points outside this folder.", tone="care")
             return
         where = shell.workspace.organization.title if shell.workspace.organization is not None else "this organization"
         shell.say(

@@ -29,8 +29,8 @@ async def tell(app: Shell, session: Session) -> None:
     from octavo.tui.writing import unsent_pages
 
     telling = [unfinished_merges.tell(app, session), unsent_pages.tell(app, session), editor_files.tell(app)]
-    if not session.state.recall(_GREETED):
-        session.state.remember(_GREETED, True)
+    if not session.state.get_fact(_GREETED):
+        session.state.set_fact(_GREETED, True)
         app.say("Press ? for keys and : for commands.", seconds=GREETING_SECONDS)
     if session.left_out is not None:
         asked = asyncio.ensure_future(session.left_out())

@@ -53,7 +53,7 @@ class SignInScreen(HasCommands, Screen[None]):
     CSS_PATH = "sign_in.tcss"
     CONTEXT = "sign in"
     HELP: ClassVar[str] = (
-        "On this screen you sign in. Paste an API key (on GitBook: a personal access token), then press enter twice. "
+        "Sign in to a server here. Paste an API key (on GitBook, a personal access token), then press enter twice. "
         "ctrl+d opens a demo without an account, ctrl+o opens a folder of Markdown files, ctrl+q quits."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SIGN_IN,)

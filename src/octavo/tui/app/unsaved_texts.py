@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from octavo.data.unsent import KINDS
+from octavo.data.unsent_index import KIND_NAMES
 from octavo.tui.shell.exporting import Export, ask_where
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import Confirm
@@ -32,13 +32,13 @@ class UnsavedTexts(Confirm):
     CONTEXT: ClassVar[str] = "unsaved texts"
     HELP: ClassVar[str] = (
         "This dialog lists drafts that Octavo cannot save to disk. c copies the drafts, w writes them to a file, "
-        "y quits and discards the drafts. esc goes back."
+        "and y quits and discards them. esc goes back."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (UNSAVED,)
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
-        self._leave = shell.session.drafts.watch(self._look)
+        self._leave = shell.session.drafts.observe(self._look)
         self._texts: tuple[Draft, ...] = shell.session.drafts.unsaved()
         super().__init__(
             "Quit and discard unsaved drafts?",
@@ -50,7 +50,7 @@ class UnsavedTexts(Confirm):
 
     @property
     def _why(self) -> str:
-        return f"Not saved yet: {self._shell.session.drafts.why_unsaved}. Octavo will keep trying."
+        return f"Not saved yet: {self._shell.session.drafts.unsaved_reason}. Octavo will keep trying."
 
     @property
     def _named(self) -> tuple[Fact, ...]:
@@ -90,4 +90,4 @@ class UnsavedTexts(Confirm):
 
 
 def _kind(draft: Draft) -> str:
-    return KINDS.get(draft.place.partition(" ")[0], "a draft").capitalize()
+    return KIND_NAMES.get(draft.key.partition(" ")[0], "a draft").capitalize()

@@ -14,8 +14,8 @@ from octavo.api.comments import Comment
 from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.data.comment_words import words_of
-from octavo.data.unsent import Unsent
+from octavo.data.comment_text import plain_text
+from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments import bulk_actions, filters
 from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.comments.filters import Thread, ThreadFilter
@@ -48,7 +48,7 @@ _KEYS_OF_THE_LIST = (
 
 def _too_few(app: Shell, view: CommentsScreen) -> str | None:
     few = not view.narrowing.by and view.in_section < 2
-    return "There are too few threads here to filter." if few else None
+    return "There are too few threads in this list to filter." if few else None
 
 
 def _choose_narrowing(app: Shell, view: CommentsScreen) -> None:
@@ -90,7 +90,7 @@ class CommentsScreen(ListView[Thread]):
     KEPT_ORDER = "order of threads"
     HELP = (
         "Comment threads in the organization, grouped by space and page. c replies, d resolves, enter opens the page, "
-        "and x selects several threads. [ and ] change the tab. The Reviews tab shows the review comments, which do not count as open threads. "
+        "and x selects several threads. [ and ] switch tabs. The Reviews tab shows the review comments, which do not count as open threads. "
         "esc goes back to the list and clears the filters."
     )
     CSS_PATH = "all_threads.tcss"
@@ -147,7 +147,7 @@ class CommentsScreen(ListView[Thread]):
         return replace(one, ticked=tuple(self.ticked), untick=self._done_with_ticked) if one is not None else None
 
     @property
-    def unsent_at_hand(self) -> Sequence[Unsent]:
+    def unsent_at_hand(self) -> Sequence[UnsentText]:
         """Return your unsent drafts in the current thread, or in the selected threads."""
         threads = self.ticked or ([self.rows.item] if self.rows.item is not None else [])
         index = self.shell.workspace.unsent.index
@@ -214,7 +214,7 @@ class CommentsScreen(ListView[Thread]):
             self.sections,
             self.user_id,
         )
-        held = {entry.pending_id for entry in self.shell.session.outbox.entries if entry.state == "gathered"}
+        held = {entry.pending_id for entry in self.shell.session.outbox.entries if entry.state == "pending"}
         posted = [thread for thread in threads if thread.comment.id not in held]
         sections.sections = tuple(
             Section(each.key, each.name, sum(filters.belongs(thread, each.key, me) for thread in posted))
@@ -286,7 +286,7 @@ class CommentsScreen(ListView[Thread]):
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
         elsewhere = self.words.found_in(thread, self.rows.words)
-        words = Content.styled(elsewhere, "italic") if elsewhere else Content(words_of(comment.body.text))
+        words = Content.styled(elsewhere, "italic") if elsewhere else Content(plain_text(comment.body.text))
         if comment.is_open and (why := self._refused.get(comment.id)):
             words = Content.assemble((f"failed: {why}", "$warning"), "  ", words)
         if self.order != "place":

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
+from octavo.data.writes.machine import NewWrite
 from octavo.documents.emoji import emoji
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.filters import Thread
 from octavo.tui.shell.permissions import not_allowed_with
-from octavo.tui.shell.write_queue import QueuedWrite
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.wording import plural
 
@@ -57,7 +57,7 @@ def why_not_one(ticked: Collection[Hashable], under_cursor: Hashable) -> str | N
     if set(ticked) <= {under_cursor}:
         return None
     are = "thread is" if len(ticked) == 1 else "threads are"
-    return f"{len(ticked)} {are} selected. To act on the selection, press esc to go to the list. To clear the selection, press esc twice."
+    return f"{len(ticked)} {are} selected in the list. Press esc to go back to the list and act on the selection, or press esc twice to clear it."
 
 
 def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
@@ -65,10 +65,10 @@ def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> Non
     opens = not several.threads[0].comment.is_open
     doing = "reopen the thread" if opens else "resolve the thread"
     writes = [
-        QueuedWrite(
+        NewWrite(
             comments.Update(at=each.at, comment_id=each.comment.id, resolved=not opens),
             doing,
-            about=thread_actions.name(each.comment),
+            context=thread_actions.name(each.comment),
         )
         for each in several.threads
     ]
@@ -80,6 +80,7 @@ def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> Non
 def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
     """Write one reply to all of them, and with `reply_resolve` resolve them when theirs is sent. `then`: it was written."""
     threads, resolves = several.threads, several.deed == "reply_resolve"
+    them = "them" if len(threads) > 1 else "it"
     drafts = app.session.drafts
     shared = f"reply to several {blake2b(' '.join(each.comment.id for each in threads).encode()).hexdigest()[:16]}"
     places = [thread_actions.place_of_reply(each.at, each.comment) for each in threads]
@@ -94,15 +95,15 @@ def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
             came_from = (shared, *own) if number == 0 else own
             about, where = thread_actions.name(each.comment), {"at": each.at, "comment_id": each.comment.id}
             op = comments.CreateReply(**where, body=Markdown(markdown=text))
-            writes.append(QueuedWrite(op, "reply", place, about=about, drafts=came_from))
+            writes.append(NewWrite(op, "reply", place, context=about, draft_keys=came_from))
             if resolves and each.comment.is_open:
-                writes.append(QueuedWrite(comments.Update(**where, resolved=True), "resolve the thread", about=about))
-        resolving = f" and resolving {'them' if len(threads) > 1 else 'it'}" if resolves else ""
+                writes.append(NewWrite(comments.Update(**where, resolved=True), "resolve the thread", context=about))
+        resolving = f" and resolving {them}" if resolves else ""
         sending = f"Sending reply to {plural(len(threads), 'thread')}{resolving}…"
         app.writes.queue(*writes, said=f"{sending}{several.others}")
         then()
 
-    title = f"Reply to {plural(len(threads), 'thread')}" + (", then resolve" if resolves else "")
+    title = f"Reply to {plural(len(threads), 'thread')}" + (f" and resolve {them}" if resolves else "")
     excerpt = " · ".join(thread_actions.name(each.comment) for each in threads)
     thread_actions.compose(app, threads[0].at, shared, title, excerpt, written, start=begin)
 
@@ -116,10 +117,10 @@ def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
         takes_back = all(code in each for each in mine)
         change = {"removed_reactions" if takes_back else "added_reactions": (code,)}
         writes = [
-            QueuedWrite(
+            NewWrite(
                 comments.Update(at=each.at, comment_id=each.comment.id, **change),
                 "remove the reaction" if takes_back else "react",
-                about=thread_actions.name(each.comment),
+                context=thread_actions.name(each.comment),
             )
             for each, has in zip(threads, mine, strict=True)
             if takes_back or code not in has

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from octavo.api.safety import text as safe_text
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.tui.comments.people import MentionText, mention, named
 from octavo.tui.shell.dialog_draft import why_not_saved
 from octavo.tui.shell.left_unsent import AGAIN
@@ -243,9 +243,9 @@ class Composer(Dialog[str | None]):
         if trouble := self._trouble():
             return trouble
         if not self.text.strip():
-            return "There is no text to send yet."
+            return "Write some text first."
         if self._limit is not None and len(self.text) > self._limit:
-            return f"The text is {plural(len(self.text) - self._limit, 'character')} too long to send."
+            return f"The text is {plural(len(self.text) - self._limit, 'character')} over the limit."
         return None
 
     @property

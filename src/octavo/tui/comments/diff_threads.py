@@ -11,7 +11,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.suggested_wording import Suggested
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.thread_lines import DRAFT, Answer, ThreadLine
@@ -58,18 +58,20 @@ class DiffThreads:
         suggested = partial(self._suggested.compared, self._at)
         return thread_lines(hanging, shell.workspace.on_its_way, self._replies, is_outdated, unsent, suggested)
 
-    def unsent_by_page(self) -> dict[str, list[Unsent]]:
+    def unsent_by_page(self) -> dict[str, list[UnsentText]]:
         """What one wrote and did not send, by the id of the page it hangs on; on none, by ""."""
         index = self._view.shell.workspace.unsent.index
         return index.by_page(self._at, self.all) if index else {}
 
-    def draft_lines(self, drafts: Sequence[Unsent]) -> list[ThreadLine]:
+    def draft_lines(self, drafts: Sequence[UnsentText]) -> list[ThreadLine]:
         """Comments that are not sent, as the diff shows them where they are to hang."""
         shell = self._view.shell
         me = shell.workspace.me.name if shell.workspace.me is not None else "You"
         kept = shell.session.drafts
         return [
-            ThreadLine(me, "draft", kept.get(each.place) or "", open=False, key=f"{DRAFT}{each.place}", is_draft=True)
+            ThreadLine(
+                me, "draft", kept.get(each.draft_key) or "", open=False, key=f"{DRAFT}{each.draft_key}", is_draft=True
+            )
             for each in drafts
         ]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from octavo.data.unsent import Unsent
-from octavo.data.writes.undo import Discarded
+from octavo.data.unsent_index import UnsentText
+from octavo.data.writes.outbox import Discarded
 from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.wording import plural
@@ -18,28 +18,28 @@ NOTHING = "You have no unsent drafts here."
 
 
 LEFT_BY_AN_EDITOR = (
-    "There is an unsent edit of this page from your editor. Press e to continue, send or discard the edit."
+    "You have an unsent draft of this page from your editor. Press e to continue, send or discard the draft."
 )
 
 
-def why_not_discarded(app: Shell, words: Sequence[Unsent]) -> str | None:
+def why_not_discarded(app: Shell, words: Sequence[UnsentText]) -> str | None:
     """Return why there is nothing to discard. None if there is."""
-    if any(each.place or each.entry for each in words):
+    if any(each.draft_key or each.entry_id for each in words):
         return None
     return LEFT_BY_AN_EDITOR if words else NOTHING
 
 
-def discard(app: Shell, words: Sequence[Unsent]) -> None:
+def discard(app: Shell, words: Sequence[UnsentText]) -> None:
     """Discard drafts and pending comments without a confirmation: `u` restores them."""
     outbox = app.session.outbox
-    words = [each for each in words if each.place or each.entry]
-    places = [each.place for each in words if each.place]
-    held = [each.entry for each in words if each.entry]
+    words = [each for each in words if each.draft_key or each.entry_id]
+    places = [each.draft_key for each in words if each.draft_key]
+    held = [each.entry_id for each in words if each.entry_id]
     discarded = Discarded()
 
     async def throw_away() -> None:
         nonlocal discarded
-        discarded = await outbox.discard_words(places, held)
+        discarded = await outbox.discard_unsent(places, held)
 
     async def bring_back() -> None:
         await outbox.restore_discarded(discarded)
@@ -55,7 +55,7 @@ def discard(app: Shell, words: Sequence[Unsent]) -> None:
     )
 
 
-UNSENT: Commands[Sequence[Unsent]] = Commands(
+UNSENT: Commands[Sequence[UnsentText]] = Commands(
     "draft",
     (
         Command("discard", "ctrl+x", "Discard draft", "Discard your unsent drafts here (u to undo)",

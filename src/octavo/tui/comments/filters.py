@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from octavo.api.comments import Comment
 from octavo.api.folding import fold
 from octavo.api.places import Discussion
-from octavo.data.comment_words import names
-from octavo.tui.widgets.wording import plural, short_age
+from octavo.data.comment_text import mentions
+from octavo.tui.widgets.wording import long_age, plural
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -98,7 +98,7 @@ def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilt
         ThreadFilter("Replies", "with replies", lambda thread: bool(thread.comment.replies)),
         ThreadFilter("Status", "outdated", lambda thread: thread.is_outdated),
         ThreadFilter("Status", "not on a block", lambda thread: thread.comment.target.node is None),
-        ThreadFilter("Mentions", "mentioning me", lambda thread: names(thread.comment.body.text, me)),
+        ThreadFilter("Mentions", "mentioning me", lambda thread: mentions(thread.comment.body.text, me)),
     ]
     for days, name in ((1, "from the last day"), (7, "from the last week")):
         found.append(ThreadFilter("Age", name, _since(now - timedelta(days=days))))
@@ -123,7 +123,7 @@ def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
     for thread in threads:
         there.setdefault(thread.place, []).append(thread)
     return {
-        place: f"{plural(len(each), 'thread')} · oldest {short_age(min(one.posted_at for one in each))}"
+        place: f"{plural(len(each), 'thread')} · oldest {long_age(min(one.posted_at for one in each))}"
         for place, each in there.items()
     }
 

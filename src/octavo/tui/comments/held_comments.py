@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.data.writes.direct import SendResult
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.wording import plural
@@ -23,39 +23,39 @@ MOST_NAMED = 8
 """How many pending comments a dialog lists. Of the others it says how many there are."""
 
 
-def page_of(entry: Entry) -> str:
+def page_of(entry: OutboxEntry) -> str:
     """Return the id of the page of a pending comment. Empty for a change request as a whole, and for a reply."""
     return entry.facts.page
 
 
-def named(entry: Entry, titles: Mapping[str, str]) -> str:
+def named(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
     """Return what a pending comment is on: the title of the page, or the thread it replies to."""
     if entry.facts.thread:
-        return f"Reply: {entry.about}" if entry.about else "Reply"
-    return titles.get(page_of(entry)) or entry.about or ("Untitled page" if page_of(entry) else "General comments")
+        return f"Reply: {entry.context}" if entry.context else "Reply"
+    return titles.get(page_of(entry)) or entry.context or ("Untitled page" if page_of(entry) else "General comments")
 
 
-def told(held: tuple[Entry, ...], titles: Mapping[str, str]) -> list[str]:
+def told(held: tuple[OutboxEntry, ...], titles: Mapping[str, str]) -> list[str]:
     """Return the pending comments that a review sends, line by line."""
     if not held:
         return []
-    lines = [f"Sends {plural(len(held), 'pending comment')} with the review:"]
+    lines = [f"{plural(len(held), 'pending comment')} will be sent with the review:"]
     for entry in held[:MOST_NAMED]:
-        words = " ".join(entry.words.split())
+        words = " ".join(entry.text.split())
         lines.append(f"• {named(entry, titles)}: {words if len(words) <= 60 else words[:59] + '…'}")
     if len(held) > MOST_NAMED:
         lines.append(f"and {len(held) - MOST_NAMED} more. Press H to show all.")
     return lines
 
 
-def edit_held(app: Shell, entry: Entry) -> None:
+def edit_held(app: Shell, entry: OutboxEntry) -> None:
     """Edit a pending comment. It stays pending."""
     from octavo.tui.comments.composer import Composer
     from octavo.tui.comments.people import People
     from octavo.tui.reader.markdown_preview import preview
 
     place = f"held {entry.id}"
-    kept = DialogDraft(app, place, entry.words)
+    kept = DialogDraft(app, place, entry.text)
 
     def written(text: str | None) -> None:
         if text:
@@ -80,7 +80,7 @@ def edit_held(app: Shell, entry: Entry) -> None:
     app.push_screen(composer, written)
 
 
-def drop_held(app: Shell, entry: Entry) -> None:
+def drop_held(app: Shell, entry: OutboxEntry) -> None:
     """Remove a pending comment from the review after a confirmation."""
     from octavo.tui.widgets.confirm import Confirm
 
@@ -89,11 +89,11 @@ def drop_held(app: Shell, entry: Entry) -> None:
             change = LocalChange("remove the comment", partial(app.session.outbox.discard, entry.id))
             app.writes.change(change, said="Removed the comment from the review and kept it as a draft.")
 
-    words = " ".join(entry.words.split())
+    words = " ".join(entry.text.split())
     said = f"“{words if len(words) <= 240 else words[:239] + '…'}”"
     after = (
-        "This comment was not sent, so no one else has seen it. The text will be kept as a draft: "
-        "press c in the same place to continue writing."
+        "No one else has seen this comment, because it has not been sent. Its text will be kept as a draft: "
+        "to continue writing, press c in the same place."
     )
     app.push_screen(Confirm("Remove this pending comment?", verb="Remove", intro=said, after=after), decided)
 
@@ -101,7 +101,7 @@ def drop_held(app: Shell, entry: Entry) -> None:
 def send_held(app: Shell, at: ChangeRequestRef, name: str) -> None:
     """Send the pending comments without a review."""
 
-    async def let_go() -> SendResult[tuple[Entry, ...]]:
+    async def let_go() -> SendResult[tuple[OutboxEntry, ...]]:
         try:
             return SendResult("done", result=await app.session.outbox.submit_review(at))
         except NotSaved as error:

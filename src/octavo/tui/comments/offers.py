@@ -173,7 +173,7 @@ class People:
 class EmojiNames:
     """Emoji by their names. These are read once, in a thread: that takes longer than a key may."""
 
-    title, empty = "Emoji", "Loading the emoji…"
+    title, empty = "Emoji", "Loading emoji…"
 
     def __init__(self, begun: str = "") -> None:
         self.begun = begun

@@ -12,7 +12,7 @@ from octavo.api.folding import fold
 from octavo.api.organizations import ListMembers
 from octavo.api.places import Discussion, OrganizationRef
 from octavo.api.users import User
-from octavo.data.comment_words import mention_of
+from octavo.data.comment_text import mention_suffix
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -63,7 +63,7 @@ class People:
 
 def mention(user: User) -> str:
     """What names somebody in markdown: a link to the person, which the platform makes a reference to a user of."""
-    return f"[@{user.name.translate(_SPECIAL)}{mention_of(user.id)}"
+    return f"[@{user.name.translate(_SPECIAL)}{mention_suffix(user.id)}"
 
 
 class MentionText:

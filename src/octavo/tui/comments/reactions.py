@@ -10,7 +10,7 @@ from octavo.tui.comments.offers import EmojiNames, in_columns
 from octavo.tui.widgets.chooser import Choice, Chooser, Found
 
 if TYPE_CHECKING:
-    from octavo.data.state import State
+    from octavo.data.state_db import StateDb
     from octavo.tui.shell.shell import Shell
 
 REACTIONS = (
@@ -29,15 +29,15 @@ USED = "reactions used"
 """The fact of the state that keeps them."""
 
 
-def used_last(state: State) -> list[str]:
+def used_last(state: StateDb) -> list[str]:
     """The codes of the emoji this profile reacted with last, the newest first."""
-    kept = state.recall(USED, [])
+    kept = state.get_fact(USED, [])
     return [each for each in kept if isinstance(each, str)][:MOST_USED] if isinstance(kept, list) else []
 
 
-def remember(state: State, code: str) -> None:
+def remember(state: StateDb, code: str) -> None:
     """One reacted with this."""
-    state.remember(USED, [code, *(each for each in used_last(state) if each != code)][:MOST_USED])
+    state.set_fact(USED, [code, *(each for each in used_last(state) if each != code)][:MOST_USED])
 
 
 class ReactionPicker(Chooser[str | None, str]):
@@ -74,7 +74,7 @@ def pick(app: Shell, title: str, mine: Collection[str], there: Collection[str], 
     """As the server calls them: one that is taken back must be called so too."""
     codes = dict.fromkeys((*used_last(state), *usual, *spelled))
     choices = [
-        Choice(code, _named(code, usual), right="yours · enter removes" if spelled.get(code) in mine else "")
+        Choice(code, _named(code, usual), right="your reaction · enter removes it" if spelled.get(code) in mine else "")
         for code in codes
     ]
 

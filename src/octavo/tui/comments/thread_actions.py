@@ -9,14 +9,14 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.data.comment_words import words_of
+from octavo.data.comment_text import plain_text
 from octavo.data.writes.attempt import Basis
+from octavo.data.writes.machine import NewWrite
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import fenced
 from octavo.tui.render.quotes import excerpt_of, quoted
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import not_allowed_with
-from octavo.tui.shell.write_queue import QueuedWrite
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -75,14 +75,14 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
 
     resolves = resolve and comment.is_open
     about = name(comment)
-    resolving = QueuedWrite(
-        comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread", about=about
+    resolving = NewWrite(
+        comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread", context=about
     )
     _compose(
         app,
         at,
         place_of_reply(at, comment),
-        f"Reply to {comment.posted_by.name}" + (", then resolve" if resolve else ""),
+        f"Reply to {comment.posted_by.name}" + (" and resolve the thread" if resolve else ""),
         comment.body.text,
         send,
         doing="reply",
@@ -98,9 +98,9 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
         return
     op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
     if comment.is_open:
-        app.writes.queue(QueuedWrite(op, "resolve the thread", about=name(comment)), said="Resolving thread…")
+        app.writes.queue(NewWrite(op, "resolve the thread", context=name(comment)), said="Resolving thread…")
     else:
-        app.writes.queue(QueuedWrite(op, "reopen the thread", about=name(comment)), said="Reopening thread…")
+        app.writes.queue(NewWrite(op, "reopen the thread", context=name(comment)), said="Reopening thread…")
 
 
 def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
@@ -114,7 +114,7 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
         op = comments.Update(at=at, comment_id=comment.id, **change)
     doing = "remove the reaction" if mine else "react"
     said = f"Removing {emoji(chosen)}…" if mine else f"Reacting with {emoji(chosen)}…"
-    app.writes.queue(QueuedWrite(op, doing, about=name(comment)), said=said)
+    app.writes.queue(NewWrite(op, doing, context=name(comment)), said=said)
 
 
 def choose_reaction(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply) -> None:
@@ -193,12 +193,17 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.writes.queue(QueuedWrite(op, f"delete the {kind}", about=name(comment)), said=f"Deleting {kind}…")
+            app.writes.queue(NewWrite(op, f"delete the {kind}", context=name(comment)), said=f"Deleting {kind}…")
 
-    said = f"“{excerpt_of(words_of(what.body.text))}”"
+    said = f"“{excerpt_of(plain_text(what.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
-    undo = f"You have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
-    dialog = Confirm(f"Delete {goes}?", verb="Delete", intro=said, after=f"Deletes {goes} for everyone. {undo}")
+    undo = f"You will have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
+    dialog = Confirm(
+        f"Delete {goes}?",
+        verb="Delete",
+        intro=said,
+        after=f"{goes[:1].upper()}{goes[1:]} will be deleted for everyone. {undo}",
+    )
     app.push_screen(dialog, decided)
 
 
@@ -215,14 +220,14 @@ def _compose(
     about: str,
     start: str = "",
     basis: Basis | None = None,
-    after: Sequence[QueuedWrite] = (),
+    after: Sequence[NewWrite] = (),
     source: str = "",
 ) -> None:
     def written(text: str) -> None:
-        app.writes.queue(QueuedWrite(send(text), doing, place, basis, about), *after, said=said)
+        app.writes.queue(NewWrite(send(text), doing, place, basis, about), *after, said=said)
 
     def hold(text: str) -> None:
-        app.writes.queue(QueuedWrite(send(text), doing, place, basis, about), in_review=True)
+        app.writes.queue(NewWrite(send(text), doing, place, basis, about), in_review=True)
 
     can_hold = isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not after
     compose(app, at, place, title, excerpt, written, start=start, hold=hold if can_hold else None, source=source)
@@ -283,7 +288,7 @@ def name(comment: Comment) -> str:
 
 def first_words(text: str) -> str:
     """Return the first words of a text in quotes, cut to fit a row."""
-    words = words_of(text)
+    words = plain_text(text)
     return f"“{words if len(words) <= _NAME else words[: _NAME - 1].rstrip() + '…'}”"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-NOTHING = "There is no thread here."
+NOTHING = "No thread is selected."
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,9 @@ def _why_no_comment_on_page(app: Shell, target: ThreadTarget) -> str | None:
 
 def _comment_on_page(app: Shell, target: ThreadTarget) -> None:
     if (page := target.thread.target.page) is not None:
-        title = page.title or page.path or "this page"
-        thread_actions.start_thread(app, target.at, page=page.id, node=None, title=f"the page {title}", excerpt=title)
+        name = page.title or page.path or ""
+        title = f"the page {name}" if name else "this page"
+        thread_actions.start_thread(app, target.at, page=page.id, node=None, title=title, excerpt=name)
 
 
 def _why_no_address(app: Shell, target: ThreadTarget) -> str | None:
@@ -148,7 +149,7 @@ THREAD: Commands[ThreadTarget] = Commands(
                 one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), several=bulk_actions.resolve),
         _of_all("reply", "c", "Reply", "Reply to the selected threads", shown=True, writes=True,
                 one=lambda app, target: thread_actions.reply(app, target.at, target.thread), several=bulk_actions.reply),
-        _of_one("new", "C", "Comment on page", "Comment on the page of the thread",
+        _of_one("new", "C", "Comment on page", "Comment on the page that the thread is on",
                 _comment_on_page, _why_no_comment_on_page, writes=True),
         _of_all("reply_resolve", "D", "Reply and resolve", "Reply to the selected threads and resolve them", writes=True,
                 one=lambda app, target: thread_actions.reply(app, target.at, target.thread, resolve=True), several=bulk_actions.reply),

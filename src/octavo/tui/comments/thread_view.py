@@ -19,7 +19,7 @@ from octavo.api.content import Page
 from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import suggestions
 from octavo.tui.comments.discarding import UNSENT
@@ -153,7 +153,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         return cast("Shell", self.app)
 
     @property
-    def unsent_at_hand(self) -> Sequence[Unsent]:
+    def unsent_at_hand(self) -> Sequence[UnsentText]:
         """Return your unsent drafts in this thread."""
         if self.at is None or self.comment is None or self.not_for_this() is not None:
             return ()
@@ -327,14 +327,14 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     def _set_drafts(self, width: int) -> list[Line]:
         """The drafts of this thread, each with how it begins. What is held stands among the messages."""
-        drafts = [each for each in self.unsent_at_hand if each.place]
+        drafts = [each for each in self.unsent_at_hand if each.draft_key]
         if not drafts:
             return []
         from octavo.tui.render.wrap import wrap
 
         look, lines = self._look, []
         for each in drafts:
-            words = " ".join((self.shell.session.drafts.get(each.place) or "").split())
+            words = " ".join((self.shell.session.drafts.get(each.draft_key) or "").split())
             what = "Your edit" if each.kind == "edit" else "Your reply"
             what, style = (f"{what}, not saved yet", look.error) if each.is_late else (f"{what}, not sent", look.note)
             head = [Piece(f"{look.glyphs.pen} ", style), Piece(what, style)]

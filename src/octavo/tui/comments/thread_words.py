@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.folding import FoldedText, fold
 from octavo.api.places import Discussion
-from octavo.data.comment_words import words_of
+from octavo.data.comment_text import plain_text
 from octavo.tui.comments.filters import Thread
 from octavo.tui.terminal.textual_internals import is_whole
 
@@ -22,7 +22,7 @@ _BEFORE = 20
 
 
 class ThreadWords:
-    """The words of the threads of a list. Replies are those the index knows (`data/index.py`): they are looked up anew
+    """The words of the threads of a list. Replies are those the index knows (`data/search_index.py`): they are looked up anew
     whenever somebody begins to filter."""
 
     def __init__(self, view: View) -> None:
@@ -41,7 +41,7 @@ class ThreadWords:
         missing = [word for word in words if word not in own]
         said = [("in a reply", each) for each in self._replies_to(thread)] + [("in the quoted text", _quoted(thread))]
         for where, text in said:
-            shown = words_of(text)
+            shown = plain_text(text)
             folded = FoldedText(shown)
             found = [place.start for word in missing for place in islice(folded.find(word), 1)]
             if found:

@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from octavo.api.operation import Model
 from octavo.api.places import Discussion
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
@@ -199,7 +199,7 @@ class ContentScreen(View, CopiesLater):
     # What its keys are about
 
     @property
-    def unsent_at_hand(self) -> Sequence[Unsent]:
+    def unsent_at_hand(self) -> Sequence[UnsentText]:
         """Return your unsent drafts in the focused thread, else on the selected page or block."""
         threads = self.reading.aside.threads
         if threads.has_focus and threads.item is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from octavo.api.places import CollectionRef
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.page_discussion import ShowsDiscussion
 from octavo.tui.reader.link_names import ShowsPage
 from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
@@ -58,10 +58,10 @@ class ShowsSpace(ShowsPage, Protocol):
 class KnowsUnsent(ShowsDiscussion, Protocol):
     """Threads on the pages of a space, and your unsent drafts there."""
 
-    def unsent_by_page(self) -> Mapping[str, Sequence[Unsent]]:
+    def unsent_by_page(self) -> Mapping[str, Sequence[UnsentText]]:
         """By the ids of the pages."""
 
-    def unsent_on(self, block: Block) -> Sequence[Unsent]:
+    def unsent_on(self, block: Block) -> Sequence[UnsentText]:
         """Of a block of the page on show."""
 
 
@@ -146,7 +146,7 @@ class CursorTarget:
         return f"“{row.label}” is a {what}, not a page. Press tab to go to the open page."
 
     @property
-    def words_not_sent(self) -> Sequence[Unsent]:
+    def words_not_sent(self) -> Sequence[UnsentText]:
         """Return your unsent drafts on the selected page of the tree, else on the selected block of the open page."""
         threads, block = self._shown.threads, self._shown.threads.block_on_show
         if not self.is_in_a_tree:
@@ -155,7 +155,7 @@ class CursorTarget:
         if page is None:
             return ()
         words = threads.unsent_by_page().get(page[0], ())
-        return words or [Unsent("page", None)] * (page[0] in self.unsent)
+        return words or [UnsentText("page", None)] * (page[0] in self.unsent)
 
     def look_for_unsent(self) -> None:
         from octavo.tui.writing.page_drafts import unsent_pages  # what is kept is looked for when the pages are on show
@@ -179,7 +179,8 @@ class CursorTarget:
         """Return why the selected row is not a page with text. `lacks` names what a key needs, such as "backlinks"."""
         if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None or row.kind == "page":
             return why
-        return f"“{row.label}” is a {row.kind} and has no {lacks}."
+        kind = "generated page" if row.kind == "computed" else row.kind
+        return f"“{row.label}” is a {kind} and has no {lacks}."
 
     def why_not_here(self) -> str | None:
         """Return why keys for a block of the open page do not apply: another row of a tree is selected."""
@@ -193,7 +194,7 @@ class CursorTarget:
         )
         here = f"“{row.label}” is selected, but {shown}."
         if row.kind == "page":
-            return f"{here} Press enter to open “{row.label}”, or C to comment on the whole page."
+            return f"{here} Press enter to open the selected page, or C to comment on it as a whole."
         return f"{here} Press tab to go to the open page." if page is not None else here
 
     def why_in_no_space(self) -> str | None:

@@ -23,7 +23,7 @@ from octavo.tui.resources.space_resources import SPACES
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import lacks_right
 from octavo.tui.shell.progress import meanwhile
-from octavo.tui.shell.write_queue import UndoAction
+from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
@@ -67,7 +67,7 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
 
     days = plural(KEPT.days, "day")
     told = (
-        f"You can restore the {kind_of(thing)} for {days}. Press u now, or press a later and choose Trash."
+        f"You can restore the {kind_of(thing)} within {days}. Press u now, or later press a and choose Trash."
         if back is not None
         else "This cannot be undone."
     )
@@ -96,7 +96,7 @@ def _known_facts(managed: ManagedSpaces, thing: Held) -> list[Fact]:
     where = next(
         (f"to {title_of(each)}" for each in managed.collections if each.id == thing.parent), "to the top level"
     )
-    facts = [Fact("care", "", f"{held} in this collection will move {where}.")] if held else []
+    facts = [Fact("care", "", f"{held} in this collection will be moved {where}.")] if held else []
     return [*facts, Fact("care", "", "Members and teams will lose the access that they have through this collection.")]
 
 
@@ -109,7 +109,7 @@ async def _pages(live: Live, space: SpaceRef) -> Fact:
     try:
         tree = await live.fetch(content.ListPages(at=space))
     except ApiError as error:
-        return Fact("bad", "", f"Could not count the pages of the space: {error}")
+        return Fact("bad", "", f"Could not count the pages in the space: {error}")
     number = sum(1 for _ in tree.walk())
     return Fact("care", "", f"{plural(number, 'page')} will be deleted with the space.")
 
@@ -135,7 +135,9 @@ async def _sites(live: Live, at: OrganizationRef, space: Space) -> list[Fact]:
         if any(each.space is not None and each.space.id == space.id for each in answer.items)
     ]
     if len(listed) > len(asked):
-        on.append(Fact("note", "", f"Not checked: {plural(len(listed) - len(asked), 'more site')}."))
+        on.append(
+            Fact("note", "", f"{plural(len(listed) - len(asked), 'more site was', 'more sites were')} not checked.")
+        )
     return on or [Fact("ok", "", "No site uses this space.")]
 
 
@@ -152,11 +154,11 @@ def remember(app: Shell, organization: str, space: Space) -> None:
     """Remember a space that was deleted on this machine."""
     others = [each for each in _remembered(app) if each["id"] != space.id]
     mine = {"id": space.id, "title": space.title, "organization": organization, "at": wording.clock().isoformat()}
-    app.session.state.remember("deleted spaces", [mine, *others][:MOST_KNOWN])
+    app.session.state.set_fact("deleted spaces", [mine, *others][:MOST_KNOWN])
 
 
 def _remembered(app: Shell) -> list[dict[str, str]]:
-    found = app.session.state.recall("deleted spaces")
+    found = app.session.state.get_fact("deleted spaces")
     return [
         each for each in (found if isinstance(found, list) else ())
         if isinstance(each, dict) and all(isinstance(each.get(name), str) for name in ("id", "title", "organization", "at"))
@@ -216,15 +218,15 @@ def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
             draft.drop()
             restore(app, managed, answer.text.rstrip("/").rpartition("/")[2], f"space {answer.text}")
 
-    app.push_screen(Confirm("Restore which space?", verb="Restore", intro=intro, field=field), decided)
+    app.push_screen(Confirm("Restore a deleted space?", verb="Restore", intro=intro, field=field), decided)
 
 
 def restore(app: Shell, managed: ManagedSpaces, name: str, title: str) -> None:
     """Restore a deleted space."""
     live, at = app.session.live, SpaceRef(space_id=name)
-    undo = UndoAction(
-        f"undo the restore of {title}",
-        partial(send_plain, live, spaces.Delete(at=at), f"Could not undo the restore of {title}"),
+    undo = DirectUndo(
+        f"delete {title} again",
+        partial(send_plain, live, spaces.Delete(at=at), f"Could not delete {title} again"),
         f"Deleted {title} again.",
     )
     app.writes.send(

@@ -36,7 +36,7 @@ from octavo.tui.widgets.wording import plural
 
 
 def _why_no_address(app: Shell, file: File) -> str | None:
-    return None if file.download_url else f"The server gave no link for {file.name or 'this file'}."
+    return None if file.download_url else f"The server did not return a link to {file.name or 'this file'}."
 
 
 FILE: Commands[File] = Commands(
@@ -65,8 +65,8 @@ class FilesScreen(ListView[File]):
     VIEW = "content"
     CONTEXT = "files"
     HELP = (
-        "Files in this space, and the pages that use the selected file. enter shows where the file is used, w saves it, "
-        "y copies a link to it, S sorts the files. esc goes back to the page."
+        "Files in this space, and the pages that use the selected file. enter shows where the file is used, w downloads the "
+        "file, y copies a link to it, and S sorts the files. esc goes back to the page."
     )
     CSS_PATH = "files.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("list.open", "file.save", "file.copy", "file.sort", "list.filter")

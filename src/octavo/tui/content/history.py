@@ -34,7 +34,7 @@ class ReadingHistory:
 
     def last_of(self, space_id: str, pages: PageTree) -> Page | None:
         """The page of a space that was read last."""
-        name = self._screen.shell.session.state.recall(f"page {space_id}")
+        name = self._screen.shell.session.state.get_fact(f"page {space_id}")
         return pages.find(str(name)) if name else None
 
     def keep_soon(self) -> None:

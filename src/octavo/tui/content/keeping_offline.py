@@ -54,8 +54,8 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
         Confirm(
             f"Make {title} available offline?",
             verb="Download",
-            intro=f"Downloads {size.pages:,} pages (about {megabytes(size.bytes)}), their threads and the open change requests.",
-            after="The download runs in the background. If you quit Octavo, the download continues when you start Octavo again.",
+            intro=f"Octavo will download {size.pages:,} pages (about {megabytes(size.bytes)}), their threads and the open change requests.",
+            after="The download will run in the background. If you quit Octavo, the download will continue when you start Octavo again.",
         ),
         decided,
     )
@@ -77,7 +77,7 @@ def ask_to_let_go(app: Shell, kept: OfflineSpace) -> None:
         if answer is not None:
             let_go(app, kept.id)
 
-    after = "Your drafts and queued changes are kept."
+    after = "Your drafts and queued changes will be kept."
     app.push_screen(
         Confirm(f"Remove the offline copy of {kept.title}?", verb="Remove", intro=f"{said_of(kept)}.", after=after),
         decided,
@@ -91,7 +91,7 @@ def show_kept(app: Shell) -> None:
         choices.append(Choice(kept.id, kept.title, detail=said_of(kept), right=mark_of(kept), group="SPACES"))
     for kept in app.session.offline.all:
         choices += [
-            Choice(kept.id, each.what, detail=each.why, group=f"NOT DOWNLOADED FROM {kept.title.upper()}")
+            Choice(kept.id, each.what, detail=each.why, group=f"FAILED DOWNLOADS FROM {kept.title.upper()}")
             for each in kept.failed
         ]
 

@@ -44,10 +44,10 @@ def go_to(app: Shell, space_id: str, location: Location) -> None:
     """Open the page of a location at its block."""
     page = location.page
     if page is None:
-        app.say("Could not open the page: the server did not name it. Press r to refresh.", tone="care")
+        app.say("Could not open the page: the server did not return the page. Press r to refresh.", tone="care")
     elif page.type != "document":
         app.say(
-            f"“{title_of(location)}” is not a page. Edit it in the table of contents.",
+            f"“{title_of(location)}” is not a page, so it cannot be opened. Edit the item in the table of contents.",
             tone="care",
         )
     else:

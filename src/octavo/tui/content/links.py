@@ -67,7 +67,7 @@ class Place:
 
 
 def _why_no_address(app: Shell, each: Place) -> str | None:
-    return None if each.address else f"This link points to “{each.target}” by ID and has no URL to copy."
+    return None if each.address else f"This link points to “{each.target}” by ID, so there is no URL to copy."
 
 
 LINK: Commands[Place] = Commands(
@@ -92,8 +92,8 @@ class LinksScreen(ListView[Place]):
     VIEW = "content"
     CONTEXT = "links"
     HELP = (
-        "Links in this space: broken links, links to the app, internal and external links, and backlinks. enter goes to "
-        "the link on its page, y copies its target, [ and ] switch tabs, / filters. esc goes back to the page."
+        "Links in this space: broken links, links to the app, internal and external links, and backlinks. enter opens "
+        "the page at the link, y copies the target of the link, [ and ] switch tabs, and / filters. esc goes back to the page."
     )
     CSS_PATH = "links.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SECTIONS, LINK, LINKS)
@@ -252,9 +252,9 @@ class LinksScreen(ListView[Place]):
                 reason = found.reason if isinstance(found, Broken) else "The target does not exist."
                 return f"Broken: {in_a_line(reason)}."
             case "in-app":
-                return "This link is a URL of the app. Link to the page itself instead, so that the link still works if the page is moved."
+                return "This link goes to the app. Link to the page directly instead, so that the link still works if the page is moved."
             case "outside" if each.address.startswith("mailto:"):
-                return "This link opens a new e-mail."
+                return "This link opens a new email."
             case "outside":
                 return "This link goes to an external site."
             case "here":
@@ -284,7 +284,7 @@ _NOTHING = {
     "in-app": "No links to the app in this space.",
     "inside": "No internal links in this space.",
     "outside": "No external links in this space.",
-    "here": "No other page links to this one.",
+    "here": "No other page links to this page.",
 }
 
 

@@ -24,7 +24,7 @@ from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import SPACES
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
-from octavo.tui.shell.write_queue import UndoAction
+from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.picker import Picker
@@ -106,9 +106,9 @@ def choose(app: Shell, managed: ManagedSpaces) -> None:
 def _duplicate(app: Shell, managed: ManagedSpaces, space: Space) -> None:
     live = app.session.live
 
-    def back(copy: Space) -> UndoAction:
+    def back(copy: Space) -> DirectUndo:
         unmade = partial(send_plain, live, spaces.Delete(at=copy.ref), f"Could not delete {title_of(copy)}")
-        return UndoAction(f"delete {title_of(copy)}", unmade, f"Deleted {title_of(copy)}.")
+        return DirectUndo(f"delete {title_of(copy)}", unmade, f"Deleted {title_of(copy)}.")
 
     app.writes.send(
         f"duplicate {title_of(space)}",
@@ -167,7 +167,7 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
             return
-        undo = UndoAction(f"move {name} back", back, f"Moved {name} back to {here.title}.")
+        undo = DirectUndo(f"move {name} back", back, f"Moved {name} back to {here.title}.")
         app.writes.send(
             f"move {name} to {to.title}",
             send_plain(live, _transferring(thing, to.id), f"Could not move {name}"),
@@ -181,11 +181,11 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
         Fact(
             "note",
             "",
-            f"{name} will be moved to the top level of {to.title}. (A space that is on a site or shared with teams cannot be moved.)",
+            f"{name} will be moved to the top level of {to.title}. Spaces that are on a site or shared with teams cannot be moved.",
         ),
     ]
     app.push_screen(
-        Confirm(f"Move {name} to {to.title}?", verb="Move", intro=f"Press u to move {name} back.", facts=facts), decided
+        Confirm(f"Move {name} to {to.title}?", verb="Move", intro="You can undo the move with u.", facts=facts), decided
     )
 
 
@@ -258,7 +258,7 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
         sent=sent,
         verb="Import",
         intro=f"The pages will be added after the last page. {live_now}",
-        doing="Importing… The server responds when all pages have been imported.",
+        doing="Importing… The server will respond when all pages have been imported.",
     )
 
 

@@ -12,7 +12,7 @@ from octavo.data.queries import collections_of, spaces_of
 from octavo.data.writes.direct import send_plain
 from octavo.tui.content import space_places
 from octavo.tui.content.space_places import Held, SpacePlace, title_of
-from octavo.tui.shell.write_queue import UndoAction
+from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.picker import Picker
 
@@ -76,9 +76,9 @@ def _kind(managed: ManagedSpaces, thing: Held) -> Any:
 def _move(app: Shell, managed: ManagedSpaces, thing: Held, place: SpacePlace, said: str) -> None:
     before = space_places.place_of(thing, _kind(managed, thing))
     if place == before:
-        app.say(f"{title_of(thing)} is already there.")
+        app.say(f"{title_of(thing)} is already in this position.")
         return
-    back = UndoAction(
+    back = DirectUndo(
         f"move {title_of(thing)} back",
         partial(
             send_plain, app.session.live, space_places.move(thing, before), f"Could not move {title_of(thing)} back"

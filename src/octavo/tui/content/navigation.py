@@ -14,7 +14,7 @@ from textual.widgets import Static
 from octavo.api.collections import Collection
 from octavo.api.content import PageTree
 from octavo.api.spaces import Space
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import emoji
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.shell.tree_rows import page_nodes, space_nodes
@@ -95,7 +95,7 @@ class Navigation(Vertical):
         self.spaces.show(space_nodes(collections, spaces, kept))
 
     def show_pages(
-        self, tree: PageTree, open_threads: Mapping[str, int], unsent: Mapping[str, Sequence[Unsent]]
+        self, tree: PageTree, open_threads: Mapping[str, int], unsent: Mapping[str, Sequence[UnsentText]]
     ) -> None:
         """Show a page tree, with how many threads are open on each page, and the mark of what is not sent there."""
         self.pages.show(page_nodes(tree.pages, open_threads, unsent))

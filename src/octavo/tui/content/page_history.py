@@ -47,9 +47,11 @@ if TYPE_CHECKING:
 
 Side = Literal["", "now", "before"]
 """What the selected revision is compared with. Empty if it is not compared."""
-_NO_ADDRESS = "A page in a revision has no link. Press esc to go back to the current page."
+_NO_ADDRESS = "A page in an old revision has no link. Press esc to go back to the current page."
 
-_TAKES_NO_COMMENTS = "You cannot comment on a revision. Press esc to go back to the current page and comment there."
+_TAKES_NO_COMMENTS = (
+    "You cannot comment on an old revision. Press esc to go back to the current page and comment there."
+)
 
 
 def _why_not_compared(app: Shell, view: PageHistoryScreen) -> str | None:
@@ -81,7 +83,7 @@ class PageHistoryScreen(View):
     VIEW = "content"
     CONTEXT = "page history"
     HELP = (
-        "Revisions that changed this page, newest first. enter shows the page in a revision, B compares it with the current "
+        "Revisions that changed this page, newest first. enter shows the page as it was in a revision, B compares it with the current "
         "page, V shows what the revision changed, m loads older revisions. esc goes back to the page."
     )
     CSS_PATH = "page_history.tcss"

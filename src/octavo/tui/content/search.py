@@ -1,6 +1,6 @@
 """Search everywhere: pages of all spaces, threads, change requests and spaces, while you type.
 
-What was read on this machine is found at once, and alone where the server cannot be asked (`data/index.py`). What the server
+What was read on this machine is found at once, and alone where the server cannot be asked (`data/search_index.py`). What the server
 finds of pages takes its place, in the server's order, when it comes.
 """
 
@@ -28,10 +28,10 @@ from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.searchable import mentions, with_titles
-from octavo.data.index import Extent, PageName
-from octavo.data.index_words import Sought
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
+from octavo.data.search_index import IndexedCounts, PageName
+from octavo.data.search_text import SearchTerms
 from octavo.documents import anchors, links
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToThread
 from octavo.tui.shell.view import Subscriptions
@@ -45,7 +45,7 @@ from octavo.tui.widgets.text_inputs import LineInput
 from octavo.tui.widgets.wording import in_a_line, long_age, plural, short_age
 
 if TYPE_CHECKING:
-    from octavo.data import index
+    from octavo.data import search_index
     from octavo.tui.shell.shell import Shell
 
 ASK_AFTER = 0.15
@@ -89,7 +89,7 @@ class Hit:
     """The title of a page, without that of the section."""
     path: str = ""
     """Where a page lies in its space."""
-    here: index.Hit | None = None
+    here: search_index.Hit | None = None
     """The result of the index of this machine. None for a result of the server."""
 
     @property
@@ -161,9 +161,9 @@ class SearchScreen(Dialog[None]):
     CONTEXT: ClassVar[str] = "search"
     IS_STOP: ClassVar[bool] = True
     HELP: ClassVar[str] = (
-        "Pages, threads, change requests and spaces that match what you type. You can also paste a link. enter opens "
-        "a result, tab switches between the last space you read and all spaces. Results from this machine appear first, and also "
-        "when you are offline. esc closes the search."
+        "Pages, threads, change requests and spaces that match your search. You can also paste a link. enter opens "
+        "a result, tab switches between the last space you read and all spaces. Content stored on this "
+        "computer appears first, and you can search it offline. esc closes the search."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
 
@@ -180,9 +180,9 @@ class SearchScreen(Dialog[None]):
         self._at_address: Snapshot[urls.Content] = Snapshot()
         self._changes: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         self._only_space: SpaceRef | None = None
-        self._here: tuple[index.Hit, ...] = ()
+        self._here: tuple[search_index.Hit, ...] = ()
         """Results from this machine for the last search."""
-        self._known = Extent()
+        self._known = IndexedCounts()
         """How much that is."""
         self._titles: dict[str, PageTitles] = {}
         """By space: the titles of its pages, once a result has a mention."""
@@ -222,7 +222,7 @@ class SearchScreen(Dialog[None]):
     @property
     def last_space(self) -> SpaceRef | None:
         """Return the space that a search can be limited to: the last one read in. None if there is none."""
-        last = self.shell.session.state.recall("space")
+        last = self.shell.session.state.get_fact("space")
         return SpaceRef(space_id=str(last)) if last else None
 
     @property
@@ -298,7 +298,7 @@ class SearchScreen(Dialog[None]):
                 words, spaces = self.words, self._spaces()
                 hits = await known.search(words, limit=MOST_HERE, spaces=spaces, length=SHOWN)
                 hits = tuple([await self._titled(hit) for hit in hits])
-                extent = await known.extent(spaces)
+                extent = await known.counts(spaces)
                 if is_being_removed(self):
                     return
                 if not self._look_again:
@@ -308,7 +308,7 @@ class SearchScreen(Dialog[None]):
         finally:
             self._looking = False
 
-    async def _titled(self, hit: index.Hit) -> index.Hit:
+    async def _titled(self, hit: search_index.Hit) -> search_index.Hit:
         """Return a result whose words have the titles of the pages that they mention."""
         titles: dict[str, str | None] = {}
         for address in mentions(hit.snippet):
@@ -373,7 +373,7 @@ class SearchScreen(Dialog[None]):
             self._say_note("")
             self._say_scope()
             return
-        sought = Sought(self.words)
+        sought = SearchTerms(self.words)
         pages, threads, changes, spaces = (
             self._page_hits(sought), self._thread_hits(), self._change_hits(), self._space_hits(),
         )  # fmt: skip
@@ -400,8 +400,8 @@ class SearchScreen(Dialog[None]):
             unsearched = unsearched or self._organizations.error
         loading = self._asked != self.words or any(each.loading and each.value is None for each in of)
         unread = any(getattr(each.value, "next", None) is not None for each in of)
-        among = " in what is loaded so far (the server has more)" if unread else ""
-        among = " on this machine" if unsearched is not None or nowhere else among
+        among = " in the content loaded so far (the server has more)" if unread else ""
+        among = " on this computer" if unsearched is not None or nowhere else among
         self.rows.state.empty = (
             "Searching…" if loading or self._looking else f"No results for “{self.words[:60]}”{among}."
         )
@@ -414,7 +414,7 @@ class SearchScreen(Dialog[None]):
             # What the server finds comes later than what is known here: the cursor waits at the top for it.
             self.rows.go_to_first()
         if unsearched is None and error is not None:
-            self.rows.state.fail("Could not search everything", str(error))
+            self.rows.state.fail("Could not search all content", str(error))
         self._say_note(self._said_without_server(unsearched) if unsearched is not None and not loading else "")
         self._say_scope(f"{plural(len(hits), 'result')}{' so far' if loading else ''}" if hits else "")
 
@@ -426,12 +426,8 @@ class SearchScreen(Dialog[None]):
         said = ", ".join(plural(count, one, many) for count, one, many in counts if count)
         here = (
             notice.removesuffix(".")
-            or (
-                f"searched only the copies on this machine ({said}, last updated {long_age(known.latest)})"
-                if said
-                else ""
-            )
-            or "nothing to search on this machine yet"
+            or (f"searched only local copies ({said}, last updated {long_age(known.latest)})" if said else "")
+            or "there is nothing to search on this computer yet"
         )
         if isinstance(error, Unreachable):
             return f"Offline: {in_a_line(here)}."
@@ -458,7 +454,7 @@ class SearchScreen(Dialog[None]):
             return [Hit("page", space.id, page.id, page.title, space.title)]
         return [Hit("space", space.id, space.id, space.title, "space")]
 
-    def _page_hits(self, sought: Sought) -> list[Hit]:
+    def _page_hits(self, sought: SearchTerms) -> list[Hit]:
         """Return the pages found by the server in its order, then other pages found on this machine."""
         hits: list[Hit] = []
         for space in self._pages.value.items if self._pages.value else ():
@@ -557,7 +553,7 @@ class SearchScreen(Dialog[None]):
         if not words and hit.kind != "page":
             words, marks = hit.where, ()
         return Row(
-            text=_shown(hit.title, Sought(self.words).ranges(hit.title)).stylize_before("bold"),
+            text=_shown(hit.title, SearchTerms(self.words).ranges(hit.title)).stylize_before("bold"),
             right=Content.styled(right, "$octavo-muted"),
             below=_shown(words, marks),
         )
@@ -596,7 +592,7 @@ class SearchScreen(Dialog[None]):
         else:
             self.shell.go(ToPage(hit.space, hit.id if hit.kind == "page" else None, part=hit.anchor))
 
-    def _open_thread(self, hit: index.Hit) -> None:
+    def _open_thread(self, hit: search_index.Hit) -> None:
         """Go to a thread where it is: on its page, or where all are. This closes before, for one does not go from it; what
         came with a click is handled by this screen, which cannot wait for its own end."""
         from octavo.api import comments
@@ -613,7 +609,7 @@ class SearchScreen(Dialog[None]):
         self.open()
 
 
-def _hits_of(page: search.PageHit, space: str, title: str, sought: Sought) -> list[Hit]:
+def _hits_of(page: search.PageHit, space: str, title: str, sought: SearchTerms) -> list[Hit]:
     """Return up to three sections of a page as results."""
     made = partial(Hit, "page", space, page.id, address=page.urls.app or "", page=page.title, path=page.path)
     sections = page.sections[:3]
@@ -633,7 +629,7 @@ def _end(path: str) -> str:
     return path if len(path) <= LONGEST_PATH else f"…{path[1 - LONGEST_PATH :]}"
 
 
-def _anchor(hit: index.Hit) -> str:
+def _anchor(hit: search_index.Hit) -> str:
     """What the heading is linked by under which something was found."""
     if not hit.path or hit.anchor:
         return hit.anchor

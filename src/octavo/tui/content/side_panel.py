@@ -12,8 +12,8 @@ from textual.widgets import Static
 
 from octavo.api.comments import Comment
 from octavo.api.content import Page
-from octavo.data.comment_words import words_of
-from octavo.data.unsent import Unsent
+from octavo.data.comment_text import plain_text
+from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Document, Heading
 from octavo.tui.shell.left_unsent import beside
 from octavo.tui.widgets.changing_text import ChangingText
@@ -50,7 +50,7 @@ class SidePanel(Vertical):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._since: Callable[[Comment], str] = lambda thread: ""
-        self._unsent: Callable[[Comment], Sequence[Unsent]] = lambda thread: ()
+        self._unsent: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
         self._shown_as: dict[str, str] = {}
         """For the anchor of each heading that of the last one at or above it that the outline shows."""
 
@@ -92,7 +92,7 @@ class SidePanel(Vertical):
         *,
         whole: bool = True,
         since: Callable[[Comment], str] = lambda thread: "",
-        unsent: Callable[[Comment], Sequence[Unsent]] = lambda thread: (),
+        unsent: Callable[[Comment], Sequence[UnsentText]] = lambda thread: (),
     ) -> None:
         """Show what belongs to `page`. Threads are None while nobody knows them; `whole`: all of it is read; `since`:
         a word for what became of what a thread hangs on; `unsent`: what is written in one and not sent."""
@@ -165,7 +165,7 @@ class SidePanel(Vertical):
 
     def _draw_thread(self, thread: Comment) -> Row:
         age = cast("Shell", self.app).workspace.on_its_way(thread.id) or short_age(thread.posted_at)
-        said = words_of(thread.body.text)
+        said = plain_text(thread.body.text)
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(
             text=thread.posted_by.name,

@@ -8,7 +8,7 @@ from octavo.api import comments, content
 from octavo.api.content import Page, PageTree
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.data.unsent import Unsent, UnsentIndex
+from octavo.data.unsent_index import UnsentIndex, UnsentText
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.history import ReadingHistory
 from octavo.tui.content.navigation import Navigation, Which
@@ -130,7 +130,7 @@ class SpaceReading:
             path = [page.title or "Untitled" for page in trail]
         if self.space is not None and not (in_spaces and path):
             path.insert(0, self.space.title or "Untitled")
-        unsent = "unsent edits: press e" if here in self.target.unsent else ""
+        unsent = "unsent draft: press e" if here in self.target.unsent else ""
         is_open = self.page is not None and here == self.page.id
         facts = (unsent, (self._troubles.get("page") or self.view.facts) if is_open else "")
         self._screen.status(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
@@ -147,7 +147,7 @@ class SpaceReading:
                 self._leave_here()
             self.leave_space()
             self.space = space
-            self.shell.session.state.remember("space", space.id)
+            self.shell.session.state.set_fact("space", space.id)
             self._wanted_page = page_id
             self._anchor = anchor
             self.choose_nav("pages")
@@ -211,7 +211,9 @@ class SpaceReading:
         """Show the pages as they are now."""
         if self.pages is not None:
             self._drawn_with = self.shell.workspace.unsent.index
-            left = {page: [Unsent("page", None)] for page in self.target.unsent}  # an editor may have left it behind
+            left = {
+                page: [UnsentText("page", None)] for page in self.target.unsent
+            }  # an editor may have left it behind
             unsent = {**left, **self.threads.unsent_by_page()}
             self.nav.show_pages(self.pages, open_counts(self.threads.all), unsent)
             self.pages_tree.state.lacks(self.pages.unreadable)
@@ -257,7 +259,7 @@ class SpaceReading:
             self._leave_here(page.id)
         self.history.keep()
         self.page, self._anchor, self._wanted_standing = page, anchor, standing
-        self.shell.session.state.remember(f"page {self.space.id}", page.id)
+        self.shell.session.state.set_fact(f"page {self.space.id}", page.id)
         op = page_to_read(self.space.ref, page.id)
         if self._screen.subscriptions.op("page") == op:
             self.go_to_anchor()

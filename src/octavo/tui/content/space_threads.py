@@ -9,7 +9,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import ListPage
 from octavo.api.places import SpaceRef
 from octavo.data.live import Snapshot
-from octavo.data.unsent import Unsent, by_block
+from octavo.data.unsent_index import UnsentText, by_block
 from octavo.documents.blocks import Block
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
@@ -75,17 +75,17 @@ class SpaceThreads:
 
     # What is written and not sent
 
-    def unsent_by_page(self) -> dict[str, list[Unsent]]:
+    def unsent_by_page(self) -> dict[str, list[UnsentText]]:
         """Return your unsent drafts by the id of their page."""
         space, index = self._screen.space, self._screen.shell.workspace.unsent.index
         return index.by_page(space.ref, self.all) if space is not None and index else {}
 
-    def unsent_in(self, thread: Comment) -> Sequence[Unsent]:
+    def unsent_in(self, thread: Comment) -> Sequence[UnsentText]:
         """The same of a thread."""
         at = self.discussion
         return self._screen.shell.workspace.unsent.index.of_thread(at, thread.id) if at is not None else ()
 
-    def unsent_on(self, block: Block) -> Sequence[Unsent]:
+    def unsent_on(self, block: Block) -> Sequence[UnsentText]:
         """The same of a block of the page on show, or of what is in it."""
         page = self._screen.page
         if page is None or not self._screen.is_in_view:
@@ -93,7 +93,7 @@ class SpaceThreads:
         found = self._unsent_on(page.id, self._hanging.likely(self.known_threads))
         return [each for key in dict.fromkeys(part.key for part in block.walk()) for each in found.get(key, ())]
 
-    def _unsent_on(self, page: str, hanging: Mapping[str, Sequence[Comment]]) -> dict[str, list[Unsent]]:
+    def _unsent_on(self, page: str, hanging: Mapping[str, Sequence[Comment]]) -> dict[str, list[UnsentText]]:
         """By the keys of blocks."""
         words = self.unsent_by_page().get(page, ())
         found = by_block(words)

@@ -110,7 +110,7 @@ class Spaces:
             reading.space = workspace.space(reading.space.id) or reading.space
             reading.say_where()
         elif self.wanted is None and self._opens_last:
-            last = reading.shell.session.state.recall("space")
+            last = reading.shell.session.state.get_fact("space")
             found = workspace.space(str(last)) if last else None
             if found or snapshot.value.items:
                 reading.show_space((found or snapshot.value.items[0]).id)

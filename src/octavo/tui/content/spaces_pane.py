@@ -85,7 +85,7 @@ SPACE_TREE: Commands[ManagedSpaces] = Commands(
                 run=_step(1), why_not=lambda app, managed: _why_not_moved(app, managed, 1)),
         Command("delete", "X", "Delete", "Delete the space or collection, after confirmation", writes=True,
                 run=_delete, why_not=lambda _, managed: managed.why_may_not("delete")),
-        Command("act", "a", "More…", "Import, duplicate, transfer, Git Sync, trash",
+        Command("act", "a", "More…", "Show more actions: import, duplicate, move, Git Sync, trash",
                 run=_more),
         Command("restore", "", "Trash", "Show deleted spaces and restore them",
                 run=_restore),

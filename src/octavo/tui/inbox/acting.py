@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Literal
 
 from octavo.api.places import ChangeRequestRef
 from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
-from octavo.data.inbox_marks import InboxMarks, later
-from octavo.data.state import NotSaved
-from octavo.data.unsent import Unsent
+from octavo.data.inbox_marks import InboxMarks, snooze_until
+from octavo.data.state_db import NotSaved
+from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments import discarding
 from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.writes.machine import Entry
+    from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.shell.inbox_feed import InboxFeed
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
@@ -60,10 +60,9 @@ def mark_done(app: Shell, about: Rows) -> None:
     rows = about.rows
     about.went()
     change = _marking(
-        about, rows, f"mark {_them(rows)} as done", lambda: about.marks.done(*rows), "Moved back to the inbox."
+        about, rows, f"mark {_them(rows)} as done", lambda: about.marks.mark_done(*rows), "Moved back to the inbox."
     )
-    done = f"{plural(len(rows), 'item')} done" if len(rows) > 1 else "Done"
-    app.writes.change(change, said=f"{done} until something new happens")
+    app.writes.change(change, said=f"Marked {_them(rows)} as done until something new happens")
 
 
 def snooze(app: Shell, about: Rows) -> None:
@@ -72,7 +71,7 @@ def snooze(app: Shell, about: Rows) -> None:
     from octavo.tui.widgets.picker import Picker
 
     now = app.session.state.now().astimezone()
-    moments = {each: later(each, now) for each in ("hour", "tomorrow", "next week")}
+    moments = {each: snooze_until(each, now) for each in ("hour", "tomorrow", "next week")}
     choices: list[Choice[Until]] = [
         Choice("hour", "For an hour", right=f"{moments['hour']:%H:%M}"),
         Choice("tomorrow", "Until tomorrow", right=f"{moments['tomorrow']:%a %H:%M}"),
@@ -109,16 +108,16 @@ def _put_back(app: Shell, about: Rows) -> None:
     keys = tuple(row.key for row in about.rows)
     about.went()
     marks, feed = about.marks, about.feed
-    sorted_before = marks.sorted(about.rows)
+    sorted_before = marks.sort(about.rows)
 
     async def back() -> None:
-        await marks.put_back(*keys)
+        await marks.restore(*keys)
         feed.look_again()
 
     async def again() -> None:
-        for row, until in sorted_before.asleep:
+        for row, until in sorted_before.snoozed:
             await marks.snooze(row, until=until)
-        await marks.done(*sorted_before.done)
+        await marks.mark_done(*sorted_before.done)
         feed.look_again()
 
     said = f"Moved {plural(len(keys), 'item')} back to the inbox" if len(keys) > 1 else "Moved back to the inbox"
@@ -135,7 +134,7 @@ def _marking(about: Rows, rows: Sequence[Row], doing: str, mark: Callable[[], ob
         feed.look_again()
 
     async def back() -> None:
-        await marks.put_back(*(row.key for row in rows))
+        await marks.restore(*(row.key for row in rows))
         if rows:
             about.came_back(rows[0])
         feed.look_again()
@@ -162,7 +161,7 @@ def unread(app: Shell, about: Rows) -> None:
 
     async def say() -> None:
         try:
-            await about.marks.unread(*about.rows)
+            await about.marks.mark_unread(*about.rows)
         except NotSaved as error:
             app.say(f"Could not mark {_them(about.rows)} as unread: {error}", tone="failed")
         about.feed.look_again()
@@ -173,22 +172,22 @@ def unread(app: Shell, about: Rows) -> None:
 # What is not sent
 
 
-def words_of(app: Shell, about: Rows) -> list[Unsent]:
+def words_of(app: Shell, about: Rows) -> list[UnsentText]:
     """The drafts and held comments that rows tell of."""
     index = app.workspace.unsent.index
-    found: list[Unsent] = []
+    found: list[UnsentText] = []
     for row in about.rows:
         match row.about:
-            case DraftRef(place=place):
-                found += index.kept_at(place)
+            case DraftRef(draft_key=place):
+                found += index.of_draft(place)
             case ThreadRef(at=at, comment_id=thread):
                 found += index.of_thread(at, thread)
             case ChangeRequestRef() as at:
-                found += index.of_request(at)
+                found += index.of_change_request(at)
     return list(dict.fromkeys(found))
 
 
-def _writes_of(app: Shell, about: Rows) -> list[Entry]:
+def _writes_of(app: Shell, about: Rows) -> list[OutboxEntry]:
     wanted = {row.about.entry_id for row in about.rows if isinstance(row.about, WriteRef)}
     return [entry for entry in app.session.outbox.entries if entry.id in wanted]
 
@@ -212,13 +211,13 @@ def discard(app: Shell, about: Rows) -> None:
         about.went()
         throw_words_away()
         return
-    named = [f"“{_cut(each.words or each.doing)}”" for each in entries[:_MOST_NAMED]]
+    named = [f"“{_cut(each.text or each.action)}”" for each in entries[:_MOST_NAMED]]
     if len(entries) > _MOST_NAMED:
         named.append(f"and {len(entries) - _MOST_NAMED} more")
     changes = "These changes" if len(entries) > 1 else "This change"
     after = f"{changes} will not be sent. Your text will be kept as a draft."
     if words:
-        after = f"{after} {plural(len(words), 'unsent draft')} will also be discarded. You can restore discarded drafts with u."
+        after = f"{after} {plural(len(words), 'unsent draft')} will also be discarded. To restore discarded drafts, press u."
 
     async def not_sent() -> None:
         try:
@@ -260,7 +259,7 @@ class Reading:
         if self._feed.marks is None:
             return
         try:
-            await self._feed.marks.read(row)
+            await self._feed.marks.mark_read(row)
         except NotSaved:
             return  # it is shown as unread, which it is for the next run
         self._feed.look_again()

@@ -118,14 +118,16 @@ def _save_filter(view: InboxScreen) -> None:
     lines, left_out = lines_of(view.narrowing.by, view.rows.query_text.strip(), reasons, taken)
     names = " and ".join(left_out)
     if not lines:
-        view.shell.explain(f"Could not save the filter “{names}”: a tab can filter only by reason, space and words.")
+        view.shell.explain(
+            f"Could not save the filter “{names}”: a saved tab can filter only by reason, space and words."
+        )
         return
-    without = f", without “{names}”, which cannot be saved in settings" if left_out else ""
+    without = f" The tab will not filter by “{names}”, because settings cannot save that filter." if left_out else ""
     where = short_path(settings.config_folder / FILE)
     clipboard.copy(
         view.shell,
         lines,
-        f"Copied {lines.splitlines()[0]}{without}. Paste this setting at the end of {where}. The tab appears when you restart Octavo.",
+        f"Copied {lines.splitlines()[0]}. Paste this setting at the end of {where}. The tab will appear when you restart Octavo.{without}",
     )
 
 
@@ -167,7 +169,7 @@ class InboxScreen(ListView[Row]):
     ORDERS: ClassVar[Mapping[str, str]] = sections.ORDERS
     KEPT_ORDER = "order of the inbox"
     HELP = (
-        "Everything that needs your attention, the most urgent first. enter opens an item, c replies, d marks the item as done and "
+        "All items that need your attention, most urgent first. enter opens an item, c replies, d marks the item as done and "
         "w snoozes it. esc goes back to the list."
     )
     CSS_PATH = "inbox.tcss"
@@ -237,7 +239,7 @@ class InboxScreen(ListView[Row]):
         self._show()
 
     def _time_passed(self) -> None:
-        if any(until is not None and until <= self.shell.session.state.now() for _, until in self.marked.asleep):
+        if any(until is not None and until <= self.shell.session.state.now() for _, until in self.marked.snoozed):
             self.feed.look_again()
         self._say_where()
 
@@ -252,7 +254,7 @@ class InboxScreen(ListView[Row]):
         self.marked = self.feed.rows or MarkedRows()
         now = self.shell.session.state.now()
         self._drawing.unread = self.marked.unread
-        self._drawing.until = {row.key: f"until {acting.moment(until, now)}" for row, until in self.marked.asleep}
+        self._drawing.until = {row.key: f"until {acting.moment(until, now)}" for row, until in self.marked.snoozed}
         self.sections.sections = tuple(
             Section(each.key, each.name, len(self.of_tab(each.key))) for each in self.sections.sections
         )
@@ -310,14 +312,14 @@ class InboxScreen(ListView[Row]):
                 "Press w on an item to snooze it." if tab == "snoozed" else "Press d on an item to mark it as done."
             )
         elif snapshot.is_loading:
-            state.empty = "Nothing here yet."
+            state.empty = "No items loaded yet."
             state.hint = self._progress
         elif snapshot.unknown.words:
-            state.empty = "Nothing that is loaded so far needs your attention."
+            state.empty = "Nothing loaded so far needs your attention."
             state.hint = f"{snapshot.unknown.words}   Press r to refresh."
         elif tab != "all" and self.marked.here:
             state.empty = "Nothing needs your attention in this tab."
-            state.hint = "Press [ or ] to change the tab."
+            state.hint = "Press [ or ] to switch tabs."
         elif is_quiet:
             state.instead = self._day
         is_empty = is_quiet and not self.marked.here and tab == "all"
@@ -327,7 +329,7 @@ class InboxScreen(ListView[Row]):
         """What was done today and what sleeps, in place of an empty list."""
         now = self.shell.session.state.now().astimezone()
         done = self.feed.marks.done_since(nothing.beginning_of_day(now)) if self.feed.marks is not None else ()
-        return nothing.lines(done, self.marked.asleep, self.shell.workspace.counts, now, width)
+        return nothing.lines(done, self.marked.snoozed, self.shell.workspace.counts, now, width)
 
     def space_title(self, space_id: str) -> str:
         """What a space is called, as far as that is known."""
@@ -337,7 +339,7 @@ class InboxScreen(ListView[Row]):
     @property
     def _progress(self) -> str:
         snapshot = self.snapshot
-        asked = f"loaded {snapshot.asked} of {snapshot.of}" if snapshot.of else "loading…"
+        asked = f"loading… {snapshot.asked} of {snapshot.of}" if snapshot.of else "loading…"
         return f"{asked} · {snapshot.unknown.words}" if snapshot.unknown.words else asked
 
     @on(Rows.Ticked, "#inbox")
@@ -351,7 +353,7 @@ class InboxScreen(ListView[Row]):
         said = ["Inbox", tab, *self.narrowing.names, self.rows.extent.said, self.ORDERS[self.order]]
         if self.ticked:
             said.append(f"{len(self.ticked)} selected")
-        facts = [f"loaded {snapshot.asked} of {snapshot.of}" if snapshot.is_loading and snapshot.of else ""]
+        facts = [f"loading… {snapshot.asked} of {snapshot.of}" if snapshot.is_loading and snapshot.of else ""]
         if (as_of := self.feed.as_of) is not None:
             facts.append(f"updated {short_age(as_of)} ago")
         if snapshot.unknown.words and not snapshot.is_loading:

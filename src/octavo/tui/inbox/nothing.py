@@ -42,7 +42,7 @@ def lines(
     out: list[Content] = [
         Content(""),
         Content.assemble(("✓ ", "$success"), ("Nothing needs your attention.", "bold")),
-        Content.styled(summary(done, asleep) or "You are up to date.", "$octavo-muted"),
+        Content.styled(summary(done, asleep) or "You are all caught up.", "$octavo-muted"),
     ]
     if done:
         out += [Content(""), Content.styled("DONE TODAY", "bold $octavo-muted")]
@@ -59,7 +59,7 @@ def lines(
         out += _more(len(asleep))
     keys = [
         ("3", plural(counts.get("changes", 0), "change request")),
-        ("4", plural(counts.get("comments", 0), "open comment")),
+        ("4", plural(counts.get("comments", 0), "open thread")),
         ("2", "pages"),
         ("s", "search"),
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from octavo.api.comments import Comment
 from octavo.api.places import ChangeRequestRef
 from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
-from octavo.data.unsent import of_draft
+from octavo.data.unsent_index import unsent_draft
 from octavo.tui.shell.routes import ToActivity, ToChangeRequest, ToPage
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def open_row(app: Shell, feed: InboxFeed, row: Row) -> None:
             app.go(ToChangeRequest(at, feed.change_request(row)))
         case ThreadRef() as ref:
             _open_thread(app, ref, feed.comment(row))
-        case DraftRef(place=place):
+        case DraftRef(draft_key=place):
             _open_place(app, place)
         case WriteRef():
             app.go(ToActivity())
@@ -40,9 +40,9 @@ def _open_thread(app: Shell, ref: ThreadRef, comment: Comment | None) -> None:
 
 
 def _open_place(app: Shell, place: str) -> None:
-    hung = of_draft(place)
+    hung = unsent_draft(place)
     if hung.at is None:
-        app.explain("Could not open this draft: its page or thread is unknown. Press X to discard it.")
+        app.explain("Could not open this draft: its page or thread is unknown. Press X to discard the draft.")
     elif isinstance(hung.at, ChangeRequestRef):
         app.go(ToChangeRequest(hung.at))
     else:

@@ -125,7 +125,7 @@ class RowPreview(Vertical):
         self._begin(row, "words")
         lines = [safe(row.title).stylize("bold"), Content.styled(row.context, "$octavo-muted"), Content("")]
         match row.about:
-            case DraftRef(place=place):
+            case DraftRef(draft_key=place):
                 text = self.shell.session.drafts.get(place)
                 lines += [safe(text if text is not None else "This draft no longer exists."), Content("")]
                 lines.append(_keys(("enter", "continue writing"), ("X", "discard the draft")))
@@ -133,10 +133,10 @@ class RowPreview(Vertical):
                 entry = next((each for each in self.shell.session.outbox.entries if each.id == name), None)
                 if entry is not None:
                     lines += [safe(entry.reason or "This change may have reached the server."), Content("")]
-                    lines += [safe(entry.words), Content("")] if entry.words else []
+                    lines += [safe(entry.text), Content("")] if entry.text else []
                 lines.append(
                     _keys(
-                        ("!", "open the activity log to send the change again"),
+                        ("!", "open the activity list to retry the change"),
                         ("X", "discard the change and keep the text as a draft"),
                     )
                 )

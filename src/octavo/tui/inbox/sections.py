@@ -70,7 +70,7 @@ class RowFilter:
 def of_tab(tab: str, rows: MarkedRows) -> Sequence[Row]:
     """The rows of a tab that is not one of saved filters, in their order."""
     if tab == "snoozed":
-        return [row for row, _ in rows.asleep]
+        return [row for row, _ in rows.snoozed]
     if tab == "done":
         return rows.done
     reasons = GROUPS[tab][1] if tab in GROUPS else REASONS

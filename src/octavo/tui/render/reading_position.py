@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from octavo.data.state import State
+    from octavo.data.state_db import StateDb
     from octavo.tui.render.layout_context import Folds
 
 MOST_PAGES = 60
@@ -60,7 +60,7 @@ def kept(fact: object) -> ReadingPosition | None:
 class ReadingPositions:
     """Where one was on the pages one read last, by the keys of the pages. Who is at the top of a page is nowhere."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: StateDb) -> None:
         self._state = state
         self._places: dict[str, ReadingPosition] | None = None
 
@@ -78,11 +78,11 @@ class ReadingPositions:
             places[page] = here
         for oldest in [*places][:-MOST_PAGES]:
             del places[oldest]
-        self._state.remember(_FACT, {key: each.fact for key, each in places.items()})
+        self._state.set_fact(_FACT, {key: each.fact for key, each in places.items()})
 
     def _known(self) -> dict[str, ReadingPosition]:
         if self._places is None:
-            fact = self._state.recall(_FACT)
+            fact = self._state.get_fact(_FACT)
             read = fact.items() if isinstance(fact, dict) else ()
             self._places = {str(key): here for key, each in read if (here := kept(each)) is not None}
         return self._places

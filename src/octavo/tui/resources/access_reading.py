@@ -36,10 +36,10 @@ async def _told(live: Live, known: Known, at: Shared, user: str, role: str) -> F
         chain(live, organization, at),
     )
     whom = person(member, {each.team.id for each in in_teams})
-    facts: list[tuple[str, Words]] = [("why", access.sentence(whom, around, named.title, role))]
-    for way in access.ways(whom, around, named.title):
-        facts.append((_SORTS[way.sort], way.words))
-    if kept_out := access.why_kept_out(whom, around, named.title):
+    facts: list[tuple[str, Words]] = [("why", access.access_sentence(whom, around, named.title, role))]
+    for way in access.role_sources(whom, around, named.title):
+        facts.append((_SORTS[way.kind], way.description))
+    if kept_out := access.no_access_reason(whom, around, named.title):
         facts.append(("organization", kept_out))
     return facts
 

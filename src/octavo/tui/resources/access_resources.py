@@ -10,7 +10,7 @@ from octavo.api.labels import label
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.api.roles import Role
-from octavo.data.access import MERGES, deeds
+from octavo.data.access import MERGE_ROLES, actions
 from octavo.data.live import Live
 from octavo.tui.resources import access_reading
 from octavo.tui.resources.resource import Column, Known, Resource, Rights, Unmaking, by, made
@@ -103,7 +103,7 @@ EVERYBODY: Resource[permissions.UserPermission] = Resource(
     columns=(
         Column("NAME", "user.name"),
         Column("ROLE", "permission", 10, coded=True),
-        Column("CAN", lambda each: deeds(each.permission), drop=2),
+        Column("CAN", lambda each: actions(each.permission), drop=2),
         Column("E-MAIL", "user.email", drop=1),
     ),
     told=access_reading.of_person,
@@ -117,7 +117,7 @@ WHO_MERGES: Resource[permissions.UserPermission] = replace(
     many="members who can merge",
     about="Members whose role here lets them merge.",
     none="No one can merge here. Give someone the Creator or Admin role in Members or Teams.",
-    items=lambda answer: tuple(each for each in answer.items if each.permission in MERGES),
+    items=lambda answer: tuple(each for each in answer.items if each.permission in MERGE_ROLES),
 )
 ACCESS = (EVERYBODY, WHO_MERGES, PEOPLE, TEAMS_WITH_A_ROLE)
 """The tables of access, in their order."""
@@ -156,7 +156,7 @@ MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
     columns=(
         Column("SPACE", "space.title"),
         Column("ROLE", "permission", 10, coded=True),
-        Column("CAN", lambda each: deeds(each.permission), drop=2),
+        Column("CAN", lambda each: actions(each.permission), drop=2),
         Column("VISIBILITY", "space.visibility", 15, drop=1, coded=True),
     ),
     told=access_reading.of_space,

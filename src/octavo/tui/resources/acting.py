@@ -273,13 +273,13 @@ def fill_in_first(app: Shell, at: AtHand) -> None:
 
 
 def _confirm_action(app: Shell, at: AtHand, action: Action[Any]) -> None:
-    from octavo.tui.shell.write_queue import UndoAction
+    from octavo.tui.shell.write_queue import DirectUndo
     from octavo.tui.widgets.confirm import Confirm, Confirmed
 
     resource, known, thing, live = at.resource, at.known, at.thing, app.session.live
     title = resource.title(thing)
     back = partial(writing.act, live, action, resource, known, thing, back=True)
-    undo = UndoAction(f"undo “{action.name}” for {title}", back, f"Undid “{action.name}” for {title}.")
+    undo = DirectUndo(f"undo “{action.name}” for {title}", back, f"Undid “{action.name}” for {title}.")
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:

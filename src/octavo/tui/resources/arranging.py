@@ -145,10 +145,10 @@ def _move(app: Shell, here: Arranged, structure: SiteStructure, part: Movable, p
 def _write(
     app: Shell, doing: str, op: Operation[Any], *edits: Any, said: str, back: Operation[Any], said_back: str
 ) -> None:
-    from octavo.tui.shell.write_queue import UndoAction
+    from octavo.tui.shell.write_queue import DirectUndo
 
     undone = partial(send_plain, app.session.live, back, f"Could not undo “{doing}”")
-    undo = UndoAction(f"undo “{doing}”", undone, said_back)
+    undo = DirectUndo(f"undo “{doing}”", undone, said_back)
     sending = send_plain(app.session.live, op, f"Could not {doing}", *edits)
     app.writes.send(doing, sending, said=said, back=lambda _: undo, is_shown=True)
 

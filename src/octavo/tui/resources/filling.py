@@ -20,7 +20,7 @@ from octavo.tui.resources.references import references
 from octavo.tui.resources.resource import Action, Known, Resource, Unmaking, made
 from octavo.tui.shell.permissions import lacks_right
 from octavo.tui.shell.shell import Shell
-from octavo.tui.shell.write_queue import UndoAction
+from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.wording import plural
 
@@ -159,7 +159,7 @@ async def _change_others(
     op: Operation[Any],
     others: Sequence[Any],
     values: Mapping[str, Any],
-) -> SendResult[UndoAction]:
+) -> SendResult[DirectUndo]:
     backs: list[tuple[str, Operation[Any]]] = []
 
     def note(thing: Any, sent: Operation[Any]) -> None:
@@ -183,7 +183,7 @@ async def _change_others(
     )
 
 
-def _undoing(live: Live, doing: str, ops: Sequence[tuple[str, Operation[Any]]], said: str) -> UndoAction:
+def _undoing(live: Live, doing: str, ops: Sequence[tuple[str, Operation[Any]]], said: str) -> DirectUndo:
     async def back() -> SendResult[bool]:
         for name, op in ops:
             sent = await send_plain(live, op, f"Could not undo the change to {name}")
@@ -191,7 +191,7 @@ def _undoing(live: Live, doing: str, ops: Sequence[tuple[str, Operation[Any]]], 
                 return SendResult(sent.kind, sent.message)
         return SendResult("done", result=True)
 
-    return UndoAction(doing, back, said)
+    return DirectUndo(doing, back, said)
 
 
 def _as_before(op: Operation[Any], was: Model, known: Known) -> Operation[Any] | None:
@@ -213,7 +213,7 @@ def _as_before(op: Operation[Any], was: Model, known: Known) -> Operation[Any] |
         return None  # as it was it cannot be written: a value of a newer server
 
 
-def _unmaking(live: Live, resource: Resource[Any], known: Known, op: Operation[Any], answer: Any) -> UndoAction | None:
+def _unmaking(live: Live, resource: Resource[Any], known: Known, op: Operation[Any], answer: Any) -> DirectUndo | None:
     """Return the undo of a creation. None if the server did not say how to name the new thing."""
     if resource.delete is None:
         return None
@@ -227,7 +227,7 @@ def _unmaking(live: Live, resource: Resource[Any], known: Known, op: Operation[A
     return _undoing(live, f"delete {name}", [(name, unmade)], f"Deleted {name}.")
 
 
-def _taking_back(live: Live, op: Operation[Any], unmaking: Unmaking) -> UndoAction | None:
+def _taking_back(live: Live, op: Operation[Any], unmaking: Unmaking) -> DirectUndo | None:
     ops = unmaking(op)
     if ops is None:
         return None

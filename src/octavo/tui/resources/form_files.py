@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from octavo.api.places import OrganizationRef
 from octavo.data.writes import uploads
-from octavo.data.writes.uploads import FileAtHand
+from octavo.data.writes.uploads import FileToUpload
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import Fault
 from octavo.tui.resources.form_fields import FormField, file_of
@@ -85,7 +85,7 @@ class SentFiles:
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
-        self._sent: dict[FileAtHand, tuple[str, str]] = {}
+        self._sent: dict[FileToUpload, tuple[str, str]] = {}
         """The address and storage key of what was sent."""
 
     async def put_in(self, operation: Any, say: Say) -> Any:
@@ -93,19 +93,19 @@ class SentFiles:
         swaps: dict[tuple[str, str], str] = {}
         asked = list(dict.fromkeys(_files_in(operation)))
         looked = {
-            (kind, text): await asyncio.to_thread(uploads.look, _path(text), kind)
+            (kind, text): await asyncio.to_thread(uploads.check_file, _path(text), kind)
             for kind, text in asked
             if kind != "text"
         }
         for kind, text in asked:
             if kind == "text":
-                swaps[kind, text] = await asyncio.to_thread(uploads.text_of, text)
+                swaps[kind, text] = await asyncio.to_thread(uploads.read_text, text)
             else:
                 address, key = await self._send(looked[kind, text], say)
                 swaps[kind, text] = key if kind == "customization_font" else address
         return _swapped(operation, swaps) if swaps else operation
 
-    async def _send(self, file: FileAtHand, say: Say) -> tuple[str, str]:
+    async def _send(self, file: FileToUpload, say: Say) -> tuple[str, str]:
         organization = self._shell.workspace.organization
         if file not in self._sent:
             assert organization is not None, "a form is filled in only inside an organization"
@@ -117,7 +117,7 @@ class SentFiles:
 
             at = OrganizationRef(organization_id=organization.id)
             session = self._shell.session
-            there = await uploads.send(session.live, session.upload, at, file, told)
+            there = await uploads.upload(session.live, session.upload, at, file, told)
             self._sent[file] = (there.url, there.key)
         return self._sent[file]
 

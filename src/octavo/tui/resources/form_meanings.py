@@ -6,7 +6,7 @@ from typing import Any
 
 from octavo.api import permissions
 from octavo.api.operation import Operation
-from octavo.data.access import RANKS, deeds
+from octavo.data.access import ROLES, actions
 from octavo.tui.resources.form_fields import FormField
 
 _MEANINGS = {
@@ -44,6 +44,6 @@ def nothing(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str
 
 def meaning(field: FormField, word: str) -> str:
     """Return the explanation of a choice. Empty if its label says enough."""
-    if word in RANKS and "admin" in field.choices:
-        return f"can {deeds(word)}"
+    if word in ROLES and "admin" in field.choices:
+        return f"can {actions(word)}"
     return _MEANINGS.get(field.name.rpartition(".")[2], {}).get(word, "")

@@ -115,10 +115,10 @@ def _ask(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
 
 
 async def _send(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
-    from octavo.tui.shell.write_queue import UndoAction
+    from octavo.tui.shell.write_queue import DirectUndo
 
     name, live = site.title or site.id, app.session.live
-    undo = UndoAction(
+    undo = DirectUndo(
         f"{'unpublish' if publishes else 'publish'} {name}",
         partial(_sent, live, at, name, publishes=not publishes),
         f"{'Unpublished' if publishes else 'Published'} {name} again.",

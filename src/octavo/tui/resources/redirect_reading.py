@@ -18,7 +18,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import SiteRef
 from octavo.api.text import SafeLine
 from octavo.data.live import Live
-from octavo.data.redirect_chains import Chain, End, ends, follow, path_on
+from octavo.data.redirect_chains import End, RedirectChain, chain_ends, follow_redirects, path_on_site
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.access_reading import whole
 from octavo.tui.resources.resource import AT_ONCE, Facts, Known
@@ -48,7 +48,7 @@ def marked(
         return listed
     parts = addresses(structure)
     targets = {each.source: _target(each.destination, parts) for each in listed}
-    how = ends(targets, site.urls.published or "")
+    how = chain_ends(targets, site.urls.published or "")
     return [
         each if how[each.source] == "leads" else MarkedRedirect.model_construct(**dict(each), end=how[each.source])
         for each in listed
@@ -86,7 +86,7 @@ def addresses(structure: site_structure.SiteStructure) -> dict[str, str]:
 class Way:
     """Where an address of a site leads."""
 
-    chain: Chain
+    chain: RedirectChain
     begins: bool
     """Whether a redirect starts there."""
     at: str
@@ -106,7 +106,7 @@ async def of_redirect(live: Live, known: Known, thing: redirects.Redirect) -> Fa
     """The way from a redirect: through others, round in a circle, or to nothing; and how many others do."""
     way = await find(live, known["at"], thing.source)
     page = await _page(live, known["at"], thing) if len(way.chain.steps) == 2 and way.chain.end == "leads" else ""
-    facts = [("leads", way.chain.said), ("page", page or way.at), ("redirects", way.counted)]
+    facts = [("leads", way.chain.description), ("page", page or way.at), ("redirects", way.counted)]
     return [each for each in facts if each[1]]
 
 
@@ -133,12 +133,12 @@ async def find(live: Live, at: SiteRef, address: str) -> Way:
     base, parts = site.urls.published or "", addresses(structure)
     by_source = {each.source: each for each in listed}
     targets = {each.source: _target(each.destination, parts) for each in listed}
-    among = Counter(ends(targets, base).values())
+    among = Counter(chain_ends(targets, base).values())
     source = source_of(address, base)
     asked: set[str] = set()
     while True:
-        chain = follow(source, targets, base)
-        path = path_on(chain.steps[-2 if len(chain.steps) > 1 else 0], base)
+        chain = follow_redirects(source, targets, base)
+        path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base)
         redirect = by_source.get(path)
         # A page may have gone, and an address may be spelled in several ways: the server knows.
         if (
@@ -173,13 +173,13 @@ async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | 
 
 def source_of(words: str, base: str) -> str:
     """The path of a site that somebody means: an address is cut, a slash is added, what has to be is escaped."""
-    path = path_on(words.strip(), base)
+    path = path_on_site(words.strip(), base)
     if "://" not in path and not path.startswith("/"):
         path = f"/{path}"
     return path if "://" in path else quote(path.rstrip("/") or "/", safe="/-._~%")
 
 
-def _part_at(structure: site_structure.SiteStructure, chain: Chain, base: str) -> str:
+def _part_at(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
     """The part of a site that the last address of a chain is of: the one whose address is the longest that begins it."""
     if chain.end != "leads":
         return ""

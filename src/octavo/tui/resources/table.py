@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from textual.content import Content
 
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.tui.resources.resource import Column, Names, Resource
 from octavo.tui.widgets import row_list
 from octavo.tui.widgets.row_list import Row
@@ -22,16 +22,16 @@ NAME = 21
 class Table:
     """How the things of one kind are put side by side."""
 
-    def __init__(self, resource: Resource[Any], state: State) -> None:
+    def __init__(self, resource: Resource[Any], state: StateDb) -> None:
         self.resource, self._state = resource, state
-        kept = state.recall(self._name("columns"))
+        kept = state.get_fact(self._name("columns"))
         titles = {each.title for each in resource.columns}
         # A choice of an older version may name columns that have another title now, and would hide them.
         is_whole = isinstance(kept, list) and titles.issuperset(kept)
         chosen = [each for each in resource.columns if is_whole and each.title in kept]
         self.columns = tuple(chosen or (each for each in resource.columns if each.shown))
         """Those that are shown."""
-        order = state.recall(self._name("order"))
+        order = state.get_fact(self._name("order"))
         by, descends = order if isinstance(order, list) and len(order) == 2 else (resource.sorted_by, False)
         self.by = next((each for each in resource.columns if each.title == by), None)
         """The column they are sorted by. None: they stand as the server lists them."""
@@ -90,14 +90,14 @@ class Table:
         """Sort by a column; by the one they are sorted by already: the other way round."""
         self.descends = by is not None and by is self.by and not self.descends
         self.by = by
-        self._state.remember(self._name("order"), [by.title if by is not None else "", self.descends])
+        self._state.set_fact(self._name("order"), [by.title if by is not None else "", self.descends])
 
     def toggle(self, column: Column[Any]) -> None:
         """Show a column, or hide it. One always stays."""
         shown = [each for each in self.resource.columns if (each in self.columns) != (each is column)]
         if shown:
             self.columns = tuple(shown)
-            self._state.remember(self._name("columns"), [each.title for each in shown])
+            self._state.set_fact(self._name("columns"), [each.title for each in shown])
 
     @property
     def said(self) -> str:

@@ -13,7 +13,7 @@ from octavo.data.sending import Send
 from octavo.data.writes.attempt import AlreadyDone, Attempt, WriteKind, no_check
 from octavo.data.writes.direct import SendResult, send_direct, send_plain
 from octavo.tui.resources.resource import Action, Known, Resource, made
-from octavo.tui.shell.write_queue import UndoAction
+from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.wording import plural
 
 
@@ -81,7 +81,7 @@ async def _delete_one(live: Live, resource: Resource[Any], known: Known, thing: 
     return sent
 
 
-def putting_back(live: Live, resource: Resource[Any], known: Known, things: Sequence[Any]) -> UndoAction | None:
+def putting_back(live: Live, resource: Resource[Any], known: Known, things: Sequence[Any]) -> DirectUndo | None:
     """Return the undo of a deletion. None if one of the things cannot be created again."""
     ops = [resource.as_it_was(known, thing) for thing in things]
     if any(op is None for op in ops):
@@ -96,7 +96,7 @@ def putting_back(live: Live, resource: Resource[Any], known: Known, things: Sequ
                 return SendResult(sent.kind, sent.message)
         return SendResult("done", result=True)
 
-    return UndoAction(f"restore {name}", back, f"Restored {name}.")
+    return DirectUndo(f"restore {name}", back, f"Restored {name}.")
 
 
 async def act(

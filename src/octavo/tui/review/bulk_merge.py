@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -13,7 +12,6 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import merge
-from octavo.data.writes.direct import Sleep
 from octavo.tui.review.merge_checks import MERGED_BY_WORDS, Checks, check, forecast
 from octavo.tui.review.merge_dialog import became, blocked, why_typed
 from octavo.tui.review.merge_effects import some
@@ -146,8 +144,6 @@ async def merge_in_order(
     seen: Sequence[Checks | None],
     told: Callable[[int, Fact], None],
     wanted: Callable[[], bool],
-    *,
-    sleep: Sleep = asyncio.sleep,
 ) -> MergeTotals:
     """Merge the change requests in order while the merge is `wanted`, and stop at the first problem.
 
@@ -156,7 +152,7 @@ async def merge_in_order(
     merged: list[str] = []
     for number, (one, before) in enumerate(zip(several, seen, strict=True)):
         if not wanted():
-            return MergeTotals(tuple(merged), f"Stopped before {one.name}, as you asked")
+            return MergeTotals(tuple(merged), f"Stopped before {one.name} because you canceled the merge")
         told(number, one.fact("asking", "checking again…"))
         stand = await look(live, one)
         now = stand.checks
@@ -167,9 +163,9 @@ async def merge_in_order(
             told(number, one.fact("bad", _EDITED))
             return MergeTotals(tuple(merged), f"Stopped at {one.name}: {_EDITED}")
         if not wanted():
-            return MergeTotals(tuple(merged), f"Stopped before {one.name}, as you asked")
+            return MergeTotals(tuple(merged), f"Stopped before {one.name} because you canceled the merge")
         told(number, one.fact("asking", "merging…"))
-        sent = await merge(live, one.at, now.basis, sleep=sleep)
+        sent = await merge(live, one.at, now.basis)
         clean = sent.kind == "done" and (sent.result is None or sent.result.result != "conflicts")
         said: tuple[Literal["ok", "bad"], str] = (
             ("ok", "merged") if clean else ("bad", became(sent, f"#{one.about.number}"))
@@ -185,7 +181,9 @@ async def merge_in_order(
 _OVER = "The merge has ended. Press esc to close."
 _ASKING = "The checks are still running."
 _EDITED = "it was edited after the checks"
-_INTRO = "Octavo merges in this order. It checks each change request again and stops at the first problem."
+_INTRO = (
+    "Octavo will merge in this order. It will check each change request again first, and stop at the first problem."
+)
 
 
 def _first(number: int) -> str:
@@ -299,7 +297,9 @@ class MergeSeveralDialog(Confirm):
         if not self._is_known:
             return _ASKING
         if not 0 <= self._here + step < len(self._stand):
-            return f"{self._stand[self._here].one.name} is already {'last' if self._here else 'first'}."
+            return (
+                f"{self._stand[self._here].one.name} is already {'last' if self._here else 'first'} in the merge order."
+            )
         return None
 
     def scroll_body(self, pages: int) -> None:

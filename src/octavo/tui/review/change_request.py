@@ -16,7 +16,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import ListPage, Model
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.live import Snapshot
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.discarding import UNSENT
@@ -46,7 +46,7 @@ from octavo.tui.widgets.tree import Tree
 from octavo.tui.writing.authoring import WRITING, Authoring, may_not_write
 
 if TYPE_CHECKING:
-    from octavo.data.writes.machine import Entry
+    from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.shell.shell import Shell
 
 DRAW_AGAIN = 0.15
@@ -108,7 +108,7 @@ DELETING: Commands[Any] = (
 )
 
 
-def _unsent_at_hand(view: ChangeRequestScreen) -> Sequence[Unsent]:
+def _unsent_at_hand(view: ChangeRequestScreen) -> Sequence[UnsentText]:
     """Return the unsent drafts for the block in the focused diff, else for the page."""
     if view.focused is view.view:
         return view.page_diff.unsent_at_hand
@@ -355,7 +355,7 @@ class ChangeRequestScreen(View):
         if pages and self.changed_tree.reveal(pages[0]):
             self.view.focus()
 
-    def _show_where_held(self, entry: Entry) -> None:
+    def _show_where_held(self, entry: OutboxEntry) -> None:
         self.changed_tree.reveal(page_of(entry) or WHOLE)
         self.page_discussion.open_thread(entry.pending_id)
 

@@ -18,7 +18,7 @@ from octavo.api.places import SpaceRef
 from octavo.api.users import User
 from octavo.data.live import Snapshot
 from octavo.data.queries import change_requests_of
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter
@@ -105,7 +105,7 @@ CHANGES: Commands[ChangesScreen] = Commands(
         Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.narrowing.set(), shown=False),
         Command("delete", "X", "Delete", "Explain why a change request cannot be deleted", shown=False,
                 run=lambda app, _: app.explain(NEVER_DELETED), why_not=lambda *_: NEVER_DELETED),
-        Command("mine", "at", "Mine", "Switch between my change requests and all", key_display="@", shown=False, id="list.mine",
+        Command("mine", "at", "Mine", "Switch between my change requests and all change requests", key_display="@", shown=False, id="list.mine",
                 run=_only_mine),
     ),
     find=lambda view: view,
@@ -256,12 +256,12 @@ class ChangesScreen(ListView[ChangeRequest]):
             sign=Content.styled(sign, style),
         )
 
-    def _unsent_of(self, each: ChangeRequest) -> Sequence[Unsent]:
+    def _unsent_of(self, each: ChangeRequest) -> Sequence[UnsentText]:
         space = _space_of(each)
         return self.shell.workspace.unsent.index.of_place(each.ref(space)) if space is not None else ()
 
     @property
-    def unsent_at_hand(self) -> Sequence[Unsent]:
+    def unsent_at_hand(self) -> Sequence[UnsentText]:
         """Return the unsent drafts in the selected change requests, else in the one under the cursor."""
         among = self.ticked or ([self.rows.item] if self.rows.item is not None else [])
         return [words for each in among for words in self._unsent_of(each)]

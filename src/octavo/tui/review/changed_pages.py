@@ -11,7 +11,7 @@ from textual.content import Content
 
 from octavo.api.comments import Comment
 from octavo.api.content import Change, Page, PageReference
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import UnsentText
 from octavo.documents.changes import Setting, Size
 from octavo.tui.review.merge_checks import name
 from octavo.tui.shell.left_unsent import mark
@@ -82,7 +82,7 @@ class ChangedPage:
                 found.append(
                     Setting("place", before, after)
                     if before != after
-                    else Setting("position", "earlier position", "new position")
+                    else Setting("position", "old position", "new position")
                 )
             found += settings_of(change.attributes)
         return tuple(found)
@@ -167,7 +167,7 @@ class Marks:
     sizes: Mapping[str, Size] = field(default_factory=dict)
     conflicting: Collection[str] = ()
     """Keys of the entries that may conflict with main."""
-    unsent: Mapping[str, Sequence[Unsent]] = field(default_factory=dict)
+    unsent: Mapping[str, Sequence[UnsentText]] = field(default_factory=dict)
     """Unsent drafts by the keys of their entries."""
     tight: bool = False
     """There is little room."""

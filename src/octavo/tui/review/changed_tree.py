@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.timer import Timer
 
 from octavo.api.errors import ApiError
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.review.changed_pages import WHOLE, ChangedPage, Marks, discussed, nodes, open_on, order, unchanged
 from octavo.tui.review.diff_base import Comparison, ShowsChanges
@@ -39,7 +39,7 @@ class ChangedTree:
         self._stops: dict[str, ChangedPage] = {}
         """All that is in the tree."""
         self._shows_all = False
-        self._unsent: Mapping[str, Sequence[Unsent]] = {}
+        self._unsent: Mapping[str, Sequence[UnsentText]] = {}
         """Unsent drafts by the keys of their pages."""
         self._keeping: Timer | None = None
 
@@ -73,7 +73,7 @@ class ChangedTree:
         at = keys.index(here) + 1 if here in keys else 0
         return [self._stops[key] for key in islice((*keys[at:], *reversed(keys[:at])), AHEAD)]
 
-    def unsent_of(self, key: str) -> Sequence[Unsent]:
+    def unsent_of(self, key: str) -> Sequence[UnsentText]:
         """Return the unsent drafts for the entry `key`."""
         return self._unsent.get(key, ())
 
@@ -115,7 +115,9 @@ class ChangedTree:
         lines = [Content.assemble("PAGES  ", (f"{seen} of {len(keys)} viewed", ""))]
         if again := sum(key in self.marks.changed for key in keys):
             lines.append(
-                Content.styled(f"• {again} changed since you viewed {'it' if again == 1 else 'them'}", "$warning")
+                Content.styled(
+                    f"• {plural(again, 'page')} changed since you viewed {'it' if again == 1 else 'them'}", "$warning"
+                )
             )
         if comparison.left_out:
             lines.append(
@@ -191,7 +193,7 @@ class ChangedTree:
             self.widget.reveal(following)
         else:
             number = self._comparison.about.number
-            self._view.shell.say(f"Viewed all changes of #{number}. Press a to approve or A to request changes.")
+            self._view.shell.say(f"You viewed all changes in #{number}. Press a to approve, or A to request changes.")
 
     # Where one is
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
-from octavo.data.writes.content_writes import EditOutcome, edit, texts
+from octavo.data.writes.content_writes import EditOutcome, edit, page_source
 from octavo.documents.conflicts import markers
 from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict
 from octavo.tui.review.conflict_finder import OpenConflicts
@@ -36,7 +36,7 @@ class Choices:
         self._app = app
         self._id = of
         self._fact = f"conflicts {of}"
-        kept = app.session.state.recall(self._fact)
+        kept = app.session.state.get_fact(self._fact)
         kinds = kept.get("choices") if isinstance(kept, dict) else None
         done = kept.get("done") if isinstance(kept, dict) else None
         self._kinds: dict[str, ChoiceKind] = (
@@ -78,7 +78,7 @@ class Choices:
         self._remember()
 
     def _remember(self) -> None:
-        self._app.session.state.remember(self._fact, {"choices": self._kinds, "done": sorted(self.done)})
+        self._app.session.state.set_fact(self._fact, {"choices": self._kinds, "done": sorted(self.done)})
 
 
 def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
@@ -148,7 +148,7 @@ async def send(
         if outcome.kind != "done":
             app.notices.close(number)
             so_far = f" {sent} of {len(changes)} changes were saved." if sent else ""
-            why = f"{outcome.cause}{so_far} Octavo keeps your choices."
+            why = f"{outcome.cause}{so_far} Octavo kept your choices."
             if outcome.kind == "changed":
                 why = f"someone edited the change request.{so_far} Octavo reloaded the change request. Press ctrl+s to save your choices."
             app.say(f"Could not save your choices in #{change_request.number}: {why}", tone="failed")
@@ -164,7 +164,7 @@ async def send(
     choices.settle(unsettled, decided)
     _remember_settled(app, change_request, unsettled, decided, expected)
     marked, other = await _read_back(live, at, unsettled, decided, change_request)
-    said = f"#{change_request.number}: {plural(count, 'conflict')} resolved."
+    said = f"Resolved {plural(count, 'conflict')} in #{change_request.number}."
     if over:
         said += " Someone else edited the change request at the same time, and their text may be lost. Compare with the previous revision."
     elif marked:
@@ -185,12 +185,12 @@ def _remember_settled(
     """Remember the resolved pages that have no marks: the server does not tell which of them are left."""
     pages = {page.page for page in unsettled.decided(decided) if page.is_unmarked}
     fact = f"update {change_request.id}"
-    kept = app.session.state.recall(fact)
+    kept = app.session.state.get_fact(fact)
     if pages and isinstance(kept, dict):
         before = kept.get("settled")
         settled = sorted(pages.union(map(str, before) if isinstance(before, list) else ()))
         made = {"conflicts": head} if head is not None else {}
-        app.session.state.remember(fact, {**kept, **made, "settled": settled})
+        app.session.state.set_fact(fact, {**kept, **made, "settled": settled})
 
 
 async def _read_back(
@@ -204,7 +204,7 @@ async def _read_back(
     marked = other = 0
     pages = unsettled.decided(decided)
     try:
-        now = await asyncio.gather(*(texts(live, at, page.page) for page in pages[:AT_ONCE]))
+        now = await asyncio.gather(*(page_source(live, at, page.page) for page in pages[:AT_ONCE]))
     except ApiError:
         return 0, 0
     for page, raw in zip(pages, now, strict=False):

@@ -16,7 +16,7 @@ from octavo.api.errors import Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
-from octavo.data.writes.content_writes import texts
+from octavo.data.writes.content_writes import page_source
 from octavo.documents.changes import Setting
 from octavo.documents.conflicts import Markers, markers
 from octavo.documents.merging import forecast
@@ -336,7 +336,7 @@ class _Reading:
         return replace(shape, since=self.met.main, main=main, text=mine)
 
     async def _text(self, at: ContentRef, page_id: str) -> str:
-        raw = await texts(self.live, at, page_id)
+        raw = await page_source(self.live, at, page_id)
         return raw.text if raw is not None else ""
 
     async def _pages_of_main(self, but: str) -> dict[str, str]:

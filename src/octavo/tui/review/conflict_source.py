@@ -55,7 +55,7 @@ class ConflictSource:
     @property
     def was_answered(self) -> bool:
         """Whether the update that made what is there now was answered with conflicts."""
-        kept = self.app.session.state.recall(f"update {self.change_request.id}")
+        kept = self.app.session.state.get_fact(f"update {self.change_request.id}")
         made = kept.get("conflicts") if isinstance(kept, dict) else None
         return made is not None and made == self.change_request.revision
 
@@ -64,7 +64,7 @@ class ConflictSource:
         live, space = self.app.session.live, self.at.space_id
         self.change_request = await live.fetch(change_requests.Get(at=self.at))
         state = self.app.session.state
-        resolves = state.recall(f"resolves {self.change_request.id}")
+        resolves = state.get_fact(f"resolves {self.change_request.id}")
         if self._of is None and isinstance(resolves, str):
             of = ChangeRequestRef(space_id=space, change_request_id=resolves)
             self._of = await live.fetch(change_requests.Get(at=of))
@@ -72,7 +72,7 @@ class ConflictSource:
         merged = self._of.revision_merged if self._of is not None else None
         place = RevisionRef(space_id=space, revision_id=merged) if merged is not None else self.at
         changed = await live.fetch(content.ListChanges(at=place, limit=1000))
-        kept = state.recall(f"update {source.id}")
+        kept = state.get_fact(f"update {source.id}")
         met = await merge_revisions(live, source.ref(self.space), source, kept)
         told = remembered(kept) if self.was_answered and self._of is None else None
         settled = kept.get("settled", ()) if isinstance(kept, dict) else ()

@@ -90,8 +90,9 @@ class ConflictsScreen(View):
     VIEW = "changes"
     CONTEXT = "conflicts"
     HELP = (
-        "The conflicts between main and this change request. m takes main, t takes this change request, b takes both, and "
-        "e opens your editor. Pressing the same key again clears the choice. p previews the page and ctrl+s saves. "
+        "The conflicts between main and this change request. m takes the version in main, t takes the version in this "
+        "change request, b takes both, and e opens your editor. Press the same key again to clear the choice. "
+        "p previews the page and ctrl+s saves. "
         "esc goes back and keeps the choices."
     )
     CSS_PATH = "conflicts.tcss"
@@ -276,7 +277,7 @@ class ConflictsScreen(View):
         if (why := self._why_not_decided()) is not None or (found := self._unsettled) is None:
             return why
         if not found.names:
-            return "There is no conflict to resolve."
+            return "There are no conflicts to resolve."
         if not found.is_ready(self._choices.all):
             if not found.left(self._choices.all):
                 return "Nothing to save: this change request already contains the suggested text."
@@ -291,7 +292,7 @@ class ConflictsScreen(View):
         if self.has_class("-tiny") and self.rows.has_focus:
             return "Press enter to see the conflict first."
         if shown is None:
-            return "There is no conflict here."
+            return "No conflict is selected."
         if isinstance(shown, Question) and not all(shown.answers):
             return "This conflict has no versions to choose from."
         if (isinstance(shown, Question) or shown.kind == FIELDS) and how not in SIDES:
@@ -356,7 +357,7 @@ class ConflictsScreen(View):
         item = self._item
         if isinstance(item, TreeConflict) and not item.can_choose:
             return "This conflict has no versions to choose from, so there is no preview."
-        return None if item is not None else "There is no conflict here."
+        return None if item is not None else "No conflict is selected."
 
     def preview(self) -> None:
         """Show the page as it will be."""

@@ -343,7 +343,7 @@ class Comparison:
             Choice("base", "Base", detail=base),
             Choice("review", "Your last review", detail="edits since your review", off=off,
                    right=short_age(review.created_at) if review else ""),
-            Choice("main", "Main", detail="main as it is now"),
+            Choice("main", "Main", detail="the current content of main"),
         ]  # fmt: skip
 
         def chosen(base: Base | None) -> None:

@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from octavo.api.places import ChangeRequestRef
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.tui.comments import held_comments
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
@@ -25,18 +25,24 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-def _show(app: Shell, entry: Entry) -> None:
+def _show(app: Shell, entry: OutboxEntry) -> None:
     app.screen.dismiss(entry)
 
 
-_NOTHING = "No pending comments. To add a comment to your review, press ctrl+t while you write it."
+_NOTHING = "No pending comments. To add a comment to your review, press ctrl+t while you write the comment."
 
-HELD: Commands[Entry] = Commands(
+HELD: Commands[OutboxEntry] = Commands(
     "held",
     (
         Command("show", "enter", "Show on page", "Show the comment on its page", run=_show),
         Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=held_comments.edit_held),
-        Command("drop", "X", "Remove", "Remove from the review and keep as a draft", run=held_comments.drop_held),
+        Command(
+            "drop",
+            "X",
+            "Remove",
+            "Remove the comment from the review and keep it as a draft",
+            run=held_comments.drop_held,
+        ),
     ),
     nothing=_NOTHING,
     find=lambda dialog: dialog.rows.item,
@@ -53,7 +59,7 @@ HELD_LIST: Commands[HeldScreen] = Commands(
 )  # fmt: skip
 
 
-class HeldScreen(Dialog[Entry | None]):
+class HeldScreen(Dialog[OutboxEntry | None]):
     """A dialog with the pending comments in the order of sending. Its result is the comment to show in its page."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
@@ -62,8 +68,8 @@ class HeldScreen(Dialog[Entry | None]):
     ]
     CONTEXT: ClassVar[str] = "pending comments"
     HELP: ClassVar[str] = (
-        "The pending comments in your review, in the order they will be sent. enter shows a comment on its page, e edits a "
-        "comment, X removes a comment from the review, and ctrl+s sends all without a review. esc closes the list."
+        "The pending comments in your review, in the order in which they will be sent. enter shows a comment on its page, e edits a "
+        "comment, X removes a comment from the review, and ctrl+s sends all comments without a review. esc closes the list."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELD, HELD_LIST)
 
@@ -77,7 +83,7 @@ class HeldScreen(Dialog[Entry | None]):
         return cast("Shell", self.app)
 
     def body(self) -> ComposeResult:
-        rows: Rows[Entry] = Rows(
+        rows: Rows[OutboxEntry] = Rows(
             self._draw,
             key=lambda entry: entry.id,
             columns=(Column("", 22), Column("", least=20), Column("", 6, right=True, drop=1)),
@@ -90,7 +96,7 @@ class HeldScreen(Dialog[Entry | None]):
                 yield Static()
 
     @property
-    def rows(self) -> Rows[Entry]:
+    def rows(self) -> Rows[OutboxEntry]:
         return self.query_one("#held", Rows)
 
     def on_mount(self) -> None:
@@ -106,14 +112,14 @@ class HeldScreen(Dialog[Entry | None]):
         self.rows.show(held)
         self._show_words()
 
-    def _draw(self, entry: Entry) -> Row:
-        words = " ".join(entry.words.split())
+    def _draw(self, entry: OutboxEntry) -> Row:
+        words = " ".join(entry.text.split())
         return Row(cells=(held_comments.named(entry, self._titles), words, short_age(entry.created_at)))
 
     @on(Lines.Highlighted)
     def _show_words(self) -> None:
         entry = self.rows.item
-        self.query_one("#words Static", Static).update(safe(entry.words if entry is not None else ""))
+        self.query_one("#words Static", Static).update(safe(entry.text if entry is not None else ""))
         self.refresh_bindings()
 
     @on(Lines.Chosen)

@@ -20,7 +20,7 @@ from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
-from octavo.data.merge_rules import MergeCandidate, asks_currency, inherits, rules_for
+from octavo.data.merge_rules import MergeCandidate, inherits, requires_up_to_date, rules_for
 from octavo.data.queries import open_threads_of, reviews_of
 from octavo.tui.review import merge_effects, merge_rule_facts
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
@@ -157,7 +157,7 @@ async def _rules(
             continue  # its id has to do
     me = live.outbox.me.id if live.outbox.me is not None else None
     facts = merge_rule_facts.facts(rules, MergeCandidate(change_request, given, me, names))
-    return list(facts), asks_currency(rules, me)
+    return list(facts), requires_up_to_date(rules, me)
 
 
 @dataclass(frozen=True)

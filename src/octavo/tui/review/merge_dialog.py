@@ -38,7 +38,9 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             shown=lambda checks: _shown(app, at, checks),
             send=lambda checks: send(app, at, checks.basis),
             again="Read the checks again, then merge.",
-            what_changed=lambda before, after: what_changed(app.session.live.known, at, before.basis.seen, after.basis),
+            what_changed=lambda before, after: what_changed(
+                app.session.live.known, at, before.basis.basis, after.basis
+            ),
             goes_live=True,
         ),
     )

@@ -201,7 +201,13 @@ async def puts_back(
     if not said:
         return ()
     lines = wording.plural(sum(counts), "line")
-    return (Fact("care", "reverts", f"{lines} changed in main after this change request was started: {some(said)}"),)
+    return (
+        Fact(
+            "care",
+            "reverts",
+            f"the merge would revert {lines} that changed in main after this change request was started: {some(said)}",
+        ),
+    )
 
 
 def _lines_back(started: str, main: str, after: str) -> int:
@@ -259,10 +265,10 @@ def goes_live(space: Space, on: Sequence[Site] | None) -> str:
     """Return a sentence that says where readers see the merge."""
     if on:
         named = [f"{site.title} ({_host(site)})" if _host(site) else site.title for site in on]
-        return f"The merge goes live immediately on {some(named)}."
+        return f"The merge will go live immediately on {some(named)}."
     if space.urls.published:
-        return f"The merge goes live immediately on {space.urls.published}."
-    return f"The merge changes the main content of {space.title} immediately."
+        return f"The merge will go live immediately on {space.urls.published}."
+    return f"The merge will change the main content of {space.title} immediately."
 
 
 def _host(site: Site) -> str:
@@ -305,7 +311,7 @@ async def addresses(live: Live, both: PagesBeforeAndAfter, space: Space, on: Seq
     counted = f"{wording.plural(len(gone), 'page')} moved or deleted"
     if on is None:
         return (
-            Fact("care", "redirects", f"{counted}, redirects not checked: the sites of the space are not available"),
+            Fact("care", "redirects", f"{counted}, redirects not checked: could not load the sites that use the space"),
         )
     if not on:
         return (Fact("ok", "redirects", f"none needed: the space is not on a published site ({counted})"),)

@@ -48,7 +48,7 @@ class OutcomeScreen(View):
     VIEW = "changes"
     CONTEXT = "preview of a resolved page"
     HELP = (
-        "A preview of the page after saving, compared with main: title, place and text. Unresolved conflicts are between "
+        "A preview of the page after saving, compared with main: title, position and text. Unresolved conflicts are between "
         "conflict markers. ctrl+s saves the page. esc or p goes back to the conflict."
     )
     CSS_PATH = "merge_outcome.tcss"

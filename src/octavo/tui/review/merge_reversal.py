@@ -12,13 +12,13 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Change, ContentEdit, DeletePage, DocumentBody, Page, RevertPage, Revision, UpdatePage
 from octavo.api.places import RevisionRef, SpaceRef
 from octavo.data.live import Live
-from octavo.data.writes.content_writes import texts
+from octavo.data.writes.content_writes import page_source
 from octavo.data.writes.restore_pages import FIELDS, NEVER_NONE
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.revision_changes import between, names_texts
 from octavo.tui.review.merge_checks import name
 
-_OTHER = {"file": "file", "reusable_content": "reusable content", "variables": "variables"}
+_OTHER = {"file": "files", "reusable_content": "reusable content", "variables": "variables"}
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class _Planning:
                 by_kind.setdefault(change.type, []).append(change.page.id)
             else:
                 kind = _OTHER.get(change.type.rpartition("_")[0], change.type)
-                self._left.append(f"{name(change)}: {'a file' if kind == 'file' else kind} cannot be reverted")
+                self._left.append(f"{name(change)}: {kind} cannot be reverted")
         restored = [page for page in self._in_order(by_kind.get("page_deleted", [])) if page not in self._now.pages]
         reverted, met = self._edited(by_kind.get("page_edited", []))
         kept = set(restored)
@@ -266,7 +266,7 @@ async def reversal_edits(live: Live, space: SpaceRef, three: Sides, planned: Pla
         fields = dict(met.fields)
         if met.of_text:
             base, main, proposed = await asyncio.gather(
-                *(texts(live, _ref(space, each.id), met.page) for each in (three.merged, three.now, three.before))
+                *(page_source(live, _ref(space, each.id), met.page) for each in (three.merged, three.now, three.before))
             )
             if base is not None and main is not None and proposed is not None:
                 merged = await asyncio.to_thread(merge, base.text, main.text, proposed.text)

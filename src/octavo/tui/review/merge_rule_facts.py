@@ -20,8 +20,8 @@ def facts(rules: MergeRules, case: MergeCandidate) -> Iterator[Fact]:
         yield Fact("ok", "merge rules", "none set")
         return
     bypass = bypasses(rules, case.me)
-    lacking = [(rule, said) for rule in asked if (said := case.lacks(rule))]
-    unsure = [(rule, said) for rule in asked if not case.lacks(rule) and (said := case.unsure(rule))]
+    lacking = [(rule, said) for rule in asked if (said := case.missing(rule))]
+    unsure = [(rule, said) for rule in asked if not case.missing(rule) and (said := case.undecided_reason(rule))]
     met = len(asked) - len(lacking) - len(unsure)
     said = f"{met} of {len(asked)} met (rules set for the {rules.of})"
     if bypass and (lacking or unsure):

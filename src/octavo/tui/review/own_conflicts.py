@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from octavo.api.errors import ApiError
 from octavo.api.text import Raw
-from octavo.data.state import NotSaved
-from octavo.data.writes.content_writes import texts
+from octavo.data.state_db import NotSaved
+from octavo.data.writes.content_writes import page_source
 from octavo.documents.merging.marked_page import read_marked
 from octavo.documents.merging.merged_page import MergedPage
 from octavo.documents.merging.page_merge import merge
@@ -48,7 +48,7 @@ class DraftConflicts(ConflictSource):
         live = self.app.session.live
         try:
             before, theirs = [
-                await texts(live, place, self._place.page) if place is not None else None
+                await page_source(live, place, self._place.page) if place is not None else None
                 for place in (base, self._place.base)
             ]
         except ApiError:
@@ -79,7 +79,7 @@ class OwnConflictsScreen(ConflictsScreen):
 
     HELP = (
         "Others changed the same text while you were editing. m takes their version, t takes yours, b takes both, and e opens "
-        "your editor. Pressing the same key again clears the choice. ctrl+s saves the page. esc goes back and keeps the choices."
+        "your editor. Press the same key again to clear the choice. ctrl+s saves the page. esc goes back and keeps the choices."
     )
     CSS_PATH = "conflicts.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (

@@ -13,7 +13,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.unsent import Unsent, by_block, of_draft
+from octavo.data.unsent_index import UnsentText, by_block, unsent_draft
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Diff
@@ -280,18 +280,18 @@ class PageDiff:
         return self._hanging_in
 
     @property
-    def unsent_at_hand(self) -> Sequence[Unsent]:
+    def unsent_at_hand(self) -> Sequence[UnsentText]:
         """What one wrote and did not send: in the thread under the cursor, on the block, or of a draft just that."""
         words, stop = self._unsent_here(), self._stop
         if stop is None:
             return ()
         block = stop[3]
         if block.kind == "thread":
-            return [each for each in words if block.key in (each.thread, f"{DRAFT}{each.place}")]
+            return [each for each in words if block.key in (each.thread, f"{DRAFT}{each.draft_key}")]
         keys, threads = {each.key for each in block.walk()}, {each.id for each in self.threads_on(block)}
         return [each for each in words if (each.kind == "comment" and each.block in keys) or each.thread in threads]
 
-    def _unsent_here(self) -> Sequence[Unsent]:
+    def _unsent_here(self) -> Sequence[UnsentText]:
         """What one wrote and did not send of the change under the cursor."""
         change = self._pages.change
         return self._pages.unsent_of(change.key) if change is not None else ()
@@ -344,7 +344,7 @@ class PageDiff:
     def _hung_on(block: Block) -> str | None:
         """The key of the block that a draft is about that stands between the lines. None: it is no draft."""
         place = block.key.removeprefix(DRAFT)
-        return of_draft(place).block if block.kind == "thread" and place != block.key else None
+        return unsent_draft(place).block if block.kind == "thread" and place != block.key else None
 
     def source_of(self, block: Block) -> str:
         if self._documents is None or self.is_on_old_side:

@@ -15,7 +15,7 @@ from octavo.tui.widgets.wording import plural
 if TYPE_CHECKING:
     from octavo.data.writes.direct import SendResult
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.shell.write_queue import UndoAction
+    from octavo.tui.shell.write_queue import DirectUndo
     from octavo.tui.widgets.confirm import Confirmed
 
 
@@ -53,7 +53,7 @@ def offer(app: Shell, about: ChangeRequest) -> None:
         if answer is not None:
             mark(app, [about])
 
-    said = "The reviews are requested, but this change request is still a draft. You can also mark it as ready later with ~."
+    said = "You requested reviews, but this change request is still a draft. You can also press ~ later to mark it as ready."
     app.push_screen(
         Confirm(
             f"Mark #{about.number} {about.title} as ready for review?",
@@ -100,11 +100,11 @@ async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> SendResult[tupl
     return SendResult("done", said, tuple(done))
 
 
-def _back(app: Shell, done: tuple[ChangeRequest, ...]) -> UndoAction:
-    from octavo.tui.shell.write_queue import UndoAction
+def _back(app: Shell, done: tuple[ChangeRequest, ...]) -> DirectUndo:
+    from octavo.tui.shell.write_queue import DirectUndo
 
     doing, said = _words(app, done)
-    return UndoAction(doing, lambda: _mark(app, done), said)
+    return DirectUndo(doing, lambda: _mark(app, done), said)
 
 
 def offer_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> Callable[[], None] | None:

@@ -243,7 +243,7 @@ def _space_to_start_in(view: Any) -> SpaceRef | None:
     if request is not None and request.space is not None:
         return request.space
     app: Shell = view.shell
-    last = app.session.state.recall("space")
+    last = app.session.state.get_fact("space")
     space = app.workspace.space(str(last)) if last else None
     return space.ref if space else None
 

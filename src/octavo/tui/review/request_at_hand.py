@@ -14,7 +14,7 @@ from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
-    from octavo.data.writes.machine import Entry
+    from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.shell.shell import Shell
     from octavo.tui.shell.view import View
 
@@ -33,7 +33,7 @@ class RequestAtHand:
     """Its reviews, where they are known."""
     titles: Callable[[], Mapping[str, str]] = dict
     """What its pages are called, by their ids, as far as that is known."""
-    shows_held: Callable[[Entry], None] | None = None
+    shows_held: Callable[[OutboxEntry], None] | None = None
     """Shows where a held comment hangs. None: the change request is gone to."""
     shows_written: Callable[[tuple[str, ...]], None] | None = None
     """Shows what changes now on pages that were written. None: the change request is gone to."""
@@ -53,7 +53,7 @@ class RequestAtHand:
         """Those a key acts on that is for several."""
         return self.ticked or (self.about,)
 
-    def show_held(self, app: Shell, entry: Entry) -> None:
+    def show_held(self, app: Shell, entry: OutboxEntry) -> None:
         """Show where a held comment hangs."""
         if self.shows_held is not None:
             self.shows_held(entry)
@@ -89,5 +89,5 @@ def others_ticked(request: RequestAtHand) -> str | None:
     ticked = len(request.ticked)
     if ticked > 1 or (ticked == 1 and request.ticked[0].id != request.about.id):
         selected = plural(ticked, "change request is", "change requests are")
-        return f"{selected} selected, but only m and ~ act on a selection. Press esc to clear the selection."
+        return f"{selected} selected, but only the keys m and ~ act on a selection. Press esc to clear the selection."
     return None

@@ -12,7 +12,7 @@ from octavo.api.reviews import RequestedReviewer
 from octavo.api.users import Contributor
 from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of
-from octavo.data.writes.machine import Entry
+from octavo.data.writes.machine import OutboxEntry
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.review import status_summary
@@ -34,7 +34,7 @@ class RequestHead:
         self._view, self._comparison, self._threads, self._pages = view, comparison, threads, pages
         self._requested: tuple[RequestedReviewer, ...] = ()
         self._contributors: tuple[Contributor, ...] = ()
-        self._held: tuple[Entry, ...] = ()
+        self._held: tuple[OutboxEntry, ...] = ()
         """What was shown as held for the review."""
         self._newer: dict[str, int] = {}
         """How many pages changed since a revision that was reviewed."""
@@ -85,7 +85,7 @@ class RequestHead:
             draw_threads()
             self._view.refresh_bindings()
 
-    def _held_now(self) -> tuple[Entry, ...]:
+    def _held_now(self) -> tuple[OutboxEntry, ...]:
         shell = self._view.shell
         return shell.session.outbox.pending_comments(self._comparison.at) if shell.has_session else ()
 

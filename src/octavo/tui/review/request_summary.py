@@ -15,7 +15,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.operation import ListPage
 from octavo.api.places import SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
-from octavo.data.comment_words import words_of
+from octavo.data.comment_text import plain_text
 from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of, reviews_of
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, PRESS_L, name, sign
@@ -186,7 +186,7 @@ class Summary(VerticalScroll, can_focus=False):
                     (" · outdated" if stale else "", "$warning"),
                 )
             )
-            if review.comment is not None and (words := words_of(review.comment.body.text)):
+            if review.comment is not None and (words := plain_text(review.comment.body.text)):
                 lines.append(Content.styled(words, "$octavo-muted"))
         me = self.view.shell.workspace.me
         for each in asked:

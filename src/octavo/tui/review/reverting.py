@@ -10,8 +10,8 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DocumentBody, RevertPage, UpdatePage
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
-from octavo.data.writes.content_writes import texts
-from octavo.data.writes.restore_pages import put_back
+from octavo.data.writes.content_writes import page_source
+from octavo.data.writes.restore_pages import restore_pages
 from octavo.documents.blocks import Block
 from octavo.documents.reverting import UnknownBlock, reverted
 from octavo.tui.render.diff_context import said_of
@@ -80,7 +80,7 @@ async def _ask_block(app: Shell, back: RevertedRange, block: Block) -> None:
     try:
         then, now = await asyncio.gather(
             *(
-                texts(app.session.live, RevisionRef(space_id=back.at.space_id, revision_id=each), back.page)
+                page_source(app.session.live, RevisionRef(space_id=back.at.space_id, revision_id=each), back.page)
                 for each in (back.base, back.head)
             )
         )
@@ -108,9 +108,9 @@ async def _ask_block(app: Shell, back: RevertedRange, block: Block) -> None:
     excerpt = said if len(said) <= _EXCERPT else f"{said[: _EXCERPT - 1]}…"
     _ask(
         app,
-        f"Revert this block on {back.title}?",
+        f"Revert the changes to this block on {back.title}?",
         f"“{excerpt}”",
-        "Removes the changes that this change request makes to the block.",
+        "All changes to this block will be removed from this change request.",
         back,
         change,
     )
@@ -118,15 +118,15 @@ async def _ask_block(app: Shell, back: RevertedRange, block: Block) -> None:
 
 def _ask_page(app: Shell, back: RevertedRange, here: ChangeAtHand) -> None:
     if "created" in here.change.kinds:
-        said = f"Deletes {back.title}, which is new in this change request."
+        said = f"{back.title} is new in this change request and will be deleted."
         page = next((page for root in here.comparison.after for page in root.walk() if page.id == back.page), None)
         below = sum(1 for _ in page.walk()) - 1 if page is not None else 0
-        said += f" Also deletes {plural(below, 'subpage')}." if below else ""
+        said += f" Its {plural(below, 'subpage')} will also be deleted." if below else ""
     elif "deleted" in here.change.kinds:
-        said = "Restores the deleted page."
+        said = "The deleted page will be restored."
     else:
-        said = "Removes all changes that this change request makes to the page."
-    _ask(app, f"Revert {back.title}?", said, "", back, RevertPage(page=back.page, revision=back.base))
+        said = "All changes to this page will be removed from this change request."
+    _ask(app, f"Revert the changes to {back.title}?", said, "", back, RevertPage(page=back.page, revision=back.base))
 
 
 def _ask(app: Shell, title: str, intro: str, after: str, back: RevertedRange, change: ContentEdit) -> None:
@@ -141,7 +141,7 @@ def _ask(app: Shell, title: str, intro: str, after: str, back: RevertedRange, ch
 
 async def _put_back(app: Shell, back: RevertedRange, change: ContentEdit) -> None:
     with meanwhile(app, f"Reverting {back.title}…"):
-        outcome = await put_back(app.session.live, back.at, back.head, (change,))
+        outcome = await restore_pages(app.session.live, back.at, back.head, (change,))
     if outcome.kind != "done":
         app.say(f"Could not revert {back.title}: {outcome.cause}", tone="failed")
         return
@@ -152,7 +152,7 @@ async def _put_back(app: Shell, back: RevertedRange, change: ContentEdit) -> Non
 TAKING_BACK: Commands[ChangeAtHand] = Commands(
     "change",
     (
-        Command("take_back", "Q", "Revert change", "Revert the selected block or page", shown=False,
+        Command("take_back", "Q", "Revert change", "Revert the changes to the selected block or page", shown=False,
                 writes=True, run=_take_back, why_not=_why_not_taken_back),
     ),
     context="change request",

@@ -52,7 +52,7 @@ async def _choose_reviewers(app: Shell, request: RequestAtHand) -> None:
     if app.screen is not request.view:
         return  # the user left the view meanwhile
     asked = {each.user.id: each for each in requested.items if each.user is not None}
-    recent = tuple(app.session.state.recall(_RECENT, ()))
+    recent = tuple(app.session.state.get_fact(_RECENT, ()))
     choices = choices_of(people, asked, given.items, about, recent)
 
     def decided(wanted: frozenset[str] | None) -> None:
@@ -61,7 +61,7 @@ async def _choose_reviewers(app: Shell, request: RequestAtHand) -> None:
             for user_id in sorted(asked.keys() - wanted):
                 _withdraw(app, request, user_id, names.get(user_id, user_id))
             if more := [choice.value for choice in choices if choice.value in wanted - asked.keys()]:
-                app.session.state.remember(_RECENT, list(dict.fromkeys([*more, *recent]))[:_MOST_RECENT])
+                app.session.state.set_fact(_RECENT, list(dict.fromkeys([*more, *recent]))[:_MOST_RECENT])
                 _request(app, request, more, [names[each] for each in more])
 
     app.push_screen(ReviewersScreen(f"Request reviews of {request.name}", choices, frozenset(asked)), decided)
@@ -140,7 +140,7 @@ def choices_of(
             off = f"{label(role)}: cannot review. To review, a member needs the Reviewer role or a higher role."
         detail = label(role) if role else ""
         if user.id in said and user.id not in asked:
-            detail = f"{detail} · a new review request makes this review outdated".removeprefix(" · ")
+            detail = f"{detail} · a new review request will make this review outdated".removeprefix(" · ")
         found.append(Choice(user.id, user.name, detail, right, off=off))
     order = {each: place for place, each in enumerate([*asked, *said, *recent])}
     return sorted(found, key=lambda each: (bool(each.off), order.get(each.value, len(order)), fold(each.title)))

@@ -26,8 +26,8 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
 
     CONTEXT: ClassVar[str] = "reviewers"
     HELP: ClassVar[str] = (
-        "Type a name to find people. enter selects a person or clears the selection. ctrl+s requests reviews from the "
-        "selected people, and withdraws the request if you cleared a person. esc cancels."
+        "Type a name to find people. enter selects or deselects a person. ctrl+s requests reviews from the selected people, "
+        "and withdraws the review requests to people you deselected. esc cancels."
     )
     PLACEHOLDER: ClassVar[str] = "Type a name"
     FOOT: ClassVar[str] = "enter select · ctrl+s request reviews"
@@ -52,7 +52,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
 
     def why_not_asked(self) -> str | None:
         """Return why nothing can be requested. None if it can."""
-        return "Press enter to select or clear a reviewer first." if self._wanted == self._asked else None
+        return "Press enter to select or deselect a reviewer first." if self._wanted == self._asked else None
 
     def ask(self) -> None:
         """Close the dialog with the selected people."""

@@ -163,7 +163,7 @@ def _shape(
 ) -> TreeConflict | None:
     here = now.find(name)
     if not any(tree.find(name) for tree in trees):
-        return TreeConflict(kind, name, title, f"{_NO_PAGE.get(kind, 'Both sides changed this.')} {_BROWSER}")
+        return TreeConflict(kind, name, title, f"{_NO_PAGE.get(kind, 'Both sides changed this item.')} {_BROWSER}")
     if here is None:
         return None
     if kind == "deleted":
@@ -242,9 +242,9 @@ def _values(settings: tuple[Setting, ...]) -> str:
 
 _BROWSER = "Octavo cannot resolve this conflict. Press o to open the change request in the browser."
 _NO_PAGE = {
-    "variable": "Both sides changed this variable. It has the value from main.",
-    "deleted": "This was deleted on one side and changed on the other side. It was kept.",
-    "field": "Both sides changed this. The version in main was kept.",
+    "variable": "Both sides changed this variable. The value in main was kept.",
+    "deleted": "This item was deleted on one side and changed on the other. The item was kept.",
+    "field": "Both sides changed this item. The version in main was kept.",
     "text": "Both sides changed this reusable content. Both versions are in the text, between conflict markers.",
 }
 

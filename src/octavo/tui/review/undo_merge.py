@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from octavo.tui.review.merge_reversal import Plan
     from octavo.tui.shell.shell import Shell
 
-_NO_BEFORE = "Octavo cannot revert this merge: the server did not return the revision before it."
+_NO_BEFORE = "Octavo cannot revert this merge: the server did not return the revision before the merge."
 _SHOWN = 8
 
 
@@ -46,11 +46,11 @@ def undo_dialog(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> C
         CheckedWrite(
             title=f"Revert the merge of #{change_request.number}?",
             verb="Revert",
-            intro=f"{change_request.title}\n\nCreates a change request that reverts the changed pages. "
-            "Main does not change until you merge that change request.",
+            intro=f"{change_request.title}\n\nOctavo will create a change request that reverts the changed pages. "
+            "Main will not change until you merge that change request.",
             label="reverts",
             not_yet="The checks are still running.",
-            unknown="Could not load the merge, so the revert is disabled. Press r to retry.",
+            unknown="Could not load the changes, so the revert is disabled. Press r to retry.",
             ask=lambda: _look(app, space, change_request),
             shown=_shown,
             send=lambda seen: undo(app, space, seen.of),
@@ -93,7 +93,9 @@ def facts(planned: Plan) -> tuple[Fact, ...]:
     if planned.met:
         titles = some([met.title for met in planned.met])
         found.append(
-            Fact("care", "edited later", f"{titles} · later edits are kept, and conflicts are marked in the text")
+            Fact(
+                "care", "edited later", f"{titles} · later edits will be kept, and conflicts will be marked in the text"
+            )
         )
     found += [Fact("care", "not reverted", line) for line in planned.left[:_SHOWN]]
     if len(planned.left) > _SHOWN:
@@ -117,7 +119,9 @@ async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
     if at is None:
         app.say(sentence, tone="failed")
         return
-    app.writes.is_final("A revert cannot be undone with u. Press L to archive its change request.")
+    app.writes.is_final(
+        "A revert cannot be undone with u. To discard the revert, press L to archive the new change request."
+    )
     app.say(sentence)
     change_request = await app.session.live.fetch(change_requests.Get(at=at))
     app.go(ToChangeRequest(change_request.ref(space), change_request))
@@ -126,7 +130,7 @@ async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
 async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """What is said of it, and which change request it is if it was made. Raises ApiError."""
     from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT
-    from octavo.data.writes.restore_pages import put_back
+    from octavo.data.writes.restore_pages import restore_pages
     from octavo.tui.review import merge_reversal
 
     live = app.session.live
@@ -140,7 +144,7 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
     made = await merge_reversal.reversal_edits(live, space, three, planned, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
     for start in range(0, len(made.edits), CHANGES_OF_ONE_EDIT):
-        outcome = await put_back(live, at, head, made.edits[start : start + CHANGES_OF_ONE_EDIT])
+        outcome = await restore_pages(live, at, head, made.edits[start : start + CHANGES_OF_ONE_EDIT])
         if outcome.kind != "done":
             return (
                 f"Could not revert #{of.number}: {outcome.cause} Press Z to continue in the draft #{draft.number}.",
@@ -151,7 +155,7 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
     if made.contested:
         pages = wording.plural(len(made.contested), "page")
         return f"Created #{draft.number} to revert #{of.number}. Conflicts on {pages} are marked in the text.", at
-    return f"Created #{draft.number} to revert #{of.number}. It is open for review.", at
+    return f"Created #{draft.number} to revert #{of.number}. #{draft.number} is open for review.", at
 
 
 async def _draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:

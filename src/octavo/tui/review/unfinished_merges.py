@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from octavo.api import change_requests
 from octavo.api.errors import ApiError
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 from octavo.data.writes.direct import (
     STALE_SECONDS,
     Claim,
     SendResult,
-    Sleep,
     find_claimed,
     is_open,
     open_claims,
@@ -26,15 +25,15 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-async def tell(app: Shell, session: Session, *, sleep: Sleep = asyncio.sleep) -> None:
+async def tell(app: Shell, session: Session) -> None:
     """Look for each merge and update as long as it may still arrive, and show its result. Nothing is sent again."""
-    await asyncio.gather(*(_tell(app, session, begun, sleep) for begun in open_claims(session.state)))
+    await asyncio.gather(*(_tell(app, session, begun) for begun in open_claims(session.state)))
 
 
-async def _tell(app: Shell, session: Session, begun: Claim, sleep: Sleep) -> None:
+async def _tell(app: Shell, session: Session, begun: Claim) -> None:
     op = begun.attempt.op if begun.attempt is not None else None
     if isinstance(op, change_requests.Merge | change_requests.UpdateFromMain):
-        found = await find_claimed(session.live, begun, sleep=sleep)
+        found = await find_claimed(session.live, begun)
         said = await _said(session, op, found, short_age(begun.since, session.state.now()))
         if not is_open(session.state, begun):
             return  # another instance sent the write, and has shown its result

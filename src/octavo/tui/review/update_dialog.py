@@ -107,7 +107,9 @@ def update_dialog(
             shown=lambda seen: _shown(app, at, seen, reopen),
             send=lambda seen: send(app, at, seen, then),
             again="Read the checks again, then update.",
-            what_changed=lambda before, after: what_changed(app.session.live.known, at, before.basis.seen, after.basis),
+            what_changed=lambda before, after: what_changed(
+                app.session.live.known, at, before.basis.basis, after.basis
+            ),
         ),
     )
 
@@ -158,7 +160,7 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     change_request = seen.change_request
     # Kept before the update: afterwards the base of the change request is the revision of main.
     met = {"base": change_request.base, "main": seen.basis.main, "mine": change_request.revision}
-    app.session.state.remember(f"update {change_request.id}", met)
+    app.session.state.set_fact(f"update {change_request.id}", met)
     number = app.notices.say(f"Updating #{change_request.number}…", seconds=90)
     sent = await update(app.session.live, at, seen.basis)
     app.notices.close(number)
@@ -172,7 +174,7 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     result = sent.result.result
     if result == "conflicts" or (not result and seen.foreseen.conflicts):
         made = sent.result.revision if result else None
-        app.session.state.remember(f"update {change_request.id}", {**met, "conflicts": made})
+        app.session.state.set_fact(f"update {change_request.id}", {**met, "conflicts": made})
         if not then():
             app.say(
                 f"Updated {name} with conflicts. Press R on this change request to resolve the conflicts.", tone="care"

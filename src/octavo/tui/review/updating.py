@@ -88,13 +88,13 @@ async def _resolve_merged(app: Shell, request: RequestAtHand) -> None:
         if answer is not None:
             app.background(_start(app, request, subject))
 
-    said = f"Readers see both versions of each conflict on {pages}{more}. Creates a change request to resolve the conflicts."
+    said = f"Readers see both versions of each conflict on {pages}{more}. Octavo will create a change request to resolve the conflicts."
     app.push_screen(Confirm(f"{subject}?", verb="Create", intro=said), decided)
 
 
 async def _begun(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
     """The change request that was started here for the conflicts of a merged one, while it is worked on."""
-    name = app.session.state.recall(f"resolved in {merged.id}")
+    name = app.session.state.get_fact(f"resolved in {merged.id}")
     if not isinstance(name, str):
         return None
     at = ChangeRequestRef(space_id=space.space_id, change_request_id=name)
@@ -113,8 +113,8 @@ async def _start(app: Shell, request: RequestAtHand, subject: str) -> None:
         app.say(sent.message, tone="failed")
         return
     state = app.session.state
-    state.remember(f"resolved in {request.about.id}", sent.result.id)
-    state.remember(f"resolves {sent.result.id}", request.about.id)
+    state.set_fact(f"resolved in {request.about.id}", sent.result.id)
+    state.set_fact(f"resolves {sent.result.id}", request.about.id)
     app.say(f"Created #{sent.result.number} {sent.result.title}")
     if app.screen is request.view:
         _open_conflicts(app, request, sent.result, request.about)

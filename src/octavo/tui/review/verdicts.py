@@ -16,7 +16,7 @@ from octavo.tui.widgets.wording import plural
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
     from octavo.data.writes.change_request_writes import Verdict
-    from octavo.data.writes.machine import Entry
+    from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
@@ -45,7 +45,7 @@ def may_not_withdraw(app: Shell, request: RequestAtHand) -> str | None:
     if may_not(app, request, "edit") is not None:
         return (
             "You need the Editor role to withdraw a review. Ask an editor to request your review again: "
-            "the new request makes your review outdated."
+            "the new review request will make your current review outdated."
         )
     return None
 
@@ -55,11 +55,11 @@ def why_none_is_held(app: Shell, request: RequestAtHand) -> str | None:
     return (
         None
         if held_for(app, request)
-        else "You have no pending comments here. To add a comment to your review, press ctrl+t while you write it."
+        else "You have no pending comments here. To add a comment to your review, press ctrl+t while you write the comment."
     )
 
 
-def held_for(app: Shell, request: RequestAtHand) -> tuple[Entry, ...]:
+def held_for(app: Shell, request: RequestAtHand) -> tuple[OutboxEntry, ...]:
     """Return the pending comments of the review, in the order written."""
     return app.session.outbox.pending_comments(request.at) if request.space is not None and app.has_session else ()
 
@@ -73,7 +73,7 @@ def show_held(app: Shell, request: RequestAtHand) -> None:
     """List the pending comments, and show the chosen comment in its page."""
     from octavo.tui.review.held import HeldScreen  # lazy: the list of pending comments, rarely needed
 
-    def chosen(entry: Entry | None) -> None:
+    def chosen(entry: OutboxEntry | None) -> None:
         if entry is not None:
             request.show_held(app, entry)
 
@@ -110,7 +110,7 @@ async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
             )
 
     given_as = f"You approved {name}." if mine.status == "approved" else f"You requested changes on {name}."
-    again = f" {mine.requested_by.name}’s review request stays open." if mine.requested_by is not None else ""
+    again = f" {mine.requested_by.name}’s review request will stay open." if mine.requested_by is not None else ""
     after = f"Your review will be marked as outdated. Others can still see the review and its comments.{again}"
     dialog = Confirm(f"Withdraw your review of {name}?", verb="Withdraw", intro=given_as, after=after)
     app.push_screen(dialog, decided)
@@ -125,11 +125,11 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
     approves, held = status == "approved", held_for(app, request)
     draft = DialogDraft(app, f"review {at.space_id} {at.change_request_id} {status}")
     field = Field(
-        "Comment" if approves else "What has to change?",
+        "Comment" if approves else "What needs to change?",
         draft.text,
         lines=4,
         placeholder="optional" if approves or held else "",
-        required="" if approves or held else "Describe what has to change.",
+        required="" if approves or held else "Describe what needs to change.",
         keep=draft.keep,
         keep_now=draft.keep_now,
     )
@@ -156,7 +156,7 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
             held_ones = plural(len(app.session.outbox.pending_comments(at)), "pending comment")
             place = f"review {at.space_id} {at.change_request_id} {status}"
             sending = change_request_writes.submit_review(
-                app.session.live, at, status, change_request.revision, answer.text, doing=doing, place=place
+                app.session.live, at, status, change_request.revision, answer.text, action=doing, draft_key=place
             )
             app.writes.submit_review(doing, sending, said=f"Submitting your review of {name} with {held_ones}…")
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from octavo.data.state import State
+from octavo.data.state_db import StateDb
 from octavo.tui.render.reading_position import kept
 
 MOST_PLACES = 200
@@ -14,10 +14,10 @@ MOST_PLACES = 200
 class ViewedMarks:
     """Marks on pages. A mark holds for a page as it was in the revision it was made in: what changed since has lost it."""
 
-    def __init__(self, state: State, change_request_id: str) -> None:
+    def __init__(self, state: StateDb, change_request_id: str) -> None:
         self._state = state
         self._marks, self._place = f"viewed {change_request_id}", f"place {change_request_id}"
-        place = state.recall(self._place)
+        place = state.get_fact(self._place)
         place = place if isinstance(place, dict) else {}
         self.place = str(place.get("at", ""))
         """What one looked at last."""
@@ -36,7 +36,7 @@ class ViewedMarks:
     def at(self, revision: str) -> str | None:
         """Take up the marks as they are in `revision`. If they were made in another one that is the answer: `renew`
         says then which of them hold."""
-        before = self._state.recall(self._marks)
+        before = self._state.get_fact(self._marks)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))
         if revision == self._revision:
@@ -53,7 +53,7 @@ class ViewedMarks:
         if not self._is_waiting:
             return
         self._is_waiting = False
-        before = self._state.recall(self._marks)
+        before = self._state.get_fact(self._marks)
         marked = _names(before.get("keys"))
         gone = marked if changed is None else marked & frozenset(changed)
         self.changed = (gone | _names(before.get("changed"))) - self.keys
@@ -71,14 +71,14 @@ class ViewedMarks:
         if self._is_waiting:
             return  # the earlier marks are still to come
         marks = {"revision": self._revision, "keys": sorted(self.keys), "changed": sorted(self.changed)}
-        self._state.remember(self._marks, marks)
+        self._state.set_fact(self._marks, marks)
 
     def keep_place(self) -> None:
         """Keep what one looks at, and where one is in it."""
         within = {key: here.fact for key, here in [*self.places.items()][-MOST_PLACES:]}
         fact = {"at": self.place, "within": within}
-        if self._state.recall(self._place) != fact:
-            self._state.remember(self._place, fact)
+        if self._state.get_fact(self._place) != fact:
+            self._state.set_fact(self._place, fact)
 
 
 def _names(kept: object) -> frozenset[str]:

@@ -26,7 +26,7 @@ def ask_for_file(
 ) -> None:
     """Ask for a file that is sent as `kind`, or whose `text` is. `then` gets its path as it was typed. `trouble`: why
     `written` was not taken."""
-    last = app.session.state.recall(_LAST)
+    last = app.session.state.get_fact(_LAST)
     begin = written or (last if isinstance(last, str) else "~/")
 
     def decided(answer: Confirmed | None) -> None:
@@ -41,11 +41,13 @@ def ask_for_file(
 async def _look(app: Shell, title: str, kind: str, then: Callable[[str], None], written: str) -> None:
     try:
         if kind == "text":
-            await asyncio.to_thread(uploads.text_of, written)
+            await asyncio.to_thread(uploads.read_text, written)
         else:
-            await asyncio.to_thread(uploads.look, written, cast(Literal["customization_font", "import_file"], kind))
+            await asyncio.to_thread(
+                uploads.check_file, written, cast(Literal["customization_font", "import_file"], kind)
+            )
     except NotSendable as error:
         ask_for_file(app, title, kind, then, written=written, trouble=str(error))
         return
-    app.session.state.remember(_LAST, f"{written.rpartition('/')[0]}/")
+    app.session.state.set_fact(_LAST, f"{written.rpartition('/')[0]}/")
     then(written)

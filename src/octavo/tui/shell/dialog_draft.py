@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from octavo.data.state import NotSaved
+from octavo.data.state_db import NotSaved
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -35,14 +35,14 @@ class DialogDraft:
     @property
     def is_saved(self) -> bool:
         """Whether what is written is on disk as it is."""
-        return all(draft.place != self._place for draft in self._drafts.unsaved())
+        return all(draft.key != self._place for draft in self._drafts.unsaved())
 
     @property
     def trouble(self) -> str:
         """Why it is not saved, in a sentence, or why nothing can be saved. Empty: it can be."""
-        if self._place in self._drafts.late():
-            return f"Draft not saved yet: {self._drafts.why_unsaved}. Octavo will keep trying."
-        return self._app.session.state.trouble
+        if self._place in self._drafts.late_keys():
+            return f"Draft not saved yet: {self._drafts.unsaved_reason}. Octavo will keep trying."
+        return self._app.session.state.save_error
 
     def save(self, text: str) -> Awaitable[None]:
         """Await it: then `text` is kept. Awaiting raises NotSaved."""
@@ -54,19 +54,19 @@ class DialogDraft:
 
     def take_newer(self, text: str, written_at: datetime) -> None:
         """Keep `text`, which was written at that time, unless there is a newer draft. Raises NotSaved."""
-        there = next((each for each in self._drafts.all() if each.place == self._place), None)
+        there = next((each for each in self._drafts.all() if each.key == self._place), None)
         if there is None or there.saved_at < written_at:
             self._drafts.get(self._place)  # what is there is replaced
             self._drafts.save_now(self._place, text)
 
     def keep(self, text: str) -> None:
         """Keep `text`, and say why that fails, once until it works."""
-        is_told = self._place in self._drafts.late()
+        is_told = self._place in self._drafts.late_keys()
         self._app.background(self._keep(self.save(text), is_told))
 
     def keep_now(self, text: str) -> None:
         """`keep` before this returns: the app ends."""
-        is_told = self._place in self._drafts.late()
+        is_told = self._place in self._drafts.late_keys()
         try:
             self.save_now(text)
         except NotSaved as error:

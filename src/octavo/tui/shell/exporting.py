@@ -17,7 +17,7 @@ from octavo.api import content, pdf
 from octavo.api.content import File, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
-from octavo.data.saving import FileExists, NotSaved, destination, safe_name, save, save_folder
+from octavo.data.atomic_files import FileExists, FileNotSaved, destination, safe_name, save, save_folder
 from octavo.tui.shell.file_facts import size_in_words
 from octavo.tui.shell.page_queries import page_as_written, text_of
 from octavo.tui.widgets.chooser import Choice
@@ -216,7 +216,7 @@ def _begin(app: Shell, export: Export, written: str, *, replace: bool = False) -
 async def _save(app: Shell, export: Export, written: str, report: Report, *, replace: bool = False) -> None:
     try:
         path = await asyncio.to_thread(destination, written, safe_name(export.name))
-    except NotSaved as error:
+    except FileNotSaved as error:
         ask_where(app, export, written=written, trouble=str(error))
         return
     try:
@@ -230,18 +230,18 @@ async def _save(app: Shell, export: Export, written: str, report: Report, *, rep
             _ask_to_replace(app, export, path)
         else:
             ask_where(app, export, written=short_path(path), trouble=str(error))
-    except NotSaved as error:
+    except FileNotSaved as error:
         ask_where(app, export, written=written, trouble=str(error))
     except ApiError as error:
         app.say(f"Could not save {export.what}: {error}", tone="failed")
     else:
-        app.session.state.remember(_FOLDER, str(path.parent))
+        app.session.state.set_fact(_FOLDER, str(path.parent))
         app.say(f"Saved {export.what} to {short_path(path)} ({said}).")
 
 
 def _folder(app: Shell) -> Path:
     """Where one saved to last, else where downloads go, else where Octavo was started."""
-    last = app.session.state.recall(_FOLDER)
+    last = app.session.state.get_fact(_FOLDER)
     for folder in (Path(last) if isinstance(last, str) else None, Path("~/Downloads").expanduser()):
         if folder is not None and folder.is_dir():
             return folder

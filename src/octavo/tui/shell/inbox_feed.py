@@ -56,7 +56,7 @@ class InboxFeed:
         """Follow the inbox of this organization, and of no other."""
         self._let_go()
         self._session, self._organization = session, organization
-        kept = session.state.recall(_COUNT)
+        kept = session.state.get_fact(_COUNT)
         in_this = isinstance(kept, dict) and kept.get("organization") == organization.id
         self._kept_count = kept["count"] if in_this and isinstance(kept.get("count"), int) else None
         if self._wanted:
@@ -117,7 +117,7 @@ class InboxFeed:
     def look_again(self) -> None:
         """Sort the rows anew: something was done with one, or what was put off may be due."""
         if self.snapshot is not None and self.marks is not None:
-            self.rows = self.marks.sorted(self.snapshot.rows)
+            self.rows = self.marks.sort(self.snapshot.rows)
             self._keep_count()
             self.changed.publish(None)
 
@@ -159,7 +159,7 @@ class InboxFeed:
             return
         if _is_whole(self.snapshot):
             self._kept_count = count
-            session.state.remember(_COUNT, {"organization": organization.id, "count": count})
+            session.state.set_fact(_COUNT, {"organization": organization.id, "count": count})
 
     def _let_go(self) -> None:
         if self._leave is not None:

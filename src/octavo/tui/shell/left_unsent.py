@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from octavo.data.unsent import Unsent, UnsentIndex
+from octavo.data.unsent_index import UnsentIndex, UnsentText
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class LeftUnsent:
     def follow(self, session: Session) -> None:
         """Follow what is written in `session`."""
         self._session = session
-        self._leave = [session.drafts.watch(self._look), session.outbox.watch(self._look)]
+        self._leave = [session.drafts.observe(self._look), session.outbox.observe(self._look)]
         self._look()
 
     def leave(self) -> None:
@@ -61,9 +61,9 @@ class LeftUnsent:
     def _look(self) -> None:
         if self._session is None:
             return
-        held = [each for each in self._session.outbox.entries if each.state == "gathered"]
-        late = self._session.drafts.late()
-        made_of = self._session.drafts.places(), late, tuple(each.id for each in held)
+        held = [each for each in self._session.outbox.entries if each.state == "pending"]
+        late = self._session.drafts.late_keys()
+        made_of = self._session.drafts.keys(), late, tuple(each.id for each in held)
         if late and self._again is None:
             self._again = self._app.set_interval(AGAIN, self._save_again)
         elif not late and self._again is not None:
@@ -85,17 +85,17 @@ class LeftUnsent:
         late = self._made_of[1]
         if self._session is None or not late:
             return ""
-        return f"{plural(len(late), 'draft')} not saved yet: {self._session.drafts.why_unsaved}"
+        return f"{plural(len(late), 'draft')} not saved yet: {self._session.drafts.unsaved_reason}"
 
 
-def mark(words: Iterable[Unsent], *, tight: bool = False) -> Content:
+def mark(words: Iterable[UnsentText], *, tight: bool = False) -> Content:
     """The sign of drafts and of held comments with a word, or where room is `tight` without. Empty where there are none."""
-    among: Sequence[Unsent] = tuple(words)
-    held, late = sum(bool(each.entry) for each in among), sum(each.is_late for each in among)
+    among: Sequence[UnsentText] = tuple(words)
+    held, late = sum(bool(each.entry_id) for each in among), sum(each.is_late for each in among)
     return _mark(len(among) - held - late, held, late, tight) if among else Content("")
 
 
-def beside(words: Iterable[Unsent], said: str) -> Content:
+def beside(words: Iterable[UnsentText], said: str) -> Content:
     """What is `said` at the right end of a row, after the mark of what is not sent there."""
     said_there, sign = Content.styled(said, "$octavo-muted"), mark(words)
     return Content.assemble(sign, "  ", said_there) if sign else said_there

@@ -161,7 +161,7 @@ class ListView(View, Generic[T]):
     @cached_property
     def order(self) -> str:
         """One of `ORDERS`."""
-        kept = self.shell.session.state.recall(self.KEPT_ORDER)
+        kept = self.shell.session.state.get_fact(self.KEPT_ORDER)
         return kept if isinstance(kept, str) and kept in self.ORDERS else next(iter(self.ORDERS))
 
     def choose_order(self, title: str) -> None:
@@ -172,7 +172,7 @@ class ListView(View, Generic[T]):
         def chosen(key: str | None) -> None:
             if key is not None:
                 self.order = key
-                self.shell.session.state.remember(self.KEPT_ORDER, key)
+                self.shell.session.state.set_fact(self.KEPT_ORDER, key)
                 self.draw_list()
 
         choices = [Choice(key, name, right="now" if key == self.order else "") for key, name in self.ORDERS.items()]

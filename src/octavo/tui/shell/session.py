@@ -8,11 +8,11 @@ from typing import Literal, Protocol
 
 from octavo.api.activity import Activity
 from octavo.data.drafts import Drafts
-from octavo.data.index import Index
+from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
-from octavo.data.pictures import Pictures
-from octavo.data.state import State
+from octavo.data.search_index import SearchIndex
+from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 
 
@@ -47,7 +47,7 @@ class Session:
     live: Live
     outbox: Outbox
     drafts: Drafts
-    state: State
+    state: StateDb
     kind: Literal["demo", "folder", "server"]
     label: str
     """What the frame calls it: the person and host, or DEMO."""
@@ -61,9 +61,9 @@ class Session:
     close: Callable[[], Awaitable[None]]
     offline: OfflineSpaces
     """The spaces that are kept for offline."""
-    index: Index = field(default_factory=lambda: Index(None))
+    index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
     """The words of what was read, to be found without the server."""
-    pictures: Pictures = field(default_factory=lambda: Pictures(None))
+    pictures: ImageCache = field(default_factory=lambda: ImageCache(None))
     """Pictures that were looked at before."""
     waited: Callable[[], float] = lambda: 0.0
     """Seconds that the answer to some request has been waited for by now."""

@@ -50,7 +50,7 @@ class Tour:
     @property
     def next_step(self) -> int | None:
         """Index of the next step. None if no tour is on."""
-        done = self._app.session.state.recall(_FACT, 0) if self.is_offered else None
+        done = self._app.session.state.get_fact(_FACT, 0) if self.is_offered else None
         return done if isinstance(done, int) and 0 <= done < len(STEPS) else None
 
     @property
@@ -84,5 +84,5 @@ class Tour:
         self._keep(0 if self.next_step is None else len(STEPS))
 
     def _keep(self, done: int) -> None:
-        self._app.session.state.remember(_FACT, done)
+        self._app.session.state.set_fact(_FACT, done)
         self._changed()

@@ -10,7 +10,7 @@ from octavo.api.collections import Collection
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
 from octavo.api.spaces import Space
-from octavo.data.unsent import Unsent
+from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Block
 from octavo.documents.emoji import emoji
 from octavo.tui.shell.left_unsent import mark
@@ -61,7 +61,7 @@ def _levels(name: str, parents: Mapping[str, str | None]) -> int:
 
 
 def page_nodes(
-    pages: Sequence[Page], counts: Mapping[str, int], unsent: Mapping[str, Sequence[Unsent]] = MappingProxyType({})
+    pages: Sequence[Page], counts: Mapping[str, int], unsent: Mapping[str, Sequence[UnsentText]] = MappingProxyType({})
 ) -> list[Node]:
     """A page tree with the number of open threads on each page, and the mark of what is not sent there."""
     return [

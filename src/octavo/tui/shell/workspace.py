@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
     from octavo.api.comments import Comment
     from octavo.data.answer import Answer
-    from octavo.data.writes.machine import Entry
+    from octavo.data.writes.machine import OutboxEntry
 
 MOST_SPACES = 1000
 HELD = "pending comment"
@@ -111,9 +111,9 @@ class Workspace:
         self._session = session
         self._began = wording.clock()
         self._told = {entry.id for entry in session.outbox.entries if _is_news(entry)}
-        self._leave["outbox"] = session.outbox.watch(self._writes_changed)
+        self._leave["outbox"] = session.outbox.observe(self._writes_changed)
         self._leave["offline"] = session.offline.watch(self._kept_changed)
-        session.outbox.on_done(self._write_done)
+        session.outbox.observe_done(self._write_done)
         self.unsent.follow(session)
         self._leave["left out"] = session.live.left_out.add(self._tell_unreadable)
         self._leave["me"] = session.live.watch(Me(), self._show_me)
@@ -141,7 +141,7 @@ class Workspace:
         if self.organization is not None:
             self._trail.clear()  # what is behind is in another organization
         self.organization = organization
-        session.state.remember("organization", organization.id)
+        session.state.set_fact("organization", organization.id)
         if leave := self._leave.pop("spaces", None):
             leave()
         self.spaces = Snapshot()
@@ -165,7 +165,7 @@ class Workspace:
         if session is None or organization is None or organization == self._counted:
             return
         self._counted = organization
-        kept = session.state.recall(_VERDICTS)
+        kept = session.state.get_fact(_VERDICTS)
         if isinstance(kept, dict):
             earlier = {name: number for name, number in kept.items() if isinstance(number, int)}
             self._verdicts = {**earlier, **self._verdicts}  # a list may have been looked at before the session opened
@@ -202,7 +202,7 @@ class Workspace:
         if self._session is not None:
             undecided_ids = {each.id for each in undecided} if len(self._said_in) > 1 else set(self._verdicts)
             kept = {name: number for name, number in self._verdicts.items() if number and name in undecided_ids}
-            self._session.state.remember(_VERDICTS, kept)
+            self._session.state.set_fact(_VERDICTS, kept)
         self._frame()
 
     def with_organization(self, act: Callable[[Organization], object]) -> None:
@@ -303,18 +303,18 @@ class Workspace:
             self._link_state = state
             self._frame()
 
-    def held(self, message_id: str) -> Entry | None:
+    def held(self, message_id: str) -> OutboxEntry | None:
         """The message that is held for a review under this name, if it is one."""
         entry = self._entry(message_id)
-        return entry if entry is not None and entry.state == "gathered" else None
+        return entry if entry is not None and entry.state == "pending" else None
 
     def _is_only_here(self, message_id: str) -> bool:
         """Whether a message is held for a review, or was refused: the server counts neither."""
         entry = self._entry(message_id)
-        return entry is not None and entry.state in ("gathered", "failed")
+        return entry is not None and entry.state in ("pending", "failed")
 
-    def _entry(self, message_id: str) -> Entry | None:
-        return self._session.outbox.named(message_id) if self._session is not None else None
+    def _entry(self, message_id: str) -> OutboxEntry | None:
+        return self._session.outbox.find_creating(message_id) if self._session is not None else None
 
     @property
     def refused(self) -> dict[str, str]:
@@ -323,15 +323,15 @@ class Workspace:
             return {}
         last = {entry.facts.thread: entry for entry in self._session.outbox.entries if entry.facts.thread}
         couldnt = {thread: entry for thread, entry in last.items() if entry.state == "failed"}
-        return {thread: entry.reason.removeprefix(f"Could not {entry.doing}: ") for thread, entry in couldnt.items()}
+        return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in couldnt.items()}
 
     def on_its_way(self, message_id: str) -> str:
         """Return `sending`, `NOT_SENT` if the server refused it, `MAY_BE_SENT` if the response was lost, or `HELD`. Empty if
         the server has the message."""
         entry = self._entry(message_id)
-        if entry is not None and entry.asks:
+        if entry is not None and entry.needs_user:
             return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT
-        if entry is not None and entry.state == "gathered":
+        if entry is not None and entry.state == "pending":
             return HELD
         return "sending" if entry is not None or message_id.startswith("pending-") else ""
 
@@ -343,13 +343,15 @@ class Workspace:
         outbox = self._session.outbox
         others = outbox.entries_of_other_accounts
         entries = [entry for entry in outbox.entries if entry not in others]
-        asking = sum(entry.asks for entry in entries)
-        held = sum(entry.state == "gathered" for entry in entries)
-        under_way = sum(entry.state not in ("gathered", "failed") and not entry.asks for entry in entries)
+        asking = sum(entry.needs_user for entry in entries)
+        held = sum(entry.state == "pending" for entry in entries)
+        under_way = sum(entry.state not in ("pending", "failed") and not entry.needs_user for entry in entries)
         until = (
-            f" until {wording.time_of_day(outbox.rate_limited_until)}" if outbox.rate_limited_until is not None else ""
+            f" until {wording.time_of_day(outbox.connection.rate_limited_until)}"
+            if outbox.connection.rate_limited_until is not None
+            else ""
         )
-        why = " until you sign in" if outbox.needs_sign_in else until
+        why = " until you sign in" if outbox.connection.needs_sign_in else until
         said = [
             plural(held, "pending comment") if held else "",
             f"{under_way} queued{why}" if under_way else "",
@@ -359,10 +361,10 @@ class Workspace:
         ]
         return " · ".join(each for each in said if each)
 
-    def _write_done(self, entry: Entry) -> None:
+    def _write_done(self, entry: OutboxEntry) -> None:
         """A verdict that went out after its comments has arrived: nobody looked at it for as long as that took."""
-        if entry.is_verdict:
-            self._app.say(f"Submitted your review: {entry.doing}.")
+        if entry.is_review:
+            self._app.say(f"Submitted your review: {entry.action}.")
 
     def _writes_changed(self) -> None:
         self._frame()
@@ -373,9 +375,9 @@ class Workspace:
         self._told.update(entry.id for entry in news)
         for sentence in dict.fromkeys(map(_told_of, news)):
             self._app.say(sentence, tone="failed")
-        if outbox.paused and outbox.paused not in self._told:
-            self._told.add(outbox.paused)
-            self._app.say(outbox.paused, tone="failed")
+        if outbox.connection.paused and outbox.connection.paused not in self._told:
+            self._told.add(outbox.connection.paused)
+            self._app.say(outbox.connection.paused, tone="failed")
 
     def _kept_changed(self) -> None:
         """Say once that a space is all here: who asked for it may want to go offline."""
@@ -430,7 +432,7 @@ class Workspace:
         if not known:
             self.spaces_changed.publish(None)
         elif self.organization is None and self._session is not None:
-            last = self._session.state.recall("organization")
+            last = self._session.state.get_fact("organization")
             self.choose(next((each for each in known if each.id == last), known[0]))
         self._frame()
 
@@ -471,13 +473,13 @@ class Workspace:
         self._frame()
 
 
-def _is_news(entry: Entry) -> bool:
+def _is_news(entry: OutboxEntry) -> bool:
     """Whether a person has to hear of it: it waits for them, or the server does not do it."""
-    return entry.asks or entry.state == "failed"
+    return entry.needs_user or entry.state == "failed"
 
 
-def _told_of(entry: Entry) -> str:
-    kept = " Your text is saved as a draft." if entry.place and entry.words and entry.state == "failed" else ""
+def _told_of(entry: OutboxEntry) -> str:
+    kept = " Your text is saved as a draft." if entry.draft_key and entry.text and entry.state == "failed" else ""
     return f"{entry.reason}{kept}"
 
 

@@ -7,15 +7,15 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from octavo.data.state import NotSaved
-from octavo.data.writes.outbox import QueuedWrite as QueuedWrite
+from octavo.data.state_db import NotSaved
+from octavo.data.writes.machine import NewWrite
 from octavo.tui.shell.host import Host
 from octavo.tui.shell.routes import ToThread
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.data.writes.direct import SendResult
-    from octavo.data.writes.machine import Entry
+    from octavo.data.writes.machine import OutboxEntry
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -26,26 +26,26 @@ REMEMBERED = 100
 
 
 @dataclass(frozen=True)
-class UndoAction:
+class DirectUndo:
     """How what was sent once is taken back."""
 
-    doing: str
+    action: str
     """What that does, to follow "Couldn't": "take #7 back to draft"."""
-    sending: Callable[[], Coroutine[Any, Any, SendResult[Any]]]
-    said: str
+    send: Callable[[], Coroutine[Any, Any, SendResult[Any]]]
+    message: str
 
 
 @dataclass(frozen=True)
 class LocalChange:
     """A change on this machine alone. `do` and `back` raise NotSaved."""
 
-    doing: str
+    action: str
     """Follows “Could not”: “snooze it”."""
     do: Callable[[], Awaitable[object]]
     """Makes the change. Returns False if a pending comment cannot be changed any more."""
-    back: Callable[[], Awaitable[object]] | None = None
+    undo: Callable[[], Awaitable[object]] | None = None
     """Undoes the change, in its turn among the writes. None if `u` does not undo it."""
-    said_back: str = ""
+    undo_message: str = ""
 
 
 def _in_background(
@@ -68,7 +68,7 @@ class Writes:
         """So that a key pressed right after another finds what that one did."""
         self._final = ""
         """Why the last write cannot be taken back, when it cannot."""
-        self._back: UndoAction | None = None
+        self._back: DirectUndo | None = None
         """What takes back the last write, when it is none of the outbox."""
         self._done: list[tuple[LocalChange | None, bool]] = []
         """What `u` takes back, the last at the end: what was changed here, and whether writes of the outbox went with it,
@@ -92,7 +92,7 @@ class Writes:
 
     @_in_background
     async def queue(
-        self, *writes: QueuedWrite, said: str = "", here: LocalChange | None = None, in_review: bool = False
+        self, *writes: NewWrite, said: str = "", here: LocalChange | None = None, in_review: bool = False
     ) -> None:
         """Put writes into the outbox, then show `said`. They are sent when the undo delay is over.
 
@@ -106,7 +106,7 @@ class Writes:
                     await here.do()
                 entries = (await outbox.add_pending_comment(writes[0]),) if in_review else await outbox.add_all(writes)
             except NotSaved as error:
-                doing = f"add the {writes[0].doing} to your review" if in_review else writes[0].doing
+                doing = f"add the {writes[0].action} to your review" if in_review else writes[0].action
                 app.say(f"Could not {doing}: {error}", tone="failed")
                 return
             self._is_done(here)
@@ -152,7 +152,7 @@ class Writes:
         then: Callable[[T], None] | None = None,
         otherwise: str = "",
         final: str = "",
-        back: Callable[[T], UndoAction] | None = None,
+        back: Callable[[T], DirectUndo] | None = None,
         is_shown: bool = False,
     ) -> None:
         """Send a write that the user waits for, and show its result.
@@ -177,7 +177,7 @@ class Writes:
         if then is not None and not app.ending:
             then(sent.result)
 
-    def _can_undo(self, doing: str, sent: SendResult[T], final: str, back: Callable[[T], UndoAction] | None) -> None:
+    def _can_undo(self, doing: str, sent: SendResult[T], final: str, back: Callable[[T], DirectUndo] | None) -> None:
         """Note what `u` does after a direct write."""
         if sent.kind in ("done", "unknown"):
             self.is_final(final or f"You cannot undo this with u: {doing}.")
@@ -192,14 +192,14 @@ class Writes:
             try:
                 done = await change.do()
             except NotSaved as error:
-                app.say(f"Could not {change.doing}: {error}", tone="failed")
+                app.say(f"Could not {change.action}: {error}", tone="failed")
                 return
-            if change.back is not None:
+            if change.undo is not None:
                 self._is_done(change, writes=False)
         if done is False:
             why = "the comment is no longer pending. Your text is saved as a draft."
-            app.say(f"Could not {change.doing}: {why}", tone="failed")
-        elif change.back is None:
+            app.say(f"Could not {change.action}: {why}", tone="failed")
+        elif change.undo is None:
             app.say(said)
         else:
             app.say(said, seconds=max(app.settings.undo_seconds, NOTICE_SECONDS), undo=True)
@@ -220,7 +220,7 @@ class Writes:
         """Let `u` show why the last write cannot be undone."""
         self._final, self._back = why, None
 
-    def take_back_by(self, back: UndoAction) -> None:
+    def take_back_by(self, back: DirectUndo) -> None:
         """Let `u` undo the last write by sending `back`."""
         self._final, self._back = "", back
 
@@ -240,27 +240,27 @@ class Writes:
                 return
             change, writes = self._done[-1] if self._done else (None, True)
             try:
-                if change is not None and change.back is not None:
-                    await change.back()
+                if change is not None and change.undo is not None:
+                    await change.undo()
                 del self._done[-1:]
                 if change is not None and not writes:
                     self._close_undo()
-                    app.say(change.said_back)
+                    app.say(change.undo_message)
                     return
                 undone = await app.session.outbox.undo()
             except NotSaved as error:
                 app.say(f"Could not undo your last change: {error}", tone="failed")
                 return
         self._close_undo()
-        app.say(undone.sentence if undone is not None else "Nothing to undo.")
-        if undone is not None and undone.back and not app.ending:
-            first = undone.back[0]
+        app.say(undone.message if undone is not None else "Nothing to undo.")
+        if undone is not None and undone.undone and not app.ending:
+            first = undone.undone[0]
             app.go(_place_of(app, first, self._views.get(first.id, "")))
 
-    async def _take_back(self, back: UndoAction) -> None:
-        sent = await self._followed(back.doing, back.sending())
+    async def _take_back(self, back: DirectUndo) -> None:
+        sent = await self._followed(back.action, back.send())
         done = sent.kind == "done" and not sent.message
-        self._app.say(back.said if done else sent.message, tone="done" if done else "failed")
+        self._app.say(back.message if done else sent.message, tone="done" if done else "failed")
 
     def _close_undo(self) -> None:
         """Take the notices away that offer to take something back."""
@@ -269,7 +269,7 @@ class Writes:
                 self._app.notices.close(notice.number)
 
 
-def _place_of(app: Host, entry: Entry, view: str) -> ToThread:
+def _place_of(app: Host, entry: OutboxEntry, view: str) -> ToThread:
     """Where a write was made in a `view`: the thread it is done to, as far as that is known."""
     from octavo.api import comments  # the first screen does without
     from octavo.data.queries import open_threads_of

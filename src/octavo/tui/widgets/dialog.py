@@ -67,10 +67,6 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         if isinstance(self.app, HasNotices):
             yield Notices(self.app.notices, top=0, clear=Frame)
 
-    def on_screen_resume(self) -> None:
-        if isinstance(self.app, HasNotices):
-            self.app.notices.tell()
-
     def render(self) -> RenderResult:  # type: ignore[override]  # of screens, which say less than all other widgets may
         """Return the screen below, tinted. The stack of screens says which: Textual hands out one after the other to whoever
         is rendered next, and three dialogs that are rendered in another order contain one another."""

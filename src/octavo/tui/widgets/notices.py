@@ -8,7 +8,6 @@ from itertools import count
 from time import monotonic
 from typing import ClassVar, Literal
 
-from textual.app import RenderResult
 from textual.content import Content
 from textual.events import Click
 from textual.geometry import Region, Size
@@ -140,21 +139,26 @@ class Notices(Widget):
         self._is_short = False
         """Show the newest notice only, in one row: there is no room for more."""
         self._ticking: Timer | None = None
+        """Timer that looks at the board each second while this screen shows notices."""
+        self._laid_out = Size()
+        """Size of the notices for which a layout was last requested."""
+        self._painted = Content("")
+        """Notices for which a repaint was last requested."""
 
     def on_mount(self) -> None:
         self._board.changed.add(self._changed)
-        self._board.tell()  # the screen below draws the notices no more
+        self.app.screen_change_signal.subscribe(self, lambda _: self._changed())
+        self._changed()
 
     def on_unmount(self) -> None:
         self._board.changed.discard(self._changed)
-        self._board.tell()  # the screen below draws the notices again
+        self.app.screen_change_signal.unsubscribe(self)
 
     def _changed(self) -> None:
         if is_being_removed(self):
             return
-        notices = self._board.shown()
-        stack = self.app.screen_stack
-        self.display = bool(notices) and (self.screen not in stack or self.screen is stack[-1])
+        notices = self._board.shown() if self.screen.is_active else ()
+        self.display = bool(notices)
         if notices and self._ticking is None:
             # Once a second: a bar that runs smoothly would repaint for nothing, and not at all when motion is off.
             self._ticking = self.set_interval(1.0, self._changed)
@@ -163,21 +167,27 @@ class Notices(Widget):
             self._ticking = None
         if notices:
             self._place()
-            self.refresh(layout=self._own() != self.content_size)
             self.call_after_refresh(self._place)  # a dialog that opens has no size before
 
     def on_resize(self) -> None:
         self._place()  # what stands beside it may have had no size yet when the words came
 
     def _place(self) -> None:
-        """Choose the row: the lowest, or the highest or another where that hides less."""
-        if is_being_removed(self) or self.styles.dock != "none":
-            return  # the screen was left meanwhile, or has rows of its own for notices
-        for self._is_short in (False, True):
-            offset, covered = self._best_place()
-            if not covered:
-                break
-        self.styles.offset = offset
+        """Choose the row: the lowest, or the highest or another where that hides less. Draw what differs."""
+        if is_being_removed(self):
+            return  # the screen was left meanwhile
+        if self.styles.dock == "none":  # else the screen has rows of its own for notices
+            for self._is_short in (False, True):
+                offset, covered = self._best_place()
+                if not covered:
+                    break
+            self.styles.offset = offset
+        if (own := self._own()) != self._laid_out:
+            self._laid_out = own
+            self.refresh(layout=True)
+        elif not (words := self.render()).is_same(self._painted):
+            self._painted = words
+            self.refresh()
 
     def _best_place(self) -> tuple[tuple[int, int], int]:
         """Return the place that hides least, and the number of cells of `clear` widgets hidden there."""
@@ -208,7 +218,7 @@ class Notices(Widget):
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self._lines(width))
 
-    def render(self) -> RenderResult:
+    def render(self) -> Content:
         return Content("\n").join(fit(line, self.size.width) for line in self._lines(self.size.width))
 
     def _lines(self, width: int) -> list[Content]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 from textual.events import Paste
 from textual.geometry import Offset
+from textual.strip import Strip
 from textual.widgets import Input, TextArea
 from textual.widgets.text_area import EditResult, Location
 
@@ -84,6 +85,10 @@ class TextEditor(TextArea):
         )
         self.cursor_blink = False
         begin(self, safe_text(text))
+
+    def render_line(self, y: int) -> Strip:
+        # In two columns, which are padding, Textual wraps the placeholder to no width and raises ValueError.
+        return super().render_line(y) if self.content_size.width else Strip([])
 
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()

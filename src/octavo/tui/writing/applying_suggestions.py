@@ -13,8 +13,8 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
-from octavo.data.writes.content_writes import edit, texts
-from octavo.data.writes.direct import SendResult, Sleep
+from octavo.data.writes.content_writes import edit, page_source
+from octavo.data.writes.direct import SendResult
 from octavo.documents.suggesting import applied, source_of
 
 _TIMES = 3
@@ -49,9 +49,7 @@ class Outcome:
         return sum(fate == "applied" for _, fate in self.fates)
 
 
-async def apply(
-    live: Live, at: ChangeRequestRef, wordings: Sequence[Wording], *, sleep: Sleep = asyncio.sleep
-) -> SendResult[Outcome]:
+async def apply(live: Live, at: ChangeRequestRef, wordings: Sequence[Wording]) -> SendResult[Outcome]:
     """Put in those whose blocks are as they were: one edit, sent once. `changed`: none could be, and the answer says why."""
     try:
         was = {each: await _was(live, at, each) for each in wordings}
@@ -62,7 +60,7 @@ async def apply(
             outcome = await _put_in(live, at, about.revision, wordings, was)
             if not outcome.applied:
                 return SendResult("changed", "", outcome)
-            sent = await edit(live, at, about.revision, _says(outcome.after), sleep=sleep)
+            sent = await edit(live, at, about.revision, _says(outcome.after))
             if sent.kind == "done":
                 return SendResult("done", "" if sent.over is None else sent.message, outcome)
             if sent.kind != "changed":
@@ -72,25 +70,23 @@ async def apply(
     return SendResult("refused", "others keep changing the page. Try again in a moment.")
 
 
-async def take_back(
-    live: Live, at: ChangeRequestRef, outcome: Outcome, *, sleep: Sleep = asyncio.sleep
-) -> SendResult[Outcome]:
+async def take_back(live: Live, at: ChangeRequestRef, outcome: Outcome) -> SendResult[Outcome]:
     """Let the pages say what they said before, where nobody wrote on them since."""
     try:
         about = await live.send(change_requests.Get(at=at))
         if about.revision is None:
             return SendResult(
-                "refused", "Could not undo applying the suggestion: the server did not return the current revision."
+                "refused", "Could not undo the applied suggestion: the server did not return the current revision."
             )
         for page, after in outcome.after.items():
-            if await texts(live, _at(at, about.revision), page) != after:
+            if await page_source(live, _at(at, about.revision), page) != after:
                 return SendResult(
                     "changed",
-                    "Could not undo applying the suggestion: the page has been edited since. Edit the page, or press Q to revert the block.",
+                    "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block.",
                 )
-        sent = await edit(live, at, about.revision, _says(outcome.before), sleep=sleep)
+        sent = await edit(live, at, about.revision, _says(outcome.before))
     except ApiError as error:
-        return SendResult("refused", f"Could not undo applying the suggestion: {error}")
+        return SendResult("refused", f"Could not undo the applied suggestion: {error}")
     if sent.kind == "done":
         return SendResult("done", result=Outcome((), outcome.after, outcome.before))
     return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.message)
@@ -104,7 +100,7 @@ async def _put_in(
     fates: list[tuple[Wording, Literal["applied", "same", "changed", "gone"]]] = []
     for each in wordings:
         if each.page not in after:
-            found = await texts(live, _at(at, head), each.page)
+            found = await page_source(live, _at(at, head), each.page)
             if found is None:
                 fates.append((each, "gone"))
                 continue
@@ -118,7 +114,7 @@ async def _put_in(
 
 async def _was(live: Live, at: ChangeRequestRef, of: Wording) -> str | None:
     """What the block said when it was suggested, as it was written."""
-    text = await texts(live, _at(at, of.revision), of.page) if of.revision is not None else None
+    text = await page_source(live, _at(at, of.revision), of.page) if of.revision is not None else None
     return await asyncio.to_thread(source_of, text.text, of.key) if text is not None else None
 
 

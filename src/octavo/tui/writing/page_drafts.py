@@ -80,8 +80,8 @@ def page_place(name: str) -> PagePlace:
 def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "") -> tuple[PageDraft, ...]:
     """What is not sent of a page, newest first: for one change request, or for any."""
     found = []
-    for draft in drafts.beginning(_begin(space, page)):
-        place = page_place(draft.place)
+    for draft in drafts.with_prefix(_begin(space, page)):
+        place = page_place(draft.key)
         if change_request in ("", place.change_request):
             found.append(PageDraft(place, Raw(draft.text), draft.saved_at))
     return tuple(found)
@@ -95,19 +95,19 @@ def free_place(drafts: Drafts, place: PagePlace) -> PagePlace:
 
 def keep_base(app: Shell, place: PagePlace, revision: str) -> None:
     """Remember what both sides of the conflicts in a draft come from."""
-    app.session.state.remember(f"base {place.name}", revision)
+    app.session.state.set_fact(f"base {place.name}", revision)
 
 
 def base_of(app: Shell, place: PagePlace) -> RevisionRef | None:
     """What both sides of the conflicts in a draft come from, if that is known."""
-    revision = app.session.state.recall(f"base {place.name}")
+    revision = app.session.state.get_fact(f"base {place.name}")
     return RevisionRef(space_id=place.space, revision_id=revision) if isinstance(revision, str) else None
 
 
 def unsent_pages(app: Shell, space: str, pages: Iterable[str]) -> frozenset[str]:
     """Those of which something was written that is not sent."""
-    drafts = app.session.drafts.beginning(f"page {space} ")
-    kept = {draft.place.split(" ")[2] for draft in drafts}
+    drafts = app.session.drafts.with_prefix(f"page {space} ")
+    kept = {draft.key.split(" ")[2] for draft in drafts}
     left = {path.name.split(".")[1] for path in folder(app).glob("page.*.md") if _is_left(path)}
     if not kept and not left:
         return frozenset()
@@ -163,10 +163,10 @@ def with_own_end(before: str, after: str) -> str:
 
 
 async def _is_as_it_was(app: Shell, place: PagePlace, text: str) -> bool:
-    from octavo.data.writes.content_writes import texts
+    from octavo.data.writes.content_writes import page_source
 
     try:
-        before = await texts(app.session.live, place.base, place.page)
+        before = await page_source(app.session.live, place.base, place.page)
     except ApiError:
         return False
     return before is not None and with_own_end(before.text, text) == before.text

@@ -13,8 +13,8 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import SpaceRef
 from octavo.api.text import Raw
-from octavo.data.state import NotSaved
-from octavo.data.writes.content_writes import texts
+from octavo.data.state_db import NotSaved
+from octavo.data.writes.content_writes import page_source
 from octavo.documents.conflicts import markers
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.shell.permissions import UNDECIDED
@@ -107,7 +107,7 @@ class PageEdit:
                 Choice(partial(self._send_draft, draft), "Send the draft", "as it is", group=group),
                 Choice(partial(self._drop, draft), "Discard the draft", "you cannot undo this", group=group),
             ]
-        stay = "the draft stays saved" if len(drafts) == 1 else "the drafts stay saved"
+        stay = "the draft will be kept" if len(drafts) == 1 else "the drafts will be kept"
         choices.append(Choice(self._open_anew, "Start a new edit", f"from the current page; {stay}", group="Or"))
 
         def chosen(act: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
@@ -176,7 +176,7 @@ class PageEdit:
                 place = free_place(
                     self.app.session.drafts, PagePlace(self.space.space_id, self.page, stands or "", into_id)
                 )
-                text = await texts(self.app.session.live, place.base, self.page) if stands else None
+                text = await page_source(self.app.session.live, place.base, self.page) if stands else None
         except ApiError as error:
             self.app.say(f"Could not open {self.title}: {error}", tone="failed")
             return
@@ -313,7 +313,7 @@ class PageEdit:
             return f"{named} already has this text."
         also = " The page also has the changes that others made in the meantime." if outcome.kind == "merged" else ""
         try:
-            there = await texts(self.app.session.live, replace(place, revision=outcome.revision).base, self.page)
+            there = await page_source(self.app.session.live, replace(place, revision=outcome.revision).base, self.page)
         except ApiError:
             there = outcome.text
         if there != outcome.text:

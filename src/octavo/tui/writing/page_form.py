@@ -40,8 +40,8 @@ class PageForm(Confirm):
         PurePath(__file__).with_name("page_form.tcss"),
     ]
     HELP: ClassVar[str] = (
-        "This form changes the details of a page. tab goes to the next field. ctrl+s saves. space turns Hidden on or off. "
-        "esc closes the form and keeps a draft."
+        "Edit the details of a page, such as the slug and the description. tab goes to the next field, space turns Hidden on "
+        "or off, and ctrl+s saves. esc closes the form and keeps a draft."
     )
 
     DRAFT_NOTE: ClassVar[str] = "closing keeps your changes as a draft"

@@ -67,7 +67,7 @@ def wrong(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[str, st
         if not _SLUG.fullmatch(slug):
             found["slug"] = "Use letters, digits and hyphens, such as first-steps."
         elif twin := next((each for each in _beside(tree, page) if fold(each.slug or "") == fold(slug)), None):
-            found["slug"] = f"{twin.title or 'Untitled'} at the same level already has this slug."
+            found["slug"] = f"“{twin.title or 'Untitled'}” at this level already uses this slug."
     if icon and "icon" not in found:
         if not _ICON.fullmatch(icon):
             found["icon"] = "Use the name of an icon: lowercase letters, digits and hyphens, such as rocket-launch."

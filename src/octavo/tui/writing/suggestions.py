@@ -12,7 +12,7 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.writes.direct import SendResult
 from octavo.documents.suggesting import beside, suggestions
 from octavo.tui.shell.permissions import not_allowed_in, why_no_editing
-from octavo.tui.shell.write_queue import UndoAction
+from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing.applying_suggestions import Outcome, Wording, apply, take_back
 
@@ -55,7 +55,7 @@ def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: C
     if app.workspace.on_its_way(message.id) or app.workspace.on_its_way(thread.id):
         return "This comment has not been sent yet. You can apply the suggestion after the comment is sent."
     if len(found) > 1:
-        return "You cannot apply this comment, because it has several suggestions for the same block. Press e to edit the page yourself."
+        return "This comment has several suggestions for the same block, so Octavo cannot apply them. Press e to edit the page yourself."
     if not wordings(thread, message):
         return "This thread is about the page as a whole, so the suggestion has no block to change."
     if not isinstance(at, ChangeRequestRef):
@@ -124,7 +124,7 @@ def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Co
             f"Apply {plural(len(found), 'suggestion')} to {title}?",
             verb="Apply",
             intro="\n".join(one(*each) for each in found),
-            after="Suggestions for blocks that were edited in the meantime will be skipped. You can undo this with u.",
+            after="Suggestions for blocks that were edited in the meantime will be skipped. You can undo the changes with u.",
         ),
         decided,
     )
@@ -135,10 +135,12 @@ def _told(outcome: Outcome) -> str:
     fates = [fate for _, fate in outcome.fates]
     said = [f"Applied {outcome.applied} of {plural(len(fates), 'suggestion')}."]
     if same := fates.count("same"):
-        said.append(f"{same} {'was' if same == 1 else 'were'} already on the page.")
+        said.append(f"{plural(same, 'suggestion was', 'suggestions were')} already on the page.")
     if left := fates.count("changed") + fates.count("gone"):
         why = "its block was" if left == 1 else "their blocks were"
-        said.append(f"Skipped {left}: {why} edited or deleted. Press a in the thread to open the editor.")
+        said.append(
+            f"Skipped {plural(left, 'suggestion')}: {why} edited or deleted. Press a in the thread to open the editor."
+        )
     return " ".join(said)
 
 
@@ -148,7 +150,7 @@ def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: 
         doing,
         sending(),
         said=said,
-        back=lambda outcome: UndoAction(
+        back=lambda outcome: DirectUndo(
             "undo the suggested change", lambda: take_back(live, at, outcome), "Undid the suggested change."
         ),
     )

@@ -85,7 +85,7 @@ async def choose(
 
 async def _last(app: Shell, space: SpaceRef) -> ChangeRequest | None:
     """The one that was written to last in a space, while it is worked on. Raises ApiError."""
-    name = app.session.state.recall(_written(space))
+    name = app.session.state.get_fact(_written(space))
     if not isinstance(name, str):
         return None
     at = ChangeRequestRef(space_id=space.space_id, change_request_id=name)
@@ -127,13 +127,13 @@ def wrote(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
     """Something was written into it."""
     remember(app, space, change_request)
     app.writes.is_final(
-        "You cannot undo this with u. To revert the change, open the change request, select the page and press Q."
+        "You cannot undo this change with u. To revert the change, open the change request, select the page and press Q."
     )
 
 
 def remember(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
     """Let it be the first to be offered for what is written next in this space."""
-    app.session.state.remember(_written(space), change_request.id)
+    app.session.state.set_fact(_written(space), change_request.id)
 
 
 def _written(space: SpaceRef) -> str:

@@ -67,7 +67,7 @@ class TreeEdit:
         choices: list[Choice[Step]] = [
             Choice(self.rename, "Rename", "change the title"),
             Choice(self.move, "Move", "change the position or the parent page"),
-            Choice(self.details, "Details", "slug, description, emoji or icon, hidden"),
+            Choice(self.details, "Details", "slug, description, emoji or icon, visibility"),
             Choice(self.insert, "New page", "under or after this page"),
             Choice(self.delete, "Delete", "with all its subpages"),
         ]
@@ -146,7 +146,7 @@ class TreeEdit:
         form = PageForm(
             f"Details of {page.title or 'Untitled'}",
             page_settings.from_draft(page, draft.text),
-            intro="Readers will see the new details after the change request is merged. You can revert this with Q in the change request.",
+            intro="Readers will see the new details after the change request is merged. You can revert the change with Q in the change request.",
             wrong=partial(page_settings.wrong, page, held.tree),
             keep=lambda values: draft.keep(page_settings.as_draft(page, values)),
             keep_now=lambda values: draft.keep_now(page_settings.as_draft(page, values)),
@@ -196,7 +196,7 @@ class TreeEdit:
                 f"add {title}",
                 f"Added the page {title}",
                 draft,
-                "Press e to write its text.",
+                "Press e to write the text of the page.",
             )
 
         self._ask_place("Position of the new page", new_places(held.tree, self.page), placed)
@@ -237,10 +237,10 @@ class TreeEdit:
                 self._write(held, DeletePage(page=self.page), f"delete {self.title}", f"Deleted {self.title}")
 
         said = (
-            "Readers will see the page until the change request is merged. "
-            "You can revert this with Q in the change request."
+            "Readers will still see the page until the change request is merged. "
+            "You can revert the deletion with Q in the change request."
         )
-        also = f"Also deletes {plural(below, 'subpage')}."
+        also = f"Its {plural(below, 'subpage')} will also be deleted."
         self.app.push_screen(
             Confirm(
                 f"Delete {self.title}?",

@@ -18,10 +18,10 @@ SECONDS = 15.0
 
 async def tell(app: Shell, session: Session) -> None:
     """Say how many pages there are, where the first of them is, and which keys lead there."""
-    kept = [draft.place.split(" ")[1:3] for draft in session.drafts.beginning("page ")]
+    kept = [draft.key.split(" ")[1:3] for draft in session.drafts.with_prefix("page ")]
     if not kept and not any(folder(app).glob("page.*.md")):
         return
-    last = session.state.recall("space")
+    last = session.state.get_fact("space")
     spaces = dict.fromkeys([*(space for space, _ in kept), *([last] if isinstance(last, str) else [])])
     named: list[str] = []
     number = 0

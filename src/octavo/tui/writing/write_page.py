@@ -12,7 +12,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
-from octavo.data.writes.content_writes import edit, texts
+from octavo.data.writes.content_writes import edit, page_source
 from octavo.documents.merging.page_merge import merge
 
 _TIMES = 3
@@ -39,10 +39,10 @@ class PageOutcome:
 async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: RevisionRef, mine: Raw) -> PageOutcome:
     """Let a page say `mine`, which was `base` when it was begun. What others wrote since is kept."""
     try:
-        before = await texts(live, base, page_id)
+        before = await page_source(live, base, page_id)
         for _ in range(_TIMES):
             head = (await live.send(change_requests.Get(at=at))).revision or ""
-            now = await texts(live, _revision(at, head), page_id) if head else None
+            now = await page_source(live, _revision(at, head), page_id) if head else None
             if now is None:
                 return PageOutcome("gone", "Could not save the page: it was deleted from this change request.")
             if now == mine:
@@ -67,7 +67,7 @@ async def _beside(
     live: Live, at: ChangeRequestRef, page_id: str, before: Raw, mine: Raw, over: str, head: str
 ) -> PageOutcome:
     """Mine was written over what somebody wrote in that moment: put theirs back beside it."""
-    theirs = await texts(live, _revision(at, over), page_id)
+    theirs = await page_source(live, _revision(at, over), page_id)
     if theirs is None or theirs in (before, mine):
         return PageOutcome("sent", revision=head, text=mine)
     text = await _merged(before, theirs, mine)

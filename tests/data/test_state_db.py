@@ -20,7 +20,7 @@ import pytest
 
 from octavo.data.database import connect
 from octavo.data.drafts import Drafts
-from octavo.data.state import STEPS, NotSaved, State, why_not_saved
+from octavo.data.state_db import STEPS, NotSaved, StateDb, why_not_saved
 
 V2 = (*STEPS, ("CREATE TABLE more (name TEXT) STRICT", "INSERT INTO more VALUES ('a')"))
 
@@ -34,29 +34,29 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 async def test_facts_are_remembered_by_profile(folder: Path) -> None:
-    one, other = State(folder, "one"), State(folder, "other")
-    one.remember("last place", {"space": "docs"})
-    assert one.recall("last place") == {"space": "docs"}
-    assert other.recall("last place", "nowhere") == "nowhere"
+    one, other = StateDb(folder, "one"), StateDb(folder, "other")
+    one.set_fact("last place", {"space": "docs"})
+    assert one.get_fact("last place") == {"space": "docs"}
+    assert other.get_fact("last place", "nowhere") == "nowhere"
     one.close()
     other.close()
-    again = State(folder, "one")
-    assert again.recall("last place") == {"space": "docs"}
-    assert again.recall("steps done", []) == []
+    again = StateDb(folder, "one")
+    assert again.get_fact("last place") == {"space": "docs"}
+    assert again.get_fact("steps done", []) == []
     again.close()
 
 
 def test_a_fact_that_stands_there_already_is_not_written_again(folder: Path) -> None:
-    one, other = State(folder), State(folder)
-    one.remember("theme", "light")
+    one, other = StateDb(folder), StateDb(folder)
+    one.set_fact("theme", "light")
     one.write_now(lambda db: None)  # facts are written in their turn
     assert other.changed()
-    one.remember("theme", "light")
+    one.set_fact("theme", "light")
     one.write_now(lambda db: None)
     assert not other.changed()
-    other.remember("theme", "dark")
+    other.set_fact("theme", "dark")
     other.write_now(lambda db: None)
-    one.remember("theme", "light")
+    one.set_fact("theme", "light")
     one.write_now(lambda db: None)
     assert other.changed(), "what another terminal wrote is written over"
     one.close()
@@ -64,9 +64,9 @@ def test_a_fact_that_stands_there_already_is_not_written_again(folder: Path) -> 
 
 
 def test_nobody_else_may_look_inside(folder: Path) -> None:
-    state = State(folder)
+    state = StateDb(folder)
     state.write_now(lambda db: db.execute("INSERT INTO facts VALUES ('', 'a', '1')"))
-    role = state.take("outbox")
+    role = state.try_lock("outbox")
     assert role
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -77,7 +77,7 @@ def test_nobody_else_may_look_inside(folder: Path) -> None:
 
 
 async def test_what_was_written_is_on_disk_before_it_is_acknowledged(folder: Path) -> None:
-    state = State(folder)
+    state = StateDb(folder)
     await state.write(lambda db: db.execute("INSERT INTO facts VALUES ('', 'a', '1')"))
     other = connect(folder / "state.db")
     assert other.execute("SELECT value FROM facts").fetchall() == [("1",)]
@@ -88,7 +88,7 @@ async def test_what_was_written_is_on_disk_before_it_is_acknowledged(folder: Pat
 
 
 async def test_a_transaction_that_fails_leaves_nothing(folder: Path) -> None:
-    state = State(folder)
+    state = StateDb(folder)
 
     def half(db: sqlite3.Connection) -> None:
         db.execute("INSERT INTO facts VALUES ('', 'a', '1')")
@@ -103,7 +103,7 @@ async def test_a_transaction_that_fails_leaves_nothing(folder: Path) -> None:
 
 
 async def test_it_knows_when_somebody_else_wrote(folder: Path) -> None:
-    one, other = State(folder), State(folder)
+    one, other = StateDb(folder), StateDb(folder)
     assert not one.changed()
     await other.write(lambda db: db.execute("INSERT INTO facts VALUES ('', 'a', '1')"))
     assert one.changed()
@@ -113,13 +113,13 @@ async def test_it_knows_when_somebody_else_wrote(folder: Path) -> None:
 
 
 def test_a_role_has_one_holder_for_each_profile(folder: Path) -> None:
-    one, other, stranger = State(folder, "one"), State(folder, "one"), State(folder, "two")
-    role, elsewhere = one.take("outbox"), stranger.take("outbox")
+    one, other, stranger = StateDb(folder, "one"), StateDb(folder, "one"), StateDb(folder, "two")
+    role, elsewhere = one.try_lock("outbox"), stranger.try_lock("outbox")
     assert role
     assert elsewhere
-    assert other.take("outbox") is None
+    assert other.try_lock("outbox") is None
     role()
-    late = other.take("outbox")
+    late = other.try_lock("outbox")
     assert late
     late()
     elsewhere()
@@ -128,17 +128,17 @@ def test_a_role_has_one_holder_for_each_profile(folder: Path) -> None:
 
 
 def test_a_role_that_cannot_be_had_is_a_sentence_and_may_be_asked_for_again(folder: Path) -> None:
-    state = State(folder, "one")
-    role = state.take("outbox")
+    state = StateDb(folder, "one")
+    role = state.try_lock("outbox")
     assert role
     role()
     (lock,) = folder.glob("*.lock")
     lock.unlink()
     lock.mkdir()
     with pytest.raises(NotSaved, match=f"Nothing is being saved: {lock} cannot be written"):
-        state.take("outbox")
+        state.try_lock("outbox")
     lock.rmdir()
-    again = state.take("outbox")
+    again = state.try_lock("outbox")
     assert again
     again()
     state.close()
@@ -146,10 +146,10 @@ def test_a_role_that_cannot_be_had_is_a_sentence_and_may_be_asked_for_again(fold
 
 def test_a_file_that_is_only_read_may_be_opened_in_another_thread(folder: Path) -> None:
     _with_draft(folder)
-    newer = State(folder, "p", steps=V2)
+    newer = StateDb(folder, "p", steps=V2)
     newer.close()
     with ThreadPoolExecutor(1) as pool:
-        state = pool.submit(State, folder, "p").result()
+        state = pool.submit(StateDb, folder, "p").result()
     assert state.read_only
     assert Drafts(state).get("here") == "Typed"
     state.close()
@@ -157,8 +157,8 @@ def test_a_file_that_is_only_read_may_be_opened_in_another_thread(folder: Path) 
 
 def test_the_kernel_takes_a_role_back_though_a_program_it_started_lives_on(folder: Path) -> None:
     code = (
-        "import subprocess, sys, time; from pathlib import Path; from octavo.data.state import State\n"
-        "role = State(Path(sys.argv[1])).take('outbox')\n"
+        "import subprocess, sys, time; from pathlib import Path; from octavo.data.state_db import StateDb\n"
+        "role = StateDb(Path(sys.argv[1])).try_lock('outbox')\n"
         "editor = subprocess.Popen([sys.executable, '-c', 'import sys; sys.stdin.read()'], stdin=0, stdout=subprocess.DEVNULL)\n"
         "print('taken', flush=True); time.sleep(60)"
     )
@@ -166,12 +166,12 @@ def test_the_kernel_takes_a_role_back_though_a_program_it_started_lives_on(folde
     assert process.stdout
     assert process.stdin
     assert process.stdout.readline() == b"taken\n"
-    state = State(folder)
-    assert state.take("outbox") is None
+    state = StateDb(folder)
+    assert state.try_lock("outbox") is None
     process.kill()
     process.wait()
     process.stdout.close()
-    role = state.take("outbox")
+    role = state.try_lock("outbox")
     process.stdin.close()  # the other program ends with that
     assert role
     role()
@@ -183,7 +183,7 @@ class TestMigrations:
 
     def test_the_old_file_is_backed_up_and_its_rows_stay(self, folder: Path) -> None:
         _with_draft(folder)
-        state = State(folder, "p", steps=V2)
+        state = StateDb(folder, "p", steps=V2)
         assert Drafts(state).get("here") == "Typed"
         assert state.rows("SELECT name FROM more") == [("a",)]
         backup = connect(folder / f"state.db.v{len(STEPS)}.bak", read_only=True)
@@ -196,8 +196,8 @@ class TestMigrations:
     def test_killed_at_any_statement_it_is_old_or_new(self, folder: Path, after: int) -> None:
         _with_draft(folder)
         code = (
-            "import os, sqlite3, sys; from pathlib import Path; from octavo.data import state\n"
-            "opened = state.connect\n"
+            "import os, sqlite3, sys; from pathlib import Path; from octavo.data import state_db\n"
+            "opened = state_db.connect\n"
             "class Dying(sqlite3.Connection):\n"
             "    left = int(sys.argv[2])\n"
             "    def execute(self, query, *values):\n"
@@ -205,8 +205,8 @@ class TestMigrations:
             "            if Dying.left == 0: os._exit(9)\n"
             "            Dying.left -= 1\n"
             "        return super().execute(query, *values)\n"
-            "state.connect = lambda path, **options: sqlite3.connect(path, isolation_level=None, factory=Dying)\n"
-            f"state.State(Path(sys.argv[1]), 'p', steps={V2!r})"
+            "state_db.connect = lambda path, **options: sqlite3.connect(path, isolation_level=None, factory=Dying)\n"
+            f"state_db.StateDb(Path(sys.argv[1]), 'p', steps={V2!r})"
         )
         process = subprocess.run([sys.executable, "-c", code, str(folder), str(after)], check=False)
         assert process.returncode == 9
@@ -215,23 +215,23 @@ class TestMigrations:
         assert (db.execute("PRAGMA user_version").fetchone()[0] == len(V2)) == ("more" in tables)
         assert "more" not in tables, "It dies before the commit"
         db.close()
-        state = State(folder, "p", steps=V2)
+        state = StateDb(folder, "p", steps=V2)
         assert (state.rows("SELECT name FROM more"), Drafts(state).get("here")) == ([("a",)], "Typed")
         state.close()
 
     async def test_a_newer_file_is_only_read(self, folder: Path) -> None:
-        newer = State(folder, "p", steps=V2)
+        newer = StateDb(folder, "p", steps=V2)
         await Drafts(newer).save("here", "Typed")
         newer.close()
         before = (folder / "state.db").read_bytes()
-        state = State(folder, "p")
+        state = StateDb(folder, "p")
         assert state.read_only
         assert "newer version of Octavo" in state.notices[0]
         assert Drafts(state).get("here") == "Typed"
         with pytest.raises(NotSaved, match="newer version of Octavo"):
             await Drafts(state).save("here", "More")
-        state.remember("a", 1)
-        assert state.take("outbox") is not None
+        state.set_fact("a", 1)
+        assert state.try_lock("outbox") is not None
         state.close()
         assert (folder / "state.db").read_bytes() == before
 
@@ -253,7 +253,7 @@ class TestDamage:
     """Files break."""
 
     def test_what_reads_is_saved_and_the_rest_is_named(self, folder: Path) -> None:
-        state = State(folder, "p")
+        state = StateDb(folder, "p")
         drafts = Drafts(state)
         for number in range(150):
             drafts.save_now(f"place {number}", f"Text {number} " * 50)
@@ -266,7 +266,7 @@ class TestDamage:
                 at = chance.randrange(4096, len(whole) - 64)
                 whole[at : at + 64] = chance.randbytes(64)
             (folder / "state.db").write_bytes(whole)
-            again = State(folder, "p")
+            again = StateDb(folder, "p")
             there = Drafts(again).all()
             if again.notices:
                 assert "damaged" in again.notices[0]
@@ -283,9 +283,9 @@ class TestDamage:
 
     def test_without_a_single_whole_page_the_backup_helps(self, folder: Path) -> None:
         _with_draft(folder)
-        State(folder, "p", steps=V2).close()
+        StateDb(folder, "p", steps=V2).close()
         (folder / "state.db").write_bytes(random.Random(1).randbytes(50_000))
-        state = State(folder, "p", steps=V2)
+        state = StateDb(folder, "p", steps=V2)
         assert Drafts(state).get("here") == "Typed"
         assert "1 from a backup" in state.notices[0]
         assert not state.read_only
@@ -294,27 +294,27 @@ class TestDamage:
     def test_garbage_and_nothing_are_started_over_and_said(self, folder: Path) -> None:
         folder.mkdir()
         (folder / "state.db").write_bytes(b"SQLite format 3\0 but no more")
-        state = State(folder, "p")
+        state = StateDb(folder, "p")
         assert "damaged" in state.notices[0]
         Drafts(state).save_now("here", "Typed")
         state.close()
         (folder / "state.db").write_bytes(b"")
-        empty = State(folder, "p")
+        empty = StateDb(folder, "p")
         assert empty.notices == ()
         empty.close()
 
 
 async def test_a_full_disk_is_a_sentence_and_passes(folder: Path) -> None:
-    state = State(folder, "p")
+    state = StateDb(folder, "p")
     drafts = Drafts(state)
     (pages,) = await state.write(lambda db: db.execute("PRAGMA page_count").fetchone())
     state._writer.submit(lambda db: db.execute(f"PRAGMA max_page_count = {pages + 2}")).result()
     with pytest.raises(NotSaved, match="the disk is full"):
         await drafts.save("here", "x" * 100_000)
-    assert state.trouble.startswith("Nothing is being saved: the disk is full")
+    assert state.save_error.startswith("Nothing is being saved: the disk is full")
     assert drafts.get("here") == "x" * 100_000, "The text is not given up"
     await drafts.save("here", "short")
-    assert state.trouble == ""
+    assert state.save_error == ""
     state.close()
 
 
@@ -327,12 +327,12 @@ def test_a_folder_that_may_not_be_written_is_a_sentence(there: bool) -> None:
             (folder / "state.db").chmod(0o444)
         folder.chmod(0o555)
         with _nobody():
-            state = State(folder, "p")
+            state = StateDb(folder, "p")
             assert state.read_only
             assert state.notices[0].startswith("Nothing is being saved")
             with pytest.raises(NotSaved):
                 Drafts(state).save_now("here", "More")
-            other = State(folder, "p")
+            other = StateDb(folder, "p")
             assert Drafts(other).get("here") == ("Typed" if there else None)
             other.close()
             state.close()
@@ -350,6 +350,6 @@ def _nobody() -> Iterator[None]:
 
 
 def _with_draft(folder: Path) -> None:
-    state = State(folder, "p", now=lambda: datetime(2026, 3, 1, tzinfo=UTC))
+    state = StateDb(folder, "p", now=lambda: datetime(2026, 3, 1, tzinfo=UTC))
     Drafts(state).save_now("here", "Typed")
     state.close()

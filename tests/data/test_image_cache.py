@@ -3,22 +3,22 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from octavo.data.pictures import Pictures
+from octavo.data.image_cache import ImageCache
 
 
 def test_a_picture_is_kept_for_one_account_alone(tmp_path: Path) -> None:
-    mine, theirs = Pictures(tmp_path, "me"), Pictures(tmp_path, "they")
+    mine, theirs = ImageCache(tmp_path, "me"), ImageCache(tmp_path, "they")
     mine.put("https://a.example/../../x.png", b"bytes")
-    assert Pictures(tmp_path, "me").get("https://a.example/../../x.png") == b"bytes"
+    assert ImageCache(tmp_path, "me").get("https://a.example/../../x.png") == b"bytes"
     assert theirs.get("https://a.example/../../x.png") is None
     (kept,) = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert kept.stat().st_mode & 0o077 == 0
-    mine.forget()
+    mine.clear()
     assert mine.get("https://a.example/../../x.png") is None
 
 
 def test_what_was_not_looked_at_longest_is_let_go(tmp_path: Path) -> None:
-    pictures = Pictures(tmp_path, most_bytes=250)
+    pictures = ImageCache(tmp_path, most_bytes=250)
     for number, name in enumerate(("old", "older", "new")):
         pictures.put(name, bytes(100))
         for path in tmp_path.rglob("?" * 64):
@@ -33,8 +33,8 @@ def test_what_was_not_looked_at_longest_is_let_go(tmp_path: Path) -> None:
 
 
 def test_without_a_folder_and_without_a_disk_nothing_is_kept(tmp_path: Path) -> None:
-    Pictures(None).put("a", b"bytes")
-    assert Pictures(None).get("a") is None
+    ImageCache(None).put("a", b"bytes")
+    assert ImageCache(None).get("a") is None
     (tmp_path / "pictures").write_text("a file in its place")
-    Pictures(tmp_path).put("a", b"bytes")
-    assert Pictures(tmp_path).get("a") is None
+    ImageCache(tmp_path).put("a", b"bytes")
+    assert ImageCache(tmp_path).get("a") is None

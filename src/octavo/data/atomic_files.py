@@ -1,4 +1,4 @@
-"""Saving to a file that the user names: completely or not at all. Other files are replaced only on request."""
+"""Saves files that the user names, completely or not at all. An existing file is replaced only on request."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _UNFIT = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\ufffd\ud800-\udfff]+')
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
-class NotSaved(OSError):
+class FileNotSaved(OSError):
     """A file could not be saved. The text is a sentence."""
 
 
-class FileExists(NotSaved):
+class FileExists(FileNotSaved):
     """A file with this name already exists."""
 
 
 def safe_name(name: str, otherwise: str = "file") -> str:
-    """`name` as the name of a file that is one everywhere: no path, nothing hidden, at most 120 bytes."""
+    """Return `name` as a file name that is valid on every system: no path, not hidden, at most 120 bytes."""
     stem, dot, ending = _UNFIT.sub("_", name).strip(" .-_~").rpartition(".")
     if not dot or len(ending.encode("utf-8", "replace")) > 16:
         stem, dot, ending = f"{stem}{dot}{ending}", "", ""
@@ -44,19 +44,19 @@ def safe_name(name: str, otherwise: str = "file") -> str:
 def destination(written: str, name: str) -> Path:
     """Return the path that `written` names, with ~ for home. In a folder the file is called `name`. Raises NotSaved."""
     if not written or "\0" in written:
-        raise NotSaved("Enter a file name.")
+        raise FileNotSaved("Enter a file name.")
     try:
         path = Path(written).expanduser().absolute()
         if path.is_dir():
             path = path / name
         elif written.endswith(os.sep):
-            raise NotSaved(f"The folder {path} does not exist. Enter the path to an existing folder.")
+            raise FileNotSaved(f"The folder {path} does not exist. Enter the path to an existing folder.")
         if not path.parent.is_dir():
-            raise NotSaved(f"The folder {path.parent} does not exist. Enter the path to an existing folder.")
+            raise FileNotSaved(f"The folder {path.parent} does not exist. Enter the path to an existing folder.")
     except (RuntimeError, ValueError, OSError) as error:
-        if isinstance(error, NotSaved):
+        if isinstance(error, FileNotSaved):
             raise
-        raise NotSaved(f"{written} is not a valid file name. Enter another name.") from error
+        raise FileNotSaved(f"{written} is not a valid file name. Enter another name.") from error
     return path
 
 
@@ -89,17 +89,16 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
                 with suppress(FileNotFoundError):
                     os.unlink(written)
     except OSError as error:
-        if isinstance(error, NotSaved):
+        if isinstance(error, FileNotSaved):
             raise
-        raise NotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
+        raise FileNotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
     return size
 
 
 async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], bytes]]) -> int:
     """Write `files`, each with its path, to a new folder. Return their number. Raises as `save` does.
 
-    The steps of their paths are made plain names, and those of two files are never the same. Until all are there the
-    folder does not exist.
+    Path segments are made safe, and no two files get the same path. The folder appears when all files are written.
     """
     if await asyncio.to_thread(os.path.lexists, path):
         raise _is_there(path)
@@ -116,13 +115,12 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
             for making in made:
                 await _to_its_end(partial(shutil.rmtree, making, ignore_errors=True))
     except OSError as error:
-        raise NotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
+        raise FileNotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
     return len(taken)
 
 
 async def _to_its_end(step: Callable[[], T]) -> T:
-    """What a step in a thread returns. One that has begun is waited for even when nobody wants it any more: until then
-    it is not known what it leaves behind."""
+    """Run `step` in a thread, and return its result. A cancelled caller still waits for the end of a running step."""
     work = asyncio.get_running_loop().run_in_executor(None, step)
     try:
         return await asyncio.shield(work)
@@ -132,8 +130,8 @@ async def _to_its_end(step: Callable[[], T]) -> T:
 
 
 def _free(steps: tuple[str, ...], taken: dict[tuple[str, ...], int]) -> tuple[str, ...]:
-    """`steps`, or the like that is not taken: names may differ in what file systems do not tell apart. `taken` says of
-    each name how often it was wanted."""
+    """Return `steps`, changed if another file has this path in a file system that ignores case. `taken` counts the use
+    of each path."""
     *folder, name = steps
     stem, dot, ending = name.partition(".")
     wanted = tuple(fold(step) for step in steps)

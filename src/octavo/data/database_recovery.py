@@ -12,16 +12,16 @@ from typing import Any
 from octavo.data.database import connect, private_file, set_aside
 from octavo.untrusted_input import parse_json
 
-MOST_LEAPS = 5000
-"""How many rows that do not read are passed over."""
+MAX_SKIPPED_ROWS = 5000
+"""Number of unreadable rows that are skipped in a table."""
 TABLES = ("facts", "drafts", "sent", "once", "outbox", "inbox_marks")
-"""`sent` comes before `outbox`: what was sent is not taken from a backup again."""
+"""`sent` is before `outbox`: a sent write is not restored from a backup."""
 
 
-def salvage(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
-    """Move the file at `path` aside, and make a new one from every readable row of it and of the newest backup.
+def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
+    """Move the damaged file at `path` aside, and create a new file from its readable rows and from the newest backup.
 
-    Returns a sentence that says what happened and where the old file is.
+    Return a sentence that says how much was recovered, and the path of the old file.
     """
     aside = set_aside(path, f"{path.name}.damaged-{now:%Y%m%d-%H%M%S}")
     private_file(path)
@@ -38,7 +38,7 @@ def salvage(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
 
 
 def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -> int:
-    """Add the rows of `source` that are not in `db` yet. Returns how many."""
+    """Add the rows of `source` that are not in `db` yet. Return their number."""
     try:
         old = connect(source)
     except sqlite3.Error:
@@ -61,9 +61,9 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
 
 
 def _rows(old: sqlite3.Connection, table: str) -> Iterator[tuple[tuple[str, ...], tuple[Any, ...]]]:
-    """What reads of `table`: after a fault, from the next row on that does."""
+    """Yield the readable rows of `table`, and skip unreadable rows."""
     after, leap = -1, 0
-    for _ in range(MOST_LEAPS):
+    for _ in range(MAX_SKIPPED_ROWS):
         try:
             cursor = old.execute(f"SELECT rowid, * FROM {table} WHERE rowid > ? ORDER BY rowid", (after + leap,))
             columns = tuple(column[0] for column in cursor.description[1:])
@@ -85,7 +85,8 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _asks_first(row: dict[str, Any]) -> bool:
-    """Let a write from a backup wait for the user, as it may have been sent already. False if it is unreadable."""
+    """Change a write from a backup so that it waits for the user, as it may have been sent. False if it is
+    unreadable."""
     try:
         record = parse_json(row["record"])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Words as the index has them: what is looked for, where it stands in a text, and the words of a page by its sections. Pure."""
+"""Words of the search index: search terms, their matches in a text, and the sections of a page. Pure."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from octavo.api.searchable import SIGNED, apart, diagram_labels, mention, part_s
 
 LONGEST_QUERY, MOST_TERMS = 512, 24
 PIECE = 4000
-"""A section of more characters is kept in several pieces: what is around a word is found sooner."""
+"""Characters of a passage. A longer section is split, so that snippets are found faster."""
 MOST_OF_A_PAGE = 400_000
-"""Characters of a page whose words are kept."""
+"""Characters of a page that are indexed."""
 _BEFORE = 32
-"""Characters shown before the first word that was found."""
+"""Characters of a snippet before the first match."""
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED = re.compile(f"([{_CJK}])")
@@ -29,21 +29,21 @@ _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:{SIGNED})?")
 
 
 class Passage(NamedTuple):
-    """Words that stand together on a page, and the headings they stand under."""
+    """Text of a page below one heading."""
 
     path: tuple[str, ...]
-    """The headings, outermost first; none before the first one."""
+    """The headings above the text, outermost first. Empty before the first heading."""
     anchor: str
-    """The name that the last heading was given by its writer, or nothing."""
+    """Anchor that the author gave to the last heading. Empty if there is none."""
     nth: int
-    """How many headings before it on the page say the same."""
+    """Number of earlier headings on the page with the same text."""
     words: str
 
 
-class Sought:
-    """What somebody typed, as words to look for: all of them, the longer ones and the last also as beginnings of words.
+class SearchTerms:
+    """The terms of a search. A match contains all of them.
 
-    Nothing of it is read as a query language.
+    Long terms and the last term also match beginnings of words. No query syntax is read.
     """
 
     def __init__(self, typed: str) -> None:
@@ -53,21 +53,24 @@ class Sought:
             (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and place == len(words) - 1))
             for place, word in enumerate(words)
         )
-        """Each word, and whether it may be the beginning of one: of one letter, nearly all words begin with it."""
+        """Each term, and True if it also matches the beginning of a word. A single letter would match nearly every
+        word."""
 
     def __bool__(self) -> bool:
         return bool(self.terms)
 
     @property
     def expression(self) -> str:
-        """What FTS5 is asked, of an index with the columns `around`, `title`, `words` and `parts`: every word has to be found,
-        and one of them in more than what is around."""
+        """Return the query for FTS5, for the columns `around`, `title`, `words` and `parts`.
+
+        Every term must match, and at least one outside `around`.
+        """
         terms = [_phrase(*term) for term in self.terms]
         own = " OR ".join(f"({term})" for term in terms)
         return " AND ".join([*(f"({term})" for term in terms), f"({{title words parts}} : ({own}))"])
 
     def ranges(self, text: str) -> tuple[Range, ...]:
-        """Where the words stand in `text`, in order and apart from each other."""
+        """Return the ranges of the terms in `text`, in order and without overlap."""
         if not self.terms:
             return ()
         folded = FoldedText(text)
@@ -95,8 +98,8 @@ class Sought:
         return tuple(ranges)
 
     def excerpt(self, text: str, length: int) -> tuple[str, tuple[Range, ...]]:
-        """About `length` characters of `text` in one line, where the most of the words stand close together, and where
-        they stand in that."""
+        """Return a snippet of about `length` characters in one line, where most terms are close together, and their
+        ranges in it."""
         text = " ".join(text.split())
         ranges = self.ranges(text)
         if len(text) <= length:
@@ -114,7 +117,7 @@ class Sought:
                 if len(inside) > best:
                     best, first = len(inside), each.start
         start = max(0, min(first - _BEFORE, len(text) - length))
-        if start:  # at the beginning of a word, if there is one before what was found
+        if start:  # start at the beginning of a word, if possible
             space = text.find(" ", start, first)
             start = space + 1 if space >= 0 else start
         end = whole_mention(text, min(len(text), start + length))
@@ -126,7 +129,7 @@ class Sought:
 
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], bool]]:
-        """Each word, and whether it may be the beginning of one."""
+        """Pattern of each term, and True if the term also matches the beginning of a word."""
         found = ((_TOKEN.findall(_bare(word)[0]), may_go_on) for word, may_go_on in self.terms)
         return [
             (re.compile(r"[\W_]*".join(map(re.escape, tokens))), may_go_on) for tokens, may_go_on in found if tokens
@@ -137,7 +140,7 @@ _IN_WORD = re.compile(rf"(?<=[^\W_{_CJK}])(?=[^\W_{_CJK}])")
 
 
 def _goes_on(bare: str, at: int) -> bool:
-    """Whether a word goes on at a place of a text."""
+    """Return True if there is no word boundary at `at`."""
     return _IN_WORD.match(bare, at) is not None
 
 
@@ -148,13 +151,13 @@ def _phrase(word: str, may_go_on: bool) -> str:
 
 @cache
 def _letter(letter: str) -> str:
-    """A letter as `unicode61` compares it: without the marks of Latin, Greek and Cyrillic letters."""
+    """Return a letter as `unicode61` compares letters: without accents."""
     parts = "".join(part for part in unicodedata.normalize("NFD", letter) if not "\u0300" <= part <= "\u036f")
     return unicodedata.normalize("NFC", parts) or letter
 
 
 def _bare(folded: str) -> tuple[str, Sequence[int]]:
-    """Folded text without accents, and where each of its characters stood."""
+    """Return folded text without accents, and the original index of each character."""
     if folded.isascii():
         return folded, range(len(folded))
     letters: list[str] = []
@@ -187,10 +190,10 @@ _RULE_OF_TABLE = re.compile(r"[ \t|:-]+$")
 
 
 def sections(markdown: str, title: str) -> Iterator[Passage]:
-    """The words of a page by its sections, a long one in several pieces. A first heading that says what the page is called
-    begins none.
+    """Yield the sections of a page. A long section is split. A first heading that equals the page title starts no
+    section.
 
-    It reads lines, not Markdown: a heading within something else, or marks where they are words, may be taken for others.
+    This reads lines, not Markdown: some headings or marks may be mistaken.
     """
     path: list[tuple[int, str]] = []
     anchor, nth = "", 0
@@ -226,7 +229,7 @@ def sections(markdown: str, title: str) -> Iterator[Passage]:
 
 
 def _lines(markdown: str) -> Iterator[tuple[int, str]]:
-    """Each line with the level of the heading it is, 0 for what is none, -1 for code. Of diagrams, the words they show."""
+    """Yield each line with its heading level: 0 for text, -1 for code. A diagram yields its labels."""
     lines = markdown.split("\n")
     start = 0
     if lines[0].rstrip() == "---":
@@ -264,13 +267,13 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
         elif not line.strip() or _OF_A_LIST.match(line):
             yield 0, line
         else:
-            held = line  # the line after it may say that it is a heading
+            held = line  # the next line may make this line a heading
     if held is not None:
         yield 0, held
 
 
 def _words(line: str) -> str:
-    """The words of a line as they are read: without marks, tags and addresses."""
+    """Return the visible text of a line, without marks, tags and URLs."""
     if _RULE_OF_TABLE.match(line):
         return ""
     line = _MARKER.sub("", line)
@@ -278,12 +281,12 @@ def _words(line: str) -> str:
     line = _MENTION.sub(lambda found: f" {mention(unescape(found[1]))} ", line)
     line = _TAG.sub(lambda tag: f" {' '.join(_SAID_IN_TAG.findall(tag[0]))} ", line)
     line = _MARKS.sub("", line).replace("|", " ") if not line.isspace() else ""
-    # What is written as a number of a character is one only now, and is made safe like all the others.
+    # Character references are decoded only now, and must be sanitized like other text.
     return safety.text(" ".join((unescape(line) if "&" in line else line).split()))
 
 
 def _said_by_link(found: re.Match[str]) -> str:
-    """The words of a link. Of one that shows the title of a page instead, what stands for that."""
+    """Return the text of a link. A link that shows a page title returns a placeholder for that title."""
     is_picture, said, address, title = found.groups()
     path = unquote(address.partition("#")[0])
     repeats = ("/" in said or "." in said) and said in (address, path, path.rpartition("/")[2])

@@ -9,10 +9,9 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.state import NotSaved
-from octavo.data.unsent import UnsentIndex, by_block, of_draft
-from octavo.data.writes.machine import Entry
-from octavo.data.writes.outbox import QueuedWrite
+from octavo.data.state_db import NotSaved
+from octavo.data.unsent_index import UnsentIndex, by_block, unsent_draft
+from octavo.data.writes.machine import NewWrite, OutboxEntry
 from tests.data.conftest import ByHand
 
 HERE = SpaceRef(space_id="s")
@@ -43,9 +42,9 @@ AT = ChangeRequestRef(space_id="s", change_request_id="c")
 def test_the_place_of_a_draft_says_what_it_hangs_on(
     place: str, kind: str, at: Discussion | None, page: str, block: str, thread: str
 ) -> None:
-    hung = of_draft(place)
+    hung = unsent_draft(place)
     assert (hung.kind, hung.at, hung.page, hung.block, hung.thread) == (kind, at, page, block, thread)
-    assert (hung.place, hung.entry) == (place, "")
+    assert (hung.draft_key, hung.entry_id) == (place, "")
 
 
 def thread(name: str, page: str | None) -> Comment:
@@ -57,24 +56,24 @@ def test_all_that_is_not_sent_is_found_by_what_it_hangs_on() -> None:
     index = UnsentIndex(
         ["reply s k", "comment s p n", "comment s p ", "page s q c r1 1", "comment s c p n", "review s c approved"]
     )
-    assert [each.place for each in index.of_thread(HERE, "k")] == ["reply s k"]
+    assert [each.draft_key for each in index.of_thread(HERE, "k")] == ["reply s k"]
     assert index.of_thread(AT, "k") == ()
     pages = index.by_page(HERE, [thread("k", "q"), thread("other", "z")])
-    assert {page: [each.place for each in words] for page, words in pages.items()} == {
+    assert {page: [each.draft_key for each in words] for page, words in pages.items()} == {
         "p": ["comment s p ", "comment s p n"],
         "q": ["reply s k", "page s q c r1 1"],
     }
     assert {key: len(words) for key, words in by_block(pages["p"]).items()} == {"": 1, "n": 1}
     assert set(index.by_page(AT, ())) == {"p", "q"}, "a verdict is on no page"
-    assert [each.kind for each in index.of_request(AT)] == ["review"]
+    assert [each.kind for each in index.of_change_request(AT)] == ["review"]
     assert len(index.of_place(AT)) == 3
-    assert [each.kind for each in index.kept_at("reply s k")] == ["reply"]
+    assert [each.kind for each in index.of_draft("reply s k")] == ["reply"]
 
 
-async def held(outbox: ByHand, *words: str) -> tuple[Entry, ...]:
+async def held(outbox: ByHand, *words: str) -> tuple[OutboxEntry, ...]:
     for each in words:
         op = comments.Create(at=AT, page="p", node="n", body=Markdown(markdown=each))
-        await outbox.add_pending_comment(QueuedWrite(op, "comment", "comment s c p n"))
+        await outbox.add_pending_comment(NewWrite(op, "comment", "comment s c p n"))
     return outbox.pending_comments(AT)
 
 
@@ -82,9 +81,9 @@ async def test_a_held_comment_hangs_where_it_will_and_so_does_a_change_of_it(out
     (entry,) = await held(outbox, "Say which.")
     index = UnsentIndex([f"held {entry.id}", "held gone"], (entry,))
     (words,) = index.of_thread(AT, entry.pending_id)[:1]
-    assert (words.kind, words.page, words.block, words.entry) == ("held", "p", "n", entry.id)
+    assert (words.kind, words.page, words.block, words.entry_id) == ("held", "p", "n", entry.id)
     assert words.starts_a_thread
-    assert [each.place for each in index.of_thread(AT, entry.pending_id)] == ["", f"held {entry.id}"]
+    assert [each.draft_key for each in index.of_thread(AT, entry.pending_id)] == ["", f"held {entry.id}"]
     assert {page: len(among) for page, among in index.by_page(AT, ()).items()} == {"p": 2}
 
 
@@ -92,7 +91,7 @@ async def test_what_is_thrown_away_comes_back_as_it_was(outbox: ByHand, drafts: 
     first, second, third = await held(outbox, "One", "Two", "Three")
     await drafts.save("reply s k", "I think so.")
     before = drafts.all()
-    discarded = await outbox.discard_words(["reply s k", "nothing here"], [second.id, "nobody"])
+    discarded = await outbox.discard_unsent(["reply s k", "nothing here"], [second.id, "nobody"])
     assert outbox.pending_comments(AT) == (first, third)
     assert drafts.all() == ()
     assert drafts.get("reply s k") is None
@@ -104,21 +103,21 @@ async def test_what_is_thrown_away_comes_back_as_it_was(outbox: ByHand, drafts: 
 async def test_words_written_meanwhile_stay_beside_what_comes_back(outbox: ByHand, drafts: Drafts) -> None:
     (only,) = await held(outbox, "One")
     await drafts.save("reply s k", "I think so.")
-    discarded = await outbox.discard_words(["reply s k"], [only.id])
+    discarded = await outbox.discard_unsent(["reply s k"], [only.id])
     await drafts.save("reply s k", "Or not.")
     (other,) = await held(outbox, "Another, where the first stood")
     await outbox.restore_discarded(discarded)
     assert outbox.pending_comments(AT) == (other, only)
     assert drafts.get("reply s k") == "Or not."
-    await drafts.drop("reply s k")
+    await drafts.discard("reply s k")
     assert drafts.get("reply s k") == "I think so."
 
 
 async def test_what_is_let_go_meanwhile_is_not_thrown_away(outbox: ByHand) -> None:
     (entry,) = await held(outbox, "One")
     await outbox.submit_review(AT)
-    discarded = await outbox.discard_words([], [entry.id])
-    assert discarded.held == ()
+    discarded = await outbox.discard_unsent([], [entry.id])
+    assert discarded.comments == ()
     assert [each.id for each in outbox.entries] == [entry.id]
 
 
@@ -126,9 +125,9 @@ async def test_every_version_of_a_draft_goes_and_comes(outbox: ByHand, drafts: D
     other = Drafts(outbox.state)
     await drafts.save("reply s k", "Mine.")
     await other.save("reply s k", "Of the other window.")
-    discarded = await outbox.discard_words(["reply s k"], [])
+    discarded = await outbox.discard_unsent(["reply s k"], [])
     assert drafts.get("reply s k") is None
-    assert drafts.places() == frozenset()
+    assert drafts.keys() == frozenset()
     await outbox.restore_discarded(discarded)
     assert {each.text for each in (*drafts.all(), *other.all())} <= {"Mine.", "Of the other window."}
     assert len(outbox.state.rows("SELECT 1 FROM drafts")) == 2
@@ -136,19 +135,19 @@ async def test_every_version_of_a_draft_goes_and_comes(outbox: ByHand, drafts: D
 
 async def test_who_watches_drafts_is_told_when_one_begins_and_when_it_goes(outbox: ByHand, drafts: Drafts) -> None:
     seen: list[frozenset[str]] = []
-    leave = drafts.watch(lambda: seen.append(drafts.places()))
+    leave = drafts.observe(lambda: seen.append(drafts.keys()))
     await drafts.save("a", "One")
     await drafts.save("a", "One two")
     assert seen == [frozenset(), frozenset({"a"}), frozenset({"a"}), frozenset({"a"})], "it is one once it is on disk"
-    await drafts.drop("a")
+    await drafts.discard("a")
     assert seen[4:] == [frozenset(), frozenset()]
     await drafts.save("b", "Two")
-    discarded = await outbox.discard_words(["b"], [])
+    discarded = await outbox.discard_unsent(["b"], [])
     assert seen[-1] == frozenset()
     await outbox.restore_discarded(discarded)
     assert seen[-1] == frozenset({"b"})
     leave()
-    await drafts.drop("b")
+    await drafts.discard("b")
     assert seen[-1] == frozenset({"b"})
 
 
@@ -156,5 +155,5 @@ async def test_where_nothing_can_be_saved_nothing_is_thrown_away(outbox: ByHand,
     await drafts.save("a", "One")
     outbox.state.read_only = True
     with pytest.raises(NotSaved):
-        await outbox.discard_words(["a"], [])
+        await outbox.discard_unsent(["a"], [])
     assert drafts.get("a") == "One"

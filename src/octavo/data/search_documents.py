@@ -1,4 +1,4 @@
-"""What of an answer can be found again by its words: documents, and which of those known before are gone."""
+"""Documents of the search index: the texts in a response, and the documents that no longer exist. Pure."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from octavo.api.comments import List as ListComments
 from octavo.api.content import GetPage, ListPages, Page, PageTree
 from octavo.api.operation import ListPage, Operation
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
-from octavo.data.comment_words import words_of
-from octavo.data.index_words import sections
+from octavo.data.comment_text import plain_text
+from octavo.data.search_text import sections
 
 Kind = Literal["page", "comment", "reply", "change request"]
 Part = Literal["page", "section", "comment", "quote", "reply", "change request"]
@@ -28,7 +28,7 @@ Part = Literal["page", "section", "comment", "quote", "reply", "change request"]
 
 @dataclass(frozen=True)
 class Piece:
-    """Some words of a document. `around` are words that stand for all of it: they help to find it, and rank less."""
+    """A text of a document. `around` is context that helps to find the text, but ranks lower."""
 
     part: Part
     words: str
@@ -41,42 +41,42 @@ class Piece:
 
 @dataclass(frozen=True)
 class Document:
-    """Something that can be found, where it is, and what is told of it."""
+    """An item that can be found, and its place."""
 
     kind: Kind
     space: str
     id: str
     title: str = ""
-    """The page it is or is on, or the subject of the change request."""
+    """Title of the page, or subject of the change request."""
     change_request: str = ""
     page: str = ""
     node: str = ""
     thread: str = ""
     author: str = ""
     about: str = ""
-    """The description of a page, the status of a change request or a thread."""
+    """Description of a page, or status of a change request or thread."""
     path: str = ""
-    """Where a page lies in its tree, with a slash at its end where pages lie below it."""
+    """Path of a page in the page tree. It ends with a slash if there are pages below it."""
     file: str = ""
-    """The path of the file that a page is kept in."""
+    """Path of the file that holds the page in a Git repository."""
     number: int = 0
     at: datetime | None = None
-    """When it was written or changed."""
+    """Time when the item was written or changed."""
     stamp: bytes = b""
-    """What differs when its words do; empty for a page of which only the title is known."""
+    """Differs when the text differs. Empty if only the title of a page is known."""
     pieces: Callable[[], Iterable[Piece]] = field(default=tuple, compare=False)
-    """Its words. They are asked for only where the stamp is another one."""
+    """Returns the texts. Called only if the stamp differs."""
 
     @property
     def key(self) -> str:
-        """The same for the same thing. An id may have spaces in it."""
+        """Return the key of the document in the index. Ids may contain spaces."""
         thread = self.thread if self.kind == "reply" else ""
         return "\x1f".join((self.kind, self.space, self.change_request, thread, self.id))
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Documents of a kind in a place: what of them is not in a whole list of them is gone. None: whichever."""
+    """Documents of a kind in a place. A value of None matches any document."""
 
     kind: Kind
     space: str
@@ -87,45 +87,46 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Learned:
-    """What an answer says: documents, and of what these are all there are."""
+class IndexUpdate:
+    """The documents of a response, and the scopes of which they are all documents."""
 
     documents: tuple[Document, ...] = ()
     whole: tuple[Scope, ...] = ()
 
 
-def learned(op: Operation[Any], value: Any) -> Learned:
-    """What is said by the answer `value` to `op`."""
+def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
+    """Return the documents of the response `value` to `op`."""
     match op, value:
         case GetPage(at=SpaceRef() as at), Page():
-            return Learned((_page(at, value),))
+            return IndexUpdate((_page(at, value),))
         case ListPages(at=SpaceRef() as at), PageTree():
             pages = tuple(_in_tree(at, each) for each in value.walk() if each.type == "document")
-            return Learned(pages, () if value.unreadable else (Scope("page", at.space_id),))
+            return IndexUpdate(pages, () if value.unreadable else (Scope("page", at.space_id),))
         case ListComments(at=at), ListPage():
             whole = _is_whole(op, value) and op.status == "all" and op.authors is None
             scope = Scope("comment", at.space_id, _change_request(at), op.target_page)
-            return Learned(tuple(_comment(at, each) for each in value.items), (scope,) if whole else ())
+            return IndexUpdate(tuple(_comment(at, each) for each in value.items), (scope,) if whole else ())
         case GetComment(at=at), Comment():
-            return Learned((_comment(at, value),))
+            return IndexUpdate((_comment(at, value),))
         case ListReplies(at=at, comment_id=thread), ListPage():
             scope = Scope("reply", at.space_id, _change_request(at), None, thread)
-            return Learned(
+            return IndexUpdate(
                 tuple(_reply(at, thread, each) for each in value.items), (scope,) if _is_whole(op, value) else ()
             )
         case GetReply(at=at, comment_id=thread), Reply():
-            return Learned((_reply(at, thread, value),))
+            return IndexUpdate((_reply(at, thread, value),))
         case ListChangeRequests(at=at), ListPage():
-            return Learned(tuple(_change(at.space_id, each) for each in value.items))
+            return IndexUpdate(tuple(_change(at.space_id, each) for each in value.items))
         case ListOfOrganization(), ListPage():
-            return Learned(tuple(_change(each.space, each) for each in value.items if each.space))
+            return IndexUpdate(tuple(_change(each.space, each) for each in value.items if each.space))
         case GetChangeRequest(at=at), ChangeRequest():
-            return Learned((_change(at.space_id, value),))
-    return Learned()
+            return IndexUpdate((_change(at.space_id, value),))
+    return IndexUpdate()
 
 
-def gone(op: Operation[Any]) -> tuple[Scope, ...]:
-    """What is not there any more, when the server says of `op` that there is nothing, or did what it asks."""
+def removed_scopes(op: Operation[Any]) -> tuple[Scope, ...]:
+    """Return the scopes of documents that no longer exist: the server has deleted the target of `op`, or did not find
+    it."""
     match op:
         case GetPage(at=SpaceRef() as at, page_id=page):
             return (Scope("page", at.space_id, id=page),)
@@ -217,7 +218,7 @@ def _comment(at: Discussion, comment: Comment) -> Document:
     around = f"{title} {comment.posted_by.name}"
 
     def pieces() -> Iterator[Piece]:
-        yield Piece("comment", words_of(comment.body.text), around=around)
+        yield Piece("comment", plain_text(comment.body.text), around=around)
         if quote:
             yield Piece("quote", quote, around=around)
 
@@ -249,7 +250,7 @@ def _reply(at: Discussion, thread: str, reply: Reply) -> Document:
         author=name,
         at=reply.posted_at,
         stamp=_stamp(name, text),
-        pieces=lambda: (Piece("reply", words_of(text), around=name),),
+        pieces=lambda: (Piece("reply", plain_text(text), around=name),),
     )
 
 

@@ -24,9 +24,9 @@ from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.safety import text as safe_text
 from octavo.api.searchable import mention, mentions, with_titles
 from octavo.api.users import User
-from octavo.data.index import TIDY_EVERY, Hit, Index
-from octavo.data.index_words import Sought, sections
 from octavo.data.response_cache import ResponseCache
+from octavo.data.search_index import TIDY_EVERY, Hit, SearchIndex
+from octavo.data.search_text import SearchTerms, sections
 from tests.api.test_folding import ALIKE
 from tests.server.asking import Clock
 
@@ -35,13 +35,13 @@ MIA, TOM = User(id="mia", display_name="Mia Rowan"), User(id="tom", display_name
 
 
 @pytest.fixture
-def index(tmp_path: Path, clock: Clock) -> Iterator[Index]:
-    index = Index(tmp_path / "cache", "mia@test", now=clock)
+def index(tmp_path: Path, clock: Clock) -> Iterator[SearchIndex]:
+    index = SearchIndex(tmp_path / "cache", "mia@test", now=clock)
     yield index
     index.close()
 
 
-def read_page(index: Index, markdown: str, title: str = "Harbour", id: str = "p1", at: SpaceRef = HERE) -> None:
+def read_page(index: SearchIndex, markdown: str, title: str = "Harbour", id: str = "p1", at: SpaceRef = HERE) -> None:
     op = content.GetPage(at=at, page_id=id, format="markdown")
     index.learn(op, Page(id=id, title=title, markdown=markdown))
 
@@ -53,11 +53,11 @@ def comment(id: str, words: str, *, quote: str | None = None, status: str = "ope
     return Comment(id=id, body=Body(markdown=words), posted_by=MIA, target=target, status=status)
 
 
-def read_threads(index: Index, *threads: Comment, at: Any = HERE, **asked: Any) -> None:
+def read_threads(index: SearchIndex, *threads: Comment, at: Any = HERE, **asked: Any) -> None:
     index.learn(comments.List(at=at, **asked), ListPage[Comment](items=threads))
 
 
-def read_replies(index: Index, thread: str, *words: str, at: Any = HERE) -> None:
+def read_replies(index: SearchIndex, thread: str, *words: str, at: Any = HERE) -> None:
     replies = tuple(
         Reply(id=f"{thread}-{number}", body=Body(markdown=each), posted_by=TOM) for number, each in enumerate(words)
     )
@@ -68,12 +68,12 @@ def _files(folder: Path, companions: str = "") -> list[Path]:
     return list(folder.glob(f"index-v*.db{companions}"))
 
 
-async def found(index: Index, typed: str, **how: Any) -> tuple[Hit, ...]:
+async def found(index: SearchIndex, typed: str, **how: Any) -> tuple[Hit, ...]:
     index.flush()
     return await index.search(typed, **how)
 
 
-async def ids(index: Index, typed: str, **how: Any) -> list[str]:
+async def ids(index: SearchIndex, typed: str, **how: Any) -> list[str]:
     return [hit.id for hit in await found(index, typed, **how)]
 
 
@@ -83,7 +83,7 @@ def said(hit: Hit) -> list[str]:
 
 
 class TestWhatIsFound:
-    async def test_a_page_by_the_words_of_a_section_and_its_headings(self, index: Index, clock: Clock) -> None:
+    async def test_a_page_by_the_words_of_a_section_and_its_headings(self, index: SearchIndex, clock: Clock) -> None:
         read_page(
             index, "# Harbour\n\nBoats.\n\n## Tides\n\n### Spring tide\n\nThe quay floods at *springs*.\n\n## Fees\n"
         )
@@ -95,13 +95,15 @@ class TestWhatIsFound:
         assert hit.known_at == clock()
         assert hit.place == HERE
 
-    async def test_words_of_the_page_and_of_the_section_together(self, index: Index) -> None:
+    async def test_words_of_the_page_and_of_the_section_together(self, index: SearchIndex) -> None:
         read_page(index, "## Battery\n\nCharge it.\n\n## Hull\n\nScrub it.", title="Safety")
         read_page(index, "## Battery\n\nBuy one.", title="Prices", id="p2")
         (hit,) = await found(index, "safety battery")
         assert (hit.id, hit.path) == ("p1", ("Battery",))
 
-    async def test_a_title_before_words_and_what_was_read_last_among_equals(self, index: Index, clock: Clock) -> None:
+    async def test_a_title_before_words_and_what_was_read_last_among_equals(
+        self, index: SearchIndex, clock: Clock
+    ) -> None:
         for number, page in enumerate(("p1", "p2", "p3")):
             clock.forward(hours=1)
             words = "Moor at the pontoon, and stay there."
@@ -114,7 +116,7 @@ class TestWhatIsFound:
         read_page(index, "Moor at the pontoon, and stay there.", title="Other 1", id="p2")
         assert await ids(index, "pontoon") == ["p1", "p2", "p3"]
 
-    async def test_comments_replies_and_quoted_blocks_lead_to_their_thread(self, index: Index) -> None:
+    async def test_comments_replies_and_quoted_blocks_lead_to_their_thread(self, index: SearchIndex) -> None:
         read_threads(
             index, comment("k1", "Is this **right**?", quote="The sluice opens at noon."), comment("k2", "Thanks")
         )
@@ -128,7 +130,7 @@ class TestWhatIsFound:
         assert (hit.id, hit.part, hit.about) == ("k1", "comment", "open")
         assert dict(await index.replies()) == {(HERE, "k1"): ("Yes, says the lockkeeper.", "Good.")}
 
-    async def test_threads_of_a_change_request_are_another_place(self, index: Index) -> None:
+    async def test_threads_of_a_change_request_are_another_place(self, index: SearchIndex) -> None:
         there = ChangeRequestRef(space_id="docs", change_request_id="c7")
         read_threads(index, comment("k1", "anchor"), at=there)
         read_threads(index, comment("k1", "anchor"))
@@ -136,7 +138,7 @@ class TestWhatIsFound:
         assert {hit.place for hit in await found(index, "anchor")} == {HERE, there}
         assert [hit.place for hit in await found(index, "chain")] == [there]
 
-    async def test_a_change_request_by_its_number_subject_and_description(self, index: Index) -> None:
+    async def test_a_change_request_by_its_number_subject_and_description(self, index: SearchIndex) -> None:
         change = ChangeRequest(
             id="c7", number=7, subject="Show refused times", space="docs", status="open", created_by=MIA
         )
@@ -150,15 +152,15 @@ class TestWhatIsFound:
                 "change request", "c7", 7, "Show refused times", "open",
             )  # fmt: skip
 
-    async def test_of_a_page_never_read_its_title(self, index: Index) -> None:
+    async def test_of_a_page_never_read_its_title(self, index: SearchIndex) -> None:
         tree = PageTree(pages=(Page(id="p1", title="Harbour", pages=(Page(id="p2", title="Tide tables"),)),))
         index.learn(content.ListPages(at=HERE), tree)
         (hit,) = await found(index, "tables")
         assert (hit.id, hit.part, hit.known_at) == ("p2", "page", None)
-        extent = await index.extent()
+        extent = await index.counts()
         assert (extent.pages, extent.titles, extent.threads) == (0, 2, 0)
 
-    async def test_only_some_kinds_and_spaces(self, index: Index) -> None:
+    async def test_only_some_kinds_and_spaces(self, index: SearchIndex) -> None:
         read_page(index, "buoy")
         read_page(index, "buoy", at=SpaceRef(space_id="other"), id="p9")
         read_threads(index, comment("k1", "buoy"))
@@ -167,7 +169,7 @@ class TestWhatIsFound:
         assert await ids(index, "buoy", spaces=()) == []
         assert len(await ids(index, "buoy", limit=2)) == 2
 
-    async def test_a_page_full_of_it_leaves_room_for_others(self, index: Index) -> None:
+    async def test_a_page_full_of_it_leaves_room_for_others(self, index: SearchIndex) -> None:
         read_page(index, "\n".join(f"## Part {number}\n\nbuoy buoy buoy\n" for number in range(30)))
         read_page(index, "A page with many words, and among them a buoy.", id="p2")
         assert await ids(index, "buoy") == ["p1", "p1", "p1", "p2"]
@@ -207,7 +209,7 @@ class TestWhatIsFound:
     ],
 )
 async def test_words_are_found_however_they_are_written(
-    index: Index, text: str, typed: str, marked: list[str] | None
+    index: SearchIndex, text: str, typed: str, marked: list[str] | None
 ) -> None:
     read_page(index, f"Before.\n\n{text}\n\nAfter.")
     (hit,) = await found(index, typed)
@@ -219,7 +221,7 @@ async def test_words_are_found_however_they_are_written(
     ["title:quay", '"quay" "tide"', "quay*", "-quay", "quay NEAR tide", "quay OR boat", "NOT quay", "(quay", '"', "*", "^quay",
      "{words} : quay", "'; DROP TABLE documents; --", "quay AND", "\x00quay", "quay\ud800", "𞤀𞤁", "𞤀 quay", "😀", "a" * 5000, "ß İ ﬁ"],
 )  # fmt: skip
-async def test_what_a_person_types_is_never_a_query_language(index: Index, typed: str) -> None:
+async def test_what_a_person_types_is_never_a_query_language(index: SearchIndex, typed: str) -> None:
     read_page(index, f"The quay near the tide or boat and not title words {typed.encode('utf-8', 'replace').decode()}")
     await found(index, typed)
     assert index.notice == ""
@@ -227,7 +229,7 @@ async def test_what_a_person_types_is_never_a_query_language(index: Index, typed
     assert await ids(index, "quay AND whale") == []
 
 
-async def test_one_letter_is_a_word_and_no_beginning(index: Index) -> None:
+async def test_one_letter_is_a_word_and_no_beginning(index: SearchIndex) -> None:
     read_page(index, "Vitamin C")
     read_page(index, "Cats", id="p2")
     assert await ids(index, "c") == ["p1"]
@@ -247,25 +249,25 @@ async def test_one_letter_is_a_word_and_no_beginning(index: Index) -> None:
         ("aGVsbG8gd29ybGQgYW5kIGFsbCBvZiBpdCBpcyBpbiBiYXNlNjQgaGVyZQ", "vsb"),
     ],
 )
-async def test_other_words_are_not_found(index: Index, text: str, typed: str) -> None:
+async def test_other_words_are_not_found(index: SearchIndex, text: str, typed: str) -> None:
     read_page(index, text)
     assert await ids(index, typed) == []
 
 
-async def test_page_title_in_camel_case_is_found_by_its_parts(index: Index) -> None:
+async def test_page_title_in_camel_case_is_found_by_its_parts(index: SearchIndex) -> None:
     tree = PageTree(pages=(Page(id="p1", title="stationList"), Page(id="p2", title="The useState hook")))
     index.learn(content.ListPages(at=HERE), tree)
     assert await ids(index, "list") == ["p1"]
     assert await ids(index, "state") == ["p2"]
 
 
-async def test_the_word_itself_ranks_before_a_part_of_a_word(index: Index) -> None:
+async def test_the_word_itself_ranks_before_a_part_of_a_word(index: SearchIndex) -> None:
     read_page(index, "Call getStationId.", id="p1")
     read_page(index, "The station is open.", id="p2")
     assert await ids(index, "station") == ["p2", "p1"]
 
 
-async def test_pages_are_known_with_where_they_lie(index: Index) -> None:
+async def test_pages_are_known_with_where_they_lie(index: SearchIndex) -> None:
     below = Page(id="p2", title="Overview", path="api/overview", git=Git(path="api/overview.md"))
     tree = PageTree(pages=(Page(id="p1", title="API", path="api", pages=(below,)),))
     index.learn(content.ListPages(at=HERE), tree)
@@ -280,7 +282,7 @@ async def test_pages_are_known_with_where_they_lie(index: Index) -> None:
     assert [hit.page_path for hit in await found(index, "overview")] == ["cli/overview"]
 
 
-async def test_random_words_never_fail(index: Index) -> None:
+async def test_random_words_never_fail(index: SearchIndex) -> None:
     chance = random.Random(7)
     alphabet = "ab \"'*-:(){}^.,~+/\\\x00\n\té漢字\u0301\u200b😀𝕏NEARANDORNOT"
     read_page(index, "".join(chance.choices(alphabet, k=2000)))
@@ -292,7 +294,7 @@ async def test_random_words_never_fail(index: Index) -> None:
 
 
 class TestWhatChanges:
-    async def test_words_that_were_replaced_are_not_found(self, index: Index) -> None:
+    async def test_words_that_were_replaced_are_not_found(self, index: SearchIndex) -> None:
         read_page(index, "The old slipway.")
         read_threads(index, comment("k1", "gangway"))
         read_page(index, "The new jetty.")
@@ -302,7 +304,7 @@ class TestWhatChanges:
         assert await ids(index, "jetty") == ["p1"]
         assert await ids(index, "ladder") == ["k1"]
 
-    async def test_what_a_whole_list_has_not_is_gone(self, index: Index) -> None:
+    async def test_what_a_whole_list_has_not_is_gone(self, index: SearchIndex) -> None:
         read_threads(index, comment("k1", "ladder"), comment("k2", "ladder"), comment("k3", "ladder", page="p2"))
         read_replies(index, "k2", "rope", "rope")
         read_threads(index, comment("k1", "ladder"), target_page="p1", status="all")
@@ -313,14 +315,18 @@ class TestWhatChanges:
         assert await ids(index, "splice") == []
 
     @pytest.mark.parametrize("asked", [{"status": "open"}, {"authors": ("tom",)}, {"page": "2"}])
-    async def test_what_a_part_of_a_list_has_not_is_still_there(self, index: Index, asked: dict[str, Any]) -> None:
+    async def test_what_a_part_of_a_list_has_not_is_still_there(
+        self, index: SearchIndex, asked: dict[str, Any]
+    ) -> None:
         read_threads(index, comment("k1", "ladder"), comment("k2", "ladder"))
         read_threads(index, comment("k1", "ladder"), **asked)
         op = comments.List(at=HERE)
         index.learn(op, ListPage[Comment](items=(comment("k1", "ladder"),), next=Next(page="2")))
         assert sorted(await ids(index, "ladder")) == ["k1", "k2"]
 
-    async def test_pages_that_left_the_tree_are_gone_and_renamed_ones_keep_their_words(self, index: Index) -> None:
+    async def test_pages_that_left_the_tree_are_gone_and_renamed_ones_keep_their_words(
+        self, index: SearchIndex
+    ) -> None:
         read_page(index, "slipway")
         read_page(index, "jetty", id="p2")
         index.learn(content.ListPages(at=HERE), PageTree(pages=(Page(id="p1", title="Dock"),)))
@@ -328,15 +334,15 @@ class TestWhatChanges:
         assert [hit.title for hit in await found(index, "slipway")] == ["Dock"]
         assert await ids(index, "dock") == ["p1"]
 
-    async def test_what_is_deleted_or_not_there_is_gone(self, index: Index) -> None:
+    async def test_what_is_deleted_or_not_there_is_gone(self, index: SearchIndex) -> None:
         read_page(index, "slipway")
         read_threads(index, comment("k1", "slipway"), comment("k2", "slipway"))
         read_replies(index, "k1", "slipway")
-        index.lose(comments.Delete(at=HERE, comment_id="k1"))
-        index.lose(content.GetPage(at=HERE, page_id="p1"))
+        index.remove(comments.Delete(at=HERE, comment_id="k1"))
+        index.remove(content.GetPage(at=HERE, page_id="p1"))
         assert await ids(index, "slipway") == ["k2"]
 
-    async def test_an_older_answer_takes_nothing_back(self, index: Index, clock: Clock) -> None:
+    async def test_an_older_answer_takes_nothing_back(self, index: SearchIndex, clock: Clock) -> None:
         read_page(index, "jetty")
         index.flush()
         clock.forward(hours=-1)
@@ -344,7 +350,7 @@ class TestWhatChanges:
         assert await ids(index, "jetty") == ["p1"]
 
     async def test_what_was_read_longest_ago_goes_first(self, tmp_path: Path, clock: Clock) -> None:
-        index = Index(tmp_path, most_documents=600, now=clock)
+        index = SearchIndex(tmp_path, most_documents=600, now=clock)
         for number in range(1200):
             clock.forward(seconds=1)
             read_page(index, f"buoy number{number}", id=f"p{number}")
@@ -352,9 +358,9 @@ class TestWhatChanges:
                 index.flush()
         assert await ids(index, "number0") == []
         assert await ids(index, "number1199") == ["p1199"]
-        assert (await index.extent()).pages <= 600 + TIDY_EVERY
+        assert (await index.counts()).pages <= 600 + TIDY_EVERY
         index.close()
-        small = Index(tmp_path / "small", most_letters=50_000, now=clock)
+        small = SearchIndex(tmp_path / "small", most_letters=50_000, now=clock)
         for number in range(600):
             clock.forward(seconds=1)
             read_page(small, f"buoy number{number} {'x' * 200}", id=f"p{number}")
@@ -377,52 +383,54 @@ class TestWhatServersSay:
             ({"updatedAt": "9999-12-31T23:59:59.999999Z"}, [("c1", 0, datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC))]),
         ],
     )
-    async def test_values_that_no_file_holds(self, index: Index, said: dict[str, Any], wanted: list[Any]) -> None:
+    async def test_values_that_no_file_holds(self, index: SearchIndex, said: dict[str, Any], wanted: list[Any]) -> None:
         op = change_requests.List(at=HERE)
         answer = json.dumps({"items": [{"id": "c1", "subject": "slipway", **said}]})
         index.learn(op, read(SPECS[type(op)].codec, answer.encode()))
         assert [(hit.id, hit.number, hit.at) for hit in await found(index, "slipway")] == wanted
         assert index.notice == ""
 
-    async def test_the_same_twice_in_one_list(self, index: Index) -> None:
+    async def test_the_same_twice_in_one_list(self, index: SearchIndex) -> None:
         read_threads(index, comment("k1", "ladder"), comment("k2", "ladder"), comment("k1", "rope"))
         assert await ids(index, "ladder") == ["k2"]
         assert await ids(index, "rope") == ["k1"]
         assert index.notice == ""
 
-    async def test_ids_that_are_alike_but_for_their_spaces(self, index: Index) -> None:
+    async def test_ids_that_are_alike_but_for_their_spaces(self, index: SearchIndex) -> None:
         read_threads(index, comment("k", "ladder"), at=ChangeRequestRef(space_id="docs", change_request_id="a  b"))
         read_threads(index, comment("b  k", "ladder"), at=ChangeRequestRef(space_id="docs", change_request_id="a"))
         assert sorted(await ids(index, "ladder")) == ["b  k", "k"]
 
-    async def test_more_spaces_than_a_statement_takes(self, index: Index) -> None:
+    async def test_more_spaces_than_a_statement_takes(self, index: SearchIndex) -> None:
         read_page(index, "slipway")
         spaces = ["docs", *map(str, range(250_000))]
         assert await ids(index, "slipway", spaces=spaces) == ["p1"]
-        assert (await index.extent(spaces)).pages == 1
+        assert (await index.counts(spaces)).pages == 1
         assert index.notice == ""
 
 
 class TestTheFile:
-    async def test_it_is_there_in_the_next_run_and_nobody_else_may_look(self, tmp_path: Path, index: Index) -> None:
+    async def test_it_is_there_in_the_next_run_and_nobody_else_may_look(
+        self, tmp_path: Path, index: SearchIndex
+    ) -> None:
         read_page(index, "slipway")
         index.flush()
         files = list((tmp_path / "cache").iterdir())
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
         index.close()
-        again = Index(tmp_path / "cache", "mia@test")
+        again = SearchIndex(tmp_path / "cache", "mia@test")
         assert await ids(again, "slipway") == ["p1"]
         again.close()
 
-    async def test_profiles_do_not_meet_and_one_is_forgotten_whole(self, tmp_path: Path, index: Index) -> None:
+    async def test_profiles_do_not_meet_and_one_is_forgotten_whole(self, tmp_path: Path, index: SearchIndex) -> None:
         read_page(index, "slipway")
         index.flush()
-        tom = Index(tmp_path / "cache", "tom@test")
+        tom = SearchIndex(tmp_path / "cache", "tom@test")
         read_page(tom, "jetty")
         assert await ids(tom, "slipway") == []
         index.close()
-        Index(tmp_path / "cache", "mia@test").forget()
-        again = Index(tmp_path / "cache", "mia@test")
+        SearchIndex(tmp_path / "cache", "mia@test").clear()
+        again = SearchIndex(tmp_path / "cache", "mia@test")
         assert await ids(again, "slipway") == []
         assert await ids(tom, "jetty") == ["p1"]
         again.close()
@@ -431,7 +439,7 @@ class TestTheFile:
     async def test_an_older_one_is_thrown_away(self, tmp_path: Path) -> None:
         (tmp_path / "index-v0-abc.db").write_text("old")
         (tmp_path / "other.db").write_text("not ours")
-        index = Index(tmp_path)
+        index = SearchIndex(tmp_path)
         read_page(index, "slipway")
         index.flush()
         index.close()
@@ -446,18 +454,18 @@ class TestTheFile:
             op = content.GetPage(at=HERE, page_id=f"p{number}", format="markdown")
             shelf.put(op, Page(id=f"p{number}", title=f"Page {number}", markdown=f"slipway number{number}"))
         shelf.flush()
-        index = Index(tmp_path, "mia", kept=shelf.kept, now=clock)
+        index = SearchIndex(tmp_path, "mia", kept=shelf.responses_after, now=clock)
         await index.search("slipway")
         for _ in range(10):
             index.flush()
         assert await ids(index, "number49") == ["p49"]
         assert await ids(index, "ladder") == ["k1"]
-        assert (await index.extent()).pages == 50
+        assert (await index.counts()).pages == 50
         index.close()
         shelf.close()
 
     async def test_whatever_is_broken_it_can_be_used(self, tmp_path: Path) -> None:
-        index = Index(tmp_path)
+        index = SearchIndex(tmp_path)
         for number in range(100):
             read_page(index, f"slipway number{number} " * 20, id=f"p{number}")
         index.flush()
@@ -479,7 +487,7 @@ class TestTheFile:
             for part in _files(tmp_path, "*"):
                 part.unlink()
             path.write_bytes(broken)
-            again = Index(tmp_path)
+            again = SearchIndex(tmp_path)
             lost += not await found(again, "slipway")
             for _ in range(4):  # each may find more that is damaged
                 read_page(again, "jetty", id="new")
@@ -497,14 +505,14 @@ class TestTheFile:
         if there == "a file":
             folder = tmp_path / "file" / "cache"
             (tmp_path / "file").write_text("")
-        index = Index(folder)
+        index = SearchIndex(folder)
         read_page(index, "slipway")
         assert await ids(index, "slipway") == ([] if folder else ["p1"])
         assert ("is unusable" in index.notice) == (folder is not None)
         index.close()
 
     async def test_after_it_is_closed_nothing_is_found_and_nothing_fails(self, tmp_path: Path) -> None:
-        index = Index(tmp_path)
+        index = SearchIndex(tmp_path)
         read_page(index, "slipway")
         index.close()
         read_page(index, "jetty")
@@ -512,7 +520,7 @@ class TestTheFile:
 
     @pytest.mark.parametrize("time", range(10))  # they make it at the same moment, at times
     async def test_two_programs_share_one(self, tmp_path: Path, time: int) -> None:
-        one, other = Index(tmp_path, "mia"), Index(tmp_path, "mia")
+        one, other = SearchIndex(tmp_path, "mia"), SearchIndex(tmp_path, "mia")
         read_page(one, "slipway")
         read_page(other, "jetty", id="p2")
         one.flush()
@@ -593,7 +601,7 @@ class TestSections:
 class TestExcerpts:
     def test_where_most_of_the_words_are(self) -> None:
         text = "tide " + "nothing here " * 40 + "the table of the tide hangs there " + "and more of it " * 40
-        snippet, marks = Sought("tide table").excerpt(text, 80)
+        snippet, marks = SearchTerms("tide table").excerpt(text, 80)
         assert "table of the tide" in snippet
         assert snippet.startswith("…")
         assert snippet.endswith("…")
@@ -601,11 +609,11 @@ class TestExcerpts:
         assert len(snippet) <= 82
 
     def test_a_short_text_whole(self) -> None:
-        assert Sought("b").excerpt("a\n b  c", 80) == ("a b c", (Range(2, 3),))
+        assert SearchTerms("b").excerpt("a\n b  c", 80) == ("a b c", (Range(2, 3),))
 
     def test_marks_move_with_the_titles_of_mentions(self) -> None:
         text = f"tide {mention('a.md')} tide {mention('gone/b.md')} tide"
-        snippet, marks = Sought("tide").excerpt(text, 200)
+        snippet, marks = SearchTerms("tide").excerpt(text, 200)
         said, marks = with_titles(snippet, {"a.md": "The long title of a page"}.get, marks)
         assert said == "tide The long title of a page tide b tide"
         assert [said[start:end] for start, end in marks] == ["tide"] * 3
@@ -613,11 +621,11 @@ class TestExcerpts:
     @pytest.mark.parametrize("length", range(40, 70))
     def test_no_mention_is_cut(self, length: int) -> None:
         text = f"{'word ' * 20} tide {mention('../a/b/c/d.md#e')} {'word ' * 20}"
-        snippet, _ = Sought("tide").excerpt(text, length)
+        snippet, _ = SearchTerms("tide").excerpt(text, length)
         assert set(mentions(snippet)) <= {"../a/b/c/d.md#e"}
 
     def test_a_word_longer_than_the_excerpt(self) -> None:
-        snippet, marks = Sought("x" * 200).excerpt("y " * 100 + "x" * 500, 80)
+        snippet, marks = SearchTerms("x" * 200).excerpt("y " * 100 + "x" * 500, 80)
         assert marks
         assert all(end <= len(snippet) for _, end in marks)
 
@@ -631,7 +639,7 @@ def test_this_sqlite_has_what_it_takes() -> None:
 
 @pytest.mark.parametrize("stored", [0, 1])
 @pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
-async def test_words_are_found_by_what_they_look_like(index: Index, pair: tuple[str, str], stored: int) -> None:
+async def test_words_are_found_by_what_they_look_like(index: SearchIndex, pair: tuple[str, str], stored: int) -> None:
     there, typed = pair[stored], pair[1 - stored]
     read_page(index, f"Before {there} after.")
     read_threads(index, comment("k1", f"İß {there}"))

@@ -1,4 +1,4 @@
-"""What must not be lost: drafts, writes on their way, and small facts, in one file that is never deleted."""
+"""The database `state.db`: drafts, writes and small facts. Octavo never deletes this file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from octavo.data.database import Work, Writer, connect, lock_file, private_file, private_folder, sound
+from octavo.data.database import Transaction, Writer, connect, is_intact, lock_file, private_file, private_folder
 from octavo.data.observers import Observers
 from octavo.untrusted_input import parse_json
 
@@ -41,11 +41,11 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ),
     ("ALTER TABLE once ADD COLUMN attempt TEXT",),
 )
-"""How the schema came to be. Each step is one transaction; none is ever changed, only added to."""
+"""Steps of the schema, each one transaction. New steps are added; existing steps never change."""
 
 
 class NotSaved(Exception):
-    """Nothing was written. `str(error)` is a sentence fit to show."""
+    """Nothing was written. `str(error)` is a sentence for the user."""
 
 
 def utc_now() -> datetime:
@@ -57,13 +57,13 @@ def _why(error: sqlite3.Error | OSError) -> str:
 
 
 WRITES = ("outbox", "sent", "once")
-"""The tables of what is sent: what waits, what became of the others, and what may happen only once."""
+"""Tables of the writes: waiting, done, and direct writes in progress."""
 
 
-class State:
-    """`state.db` in a private folder: commits reach the disk before they are acknowledged.
+class StateDb:
+    """`state.db` in a private folder. Each commit is on disk before `write` returns.
 
-    One namespace is one profile: what belongs to another is neither seen nor touched.
+    A namespace is one profile: the others are neither read nor changed.
     """
 
     def __init__(
@@ -73,25 +73,28 @@ class State:
         *,
         steps: Sequence[Sequence[str]] = STEPS,
         now: Callable[[], datetime] = utc_now,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Open the database in `folder`, or one in memory. Never raises: `notices` say what could not be done."""
+        """Open the database in `folder`, or in memory without a folder. Raises nothing: `notices` say why a file could
+        not be used."""
         self.namespace = namespace
         self.now = now
+        self.sleep = sleep
         self.notices: tuple[str, ...] = ()
-        self.trouble = ""
-        """Why the last write failed, until one succeeds. A sentence; empty when all is well."""
-        self.cause = ""
+        self.save_error = ""
+        """Sentence that says why the last write failed. Empty after a write that succeeded."""
+        self.save_error_cause = ""
         """The cause alone, such as `the disk is full`."""
         self.read_only = False
         self._path = folder / "state.db" if folder else None
         self._facts: dict[str, Any] = {}
         self._locks: set[str] = set()
         self.committed: Observers[[]] = Observers()
-        """Called when this or another instance has written to the file, soon after."""
+        """Called soon after this or another instance has written to the file."""
         try:
-            self._db = self._opened(self._path, steps)
+            self._db = self._open(self._path, steps)
         except (sqlite3.Error, OSError) as error:
-            self._only_read("Nothing is being saved: ", f"{self._path} cannot be opened ({_why(error)})", ".")
+            self._set_read_only("Nothing is being saved: ", f"{self._path} cannot be opened ({_why(error)})", ".")
             self._path = None
             self._db = connect(None)
             _migrate(self._db, None, steps)
@@ -102,44 +105,49 @@ class State:
         )
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """What a point read answers."""
+        """Return the rows of a query, which must be fast: it blocks the event loop."""
         return self._db.execute(query, values).fetchall()
 
-    def read(self, work: Work[R]) -> R:
-        """What `work` reads: a few rows, never a search."""
+    def read(self, work: Transaction[R]) -> R:
+        """Return the result of `work`, which must be fast: it blocks the event loop."""
         return work(self._db)
 
-    async def write(self, work: Work[R]) -> R:
-        """Do `work` in one transaction. Returns when it is on disk; a cancelled wait does not undo it. Raises NotSaved."""
-        return await self.begin(work)
+    async def write(self, work: Transaction[R]) -> R:
+        """Do `work` in one transaction, and return its result once it is on disk. Raises NotSaved.
 
-    def begin(self, work: Work[R]) -> Awaitable[R]:
-        """`write`, in its turn from this moment on: before all that is asked for after this call."""
-        return self.written(self.submit(work))
+        Cancelling the caller does not undo `work`.
+        """
+        return await self.write_in_turn(work)
 
-    async def written(self, future: Future[R]) -> R:
-        """Wait for what was submitted. Raises NotSaved."""
+    def write_in_turn(self, work: Transaction[R]) -> Awaitable[R]:
+        """Do the same, and take the place in the order of writes now instead of at the first await."""
+        return self.wait_written(self.submit(work))
+
+    async def wait_written(self, future: Future[R]) -> R:
+        """Return the result of submitted work. Raises NotSaved."""
         try:
             return await asyncio.shield(asyncio.wrap_future(future))
         except (sqlite3.Error, OSError) as error:
             raise self._failed(error) from error
 
-    def write_now(self, work: Work[R]) -> R:
-        """`write` for a signal handler. Raises NotSaved."""
-        return self.written_now(self.submit(work))
+    def write_now(self, work: Transaction[R]) -> R:
+        """Do `work` in a signal handler. Raises NotSaved."""
+        return self.wait_written_now(self.submit(work))
 
-    def written_now(self, future: Future[R]) -> R:
-        """`written` for a signal handler: waits two seconds at most, and hardly while writing fails. Raises NotSaved."""
+    def wait_written_now(self, future: Future[R]) -> R:
+        """Return the result of submitted work in a signal handler. Waits up to two seconds, less after a failed write.
+        Raises NotSaved."""
         try:
-            return future.result(0.5 if self.trouble else 2.0)
+            return future.result(0.5 if self.save_error else 2.0)
         except (sqlite3.Error, OSError) as error:  # TimeoutError is an OSError
             raise self._failed(error) from error
 
-    def remember(self, name: str, value: Any) -> None:
-        """Keep a small fact: any JSON value. It is written behind, and the disk is left alone when it says so already."""
+    def set_fact(self, name: str, value: Any) -> None:
+        """Store a fact, which is any JSON value. Written in the background, and only if it differs from the fact on
+        disk."""
         self._facts[name] = value
         if not self.read_only:
-            # What stands there is asked of the file, not of what was read once: another terminal may have changed it.
+            # Compare with the file, not with `_facts`: another instance may have changed the fact.
             statement = (
                 "INSERT INTO facts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
                 " WHERE value IS NOT excluded.value"
@@ -147,9 +155,9 @@ class State:
             row = (self.namespace, name, json.dumps(value))
             self.submit(lambda db: db.execute(statement, row))
 
-    def change(self, name: str, change: Callable[[Any], Any]) -> None:
-        """Replace the fact kept under `name` by `change` of it, as it is on disk then: another instance may have changed
-        it. None if there is no fact. Written in the background."""
+    def change_fact(self, name: str, change: Callable[[Any], Any]) -> None:
+        """Replace the fact `name` by `change` of the fact on disk, which another instance may have changed. `change`
+        gets None if there is no fact. Written in the background."""
         self._facts.pop(name, None)
         if self.read_only:
             return
@@ -160,13 +168,12 @@ class State:
 
         self.submit(work)
 
-    async def recall_now(self, name: str) -> Any:
-        """Return the fact kept under `name` as it is on disk once all was written that is being written. None if there is
-        none. Raises NotSaved."""
+    async def read_fact(self, name: str) -> Any:
+        """Return the fact `name` on disk after all writes so far. None if there is no such fact. Raises NotSaved."""
         return await self.write(lambda db: _fact(db, self.namespace, name))
 
-    def recall(self, name: str, default: Any = None) -> Any:
-        """The fact kept under `name`."""
+    def get_fact(self, name: str, default: Any = None) -> Any:
+        """Return the fact `name`, else `default`."""
         if name not in self._facts:
             query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
             found = self.rows(query, self.namespace, name)
@@ -176,8 +183,8 @@ class State:
                 self._facts[name] = default
         return self._facts[name]
 
-    def forget(self, *, but: Sequence[str] = ()) -> None:
-        """Throw away all this profile has here: drafts, facts, writes, but for some tables (`WRITES`). Raises NotSaved."""
+    def clear(self, *, but: Sequence[str] = ()) -> None:
+        """Delete everything of this profile, except the tables `but` (`WRITES`). Raises NotSaved."""
         self._facts.clear()
 
         def empty(db: sqlite3.Connection) -> None:
@@ -188,8 +195,8 @@ class State:
 
         self.write_now(empty)
 
-    def take_in(self, name: str) -> None:
-        """Let drafts, writes and marks filed under `name` be this profile's, unless somebody sends some of them just now."""
+    def adopt(self, name: str) -> None:
+        """Move the rows of the namespace `name` to this profile, unless another instance is sending its writes."""
         tables = ("drafts", "inbox_marks", *WRITES)
         there = [each for each in tables if self.rows(f"SELECT 1 FROM {each} WHERE namespace = ? LIMIT 1", name)]
         if not there:
@@ -199,25 +206,24 @@ class State:
             for each in there:
                 db.execute(f"UPDATE OR REPLACE {each} SET namespace = ? WHERE namespace = ?", (self.namespace, name))
 
-        with suppress(NotSaved):  # then it is tried at the next start
-            if let_others := self.take("outbox", name):
+        with suppress(NotSaved):  # the next start tries again
+            if let_others := self.try_lock("outbox", name):
                 try:
                     self.write_now(file)
                 finally:
                     let_others()
 
     def changed(self) -> bool:
-        """Return whether anybody committed since this was last called, and tell the observers of `committed` if so."""
+        """Return True if this or another instance has written since the last call, and then notify `committed`."""
         before, self._version = self._version, self._data_version()
         if is_changed := self._version != before:
             self.committed.notify()
         return is_changed
 
-    def take(self, role: str, name: str = "") -> Callable[[], None] | None:
-        """Be the only one on this machine to do what `role` names for this profile, or that called `name`, or None while
-        another is. Raises NotSaved.
+    def try_lock(self, role: str, name: str = "") -> Callable[[], None] | None:
+        """Take the role `role` of this profile, or of the profile `name`, and return the function that gives it back.
 
-        What it returns lets others. The kernel does so when the process ends, however it ends.
+        None if another instance has the role. The kernel gives it back when the process ends. Raises NotSaved.
         """
         if self._path is None:
             if role in self._locks:
@@ -232,11 +238,11 @@ class State:
             raise self._failed(error, path) from error
 
     def close(self) -> None:
-        """Finish writing and let go of the file."""
+        """Finish writing, and close the file."""
         self._writer.close()
         self._db.close()
 
-    def _opened(self, path: Path | None, steps: Sequence[Sequence[str]]) -> sqlite3.Connection:
+    def _open(self, path: Path | None, steps: Sequence[Sequence[str]]) -> sqlite3.Connection:
         if path is None:
             db = connect(None)
             _migrate(db, None, steps)
@@ -245,48 +251,51 @@ class State:
             private_folder(path.parent)
             private_file(path)
             db = connect(path, synchronous="FULL")
-            whole = sound(db)
+            whole = is_intact(db)
             if not whole:
                 db.close()
         except PermissionError:
-            return self._opened_read_only(path)
+            return self._open_read_only(path)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorname.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-                return self._opened_read_only(path)
+                return self._open_read_only(path)
             raise
         except sqlite3.DatabaseError:
             whole = False
         if not whole:
-            from octavo.data.salvage import salvage  # rarely needed
+            from octavo.data.database_recovery import recover  # lazy: rarely needed
 
-            self._notice(salvage(path, lambda fresh: _migrate(fresh, None, steps), self.now()))
+            self._notice(recover(path, lambda fresh: _migrate(fresh, None, steps), self.now()))
             db = connect(path, synchronous="FULL")
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version > len(steps):
             db.close()
             step = ". Update Octavo: until then nothing is saved."
-            self._only_read("", f"{path} was written by a newer version of Octavo", step)
+            self._set_read_only("", f"{path} was written by a newer version of Octavo", step)
             return connect(path, read_only=True)
         _migrate(db, path, steps)
         return db
 
-    def _opened_read_only(self, path: Path) -> sqlite3.Connection:
-        self._only_read("Nothing is being saved: ", f"{path} is not writable", ". Make it writable, then start again.")
+    def _open_read_only(self, path: Path) -> sqlite3.Connection:
+        self._set_read_only(
+            "Nothing is being saved: ", f"{path} is not writable", ". Make it writable, then start again."
+        )
         return connect(path, read_only=True)
 
-    def _only_read(self, begin: str, cause: str, step: str) -> None:
+    def _set_read_only(self, begin: str, cause: str, step: str) -> None:
         notice = f"{begin}{cause}{step}"
         self._notice(notice)
-        self.read_only, self.trouble, self.cause = True, notice, cause
+        self.read_only, self.save_error, self.save_error_cause = True, notice, cause
 
     def _notice(self, sentence: str) -> None:
         self.notices = (*self.notices, sentence)
 
-    def submit(self, work: Work[R]) -> Future[R]:
-        """Do `work` in one transaction, in its turn. The future fails with NotSaved or what SQLite or the disk says."""
+    def submit(self, work: Transaction[R]) -> Future[R]:
+        """Do `work` in one transaction after all earlier work. The future fails with NotSaved, or with the error of
+        SQLite or the disk."""
         if self.read_only:
             refused: Future[R] = Future()
-            refused.set_exception(NotSaved(self.trouble))
+            refused.set_exception(NotSaved(self.save_error))
             return refused
         future = self._writer.submit(work)
         future.add_done_callback(self._noted)
@@ -295,14 +304,14 @@ class State:
     def _noted(self, future: Future[Any]) -> None:
         error = None if future.cancelled() else future.exception()
         if error is None:
-            self.trouble = self.cause = ""
+            self.save_error = self.save_error_cause = ""
         elif isinstance(error, (sqlite3.Error, OSError)):
             self._failed(error)
 
     def _failed(self, error: Exception, path: Path | None = None) -> NotSaved:
-        self.cause, step = why_not_saved(error, path or self._path)
-        self.trouble = f"Nothing is being saved: {self.cause}{step and '. '}{step}."
-        return NotSaved(self.trouble)
+        self.save_error_cause, step = why_not_saved(error, path or self._path)
+        self.save_error = f"Nothing is being saved: {self.save_error_cause}{step and '. '}{step}."
+        return NotSaved(self.save_error)
 
     def _data_version(self) -> int:
         return int(self._db.execute("PRAGMA data_version").fetchone()[0])

@@ -1,4 +1,4 @@
-"""What the markdown of a comment says: its words as a list shows them, and whom it names. Pure."""
+"""Text of a comment: in one line for lists, and the users it mentions. Pure."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ _QUOTE = re.compile(r"^\s*(?:> ?)+")
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
 
 
-def mention_of(person: str) -> str:
-    """What a mention of a person ends with."""
+def mention_suffix(person: str) -> str:
+    """Return the end of the link that mentions a person."""
     return f"](/users/{quote(person, safe=':@.+')})"
 
 
-def names(markdown: str, me: str) -> bool:
-    """Whether a text names somebody, as the composer writes it: a link to the person."""
-    return bool(me) and mention_of(me) in markdown
+def mentions(markdown: str, me: str) -> bool:
+    """Return True if a text mentions the user `me`, as the composer writes a mention."""
+    return bool(me) and mention_suffix(me) in markdown
 
 
-def words_of(markdown: str) -> str:
-    """The words of a comment as a list shows them: in one line, links without their addresses, no marks of emphasis and
-    quotation, and dots where lines of code end."""
+def plain_text(markdown: str) -> str:
+    """Return a comment as one line of text, without URLs and marks. Dots separate lines of code."""
     said: list[str] = []
     in_code = goes_on = False
     for row in markdown.split("\n"):

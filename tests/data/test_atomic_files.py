@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.data.saving import NAME_BYTES, FileExists, NotSaved, destination, safe_name, save, save_folder
+from octavo.data.atomic_files import NAME_BYTES, FileExists, FileNotSaved, destination, safe_name, save, save_folder
 
 
 async def chunks(*parts: bytes, failing: bool = False) -> AsyncIterator[bytes]:
@@ -85,7 +85,7 @@ async def test_what_does_not_come_whole_leaves_nothing(tmp_path: Path) -> None:
 
 
 async def test_where_nothing_can_be_written_that_is_said(tmp_path: Path) -> None:
-    with pytest.raises(NotSaved, match=r"Could not write .*: No such file"):
+    with pytest.raises(FileNotSaved, match=r"Could not write .*: No such file"):
         await save(tmp_path / "no" / "a", chunks(b"new"))
 
 
@@ -95,10 +95,10 @@ def test_a_folder_that_is_written_gets_the_file(tmp_path: Path, monkeypatch: pyt
     assert destination(f"{tmp_path}/", "a.md") == tmp_path / "a.md"
     assert destination("~/b.md", "a.md") == tmp_path / "b.md"
     for wrong in (f"{tmp_path}/none/", f"{tmp_path}/none/b.md"):
-        with pytest.raises(NotSaved, match="does not exist"):
+        with pytest.raises(FileNotSaved, match="does not exist"):
             destination(wrong, "a.md")
     for wrong in ("", "a\0b"):
-        with pytest.raises(NotSaved, match="Enter a file name"):
+        with pytest.raises(FileNotSaved, match="Enter a file name"):
             destination(wrong, "a.md")
 
 

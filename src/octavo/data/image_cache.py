@@ -1,4 +1,4 @@
-"""Files of pictures kept on disk, so that one looked at again is not asked for again. All may be thrown away."""
+"""Image files on disk, which can be downloaded again."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from octavo.data.database import private_folder
 MOST_BYTES = 64_000_000
 
 
-class Pictures:
-    """The bytes of pictures by where they came from. Without a folder nothing is kept. It reads and writes at once:
-    call it from a thread."""
+class ImageCache:
+    """Images by URL. Without a folder nothing is stored.
+
+    All methods block: call them in a thread.
+    """
 
     def __init__(self, folder: Path | None, namespace: str = "", *, most_bytes: int = MOST_BYTES) -> None:
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
@@ -24,7 +26,7 @@ class Pictures:
         self._most_bytes = most_bytes
 
     def get(self, name: str) -> bytes | None:
-        """What was kept as `name`."""
+        """Return the image stored as `name`. None if there is none."""
         path = self._path(name)
         if path is None or path.is_symlink():
             return None
@@ -36,7 +38,7 @@ class Pictures:
         return data
 
     def put(self, name: str, data: bytes) -> None:
-        """Keep `data` as `name`, and let go of what was not looked at longest when there is too much. Never raises."""
+        """Store an image, and delete the images used the longest ago if the cache is too large. Raises nothing."""
         path = self._path(name)
         if path is None or len(data) > self._most_bytes:
             return
@@ -51,17 +53,17 @@ class Pictures:
             os.replace(written, path)
         except OSError:
             Path(written).unlink(missing_ok=True)
-        self._tidy()
+        self._evict()
 
-    def forget(self) -> None:
-        """Throw all of them away."""
+    def clear(self) -> None:
+        """Delete all images."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _path(self, name: str) -> Path | None:
         return self._folder / hashlib.sha256(name.encode("utf-8", "replace")).hexdigest() if self._folder else None
 
-    def _tidy(self) -> None:
+    def _evict(self) -> None:
         assert self._folder is not None, "something was kept in it"
         kept = []
         with suppress(OSError), os.scandir(self._folder) as entries:

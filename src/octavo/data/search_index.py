@@ -1,14 +1,13 @@
-"""The local index: words of what was read, found without asking anybody. All of it may be thrown away.
+"""The search index on this machine: texts of cached responses. It may be deleted at any time.
 
-    index.learn(op, answer)                      # behind, in batches
+    index.learn(op, response)                  # in the background, in batches
     hits = await index.search("tide table", spaces=("docs",))
 
-Each profile has a file of its own. It is made anew when it is damaged or of an older form, and filled from the answers that
-are kept (`response_cache.py`).
+Each profile has its own file. A damaged or older file is replaced, and filled from the response cache.
 
-Words are those of FTS5's `unicode61` without accents, with an index of their first two and three letters, and not trigrams:
-of 70 000 passages (26 MB) that is 74 MB instead of 143, written in a third of the time, and finds words of two letters, which
-most Chinese words are. What has many matches is ranked among the `MOST_RANKED` written last: all of 60 000 would take 40 ms.
+FTS5 indexes words with `unicode61`, without accents, and with prefixes of two and three letters. Trigrams would take 143 MB
+instead of 74 MB for 70 000 passages (26 MB), three times as long to write, and would not find words of two letters, as most
+Chinese words are. Only the newest `MOST_RANKED` matches are ranked: to rank all of 60 000 would take 40 ms.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ from octavo.data.database import (
     closed_on_failure,
     connect,
     is_busy,
+    is_intact,
     moment,
     private_file,
     private_folder,
-    sound,
 )
 
 if TYPE_CHECKING:
     from octavo.api.folding import Range
-    from octavo.data.index_documents import Document, Learned, Scope
-    from octavo.data.response_cache import KeptAnswer
+    from octavo.data.response_cache import StoredResponse
+    from octavo.data.search_documents import Document, IndexUpdate, Scope
 
 R = TypeVar("R")
 
@@ -72,19 +71,20 @@ INSERT INTO filling SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM filling);
 """
 MOST_LETTERS = 64_000_000
 MOST_DOCUMENTS = 200_000
-"""What is kept at most. Beyond, what was read longest ago goes first, and before it pages of which only the title is known."""
+"""Limits of the index. Beyond them, pages known by title alone are deleted first, then the documents read the longest
+ago."""
 TIDY_EVERY = 500
-"""Documents written between two looks at how much there is."""
+"""Number of documents written between two checks of the limits."""
 MOST_RANKED = 2000
-"""Passages that are compared, those written last first."""
+"""Number of matching passages that are ranked: the newest."""
 MOST_OF_ONE = 3
-"""Passages of one page, or messages of one thread, among what is found."""
+"""Most passages of a page, or messages of a thread, in one result."""
 CLOSES_WITHIN = 0.5
-"""Seconds that what is being written has to come to its end."""
+"""Seconds that `close` waits for running writes."""
 MOST_FILES = 3
-"""Files that are made anew before it is clear that they do not stay whole."""
+"""Number of times a damaged file is replaced in one session."""
 AT_ONCE = 20
-"""Kept answers that are read in one go when the index is made anew."""
+"""Number of cached responses that are indexed at a time when the index is filled."""
 
 _LEARNED_FROM = {
     *(
@@ -105,67 +105,67 @@ Found = Literal["page", "thread", "change request"]
 
 @dataclass(frozen=True)
 class Hit:
-    """Something that was found, and where."""
+    """A search result."""
 
     kind: Found
     space: str
     id: str
-    """The page, the thread, the change request."""
+    """Id of the page, thread or change request."""
     part: str
-    """What of it says so: `page`, `section`, `comment`, `quote`, `reply` or `change request`."""
+    """Part of the document that matches: `page`, `section`, `comment`, `quote`, `reply` or `change request`."""
     title: str
-    """The page it is or is on, or the subject of the change request."""
+    """Title of the page, or subject of the change request."""
     snippet: str
-    """The words around what was found, in one line."""
+    """The text around the match, in one line."""
     marks: tuple[Range, ...]
-    """Where in the snippet the words stand."""
+    """Ranges of the matches in `snippet`."""
     title_marks: tuple[Range, ...] = ()
     path: tuple[str, ...] = ()
-    """The headings it stands under, outermost first."""
+    """The headings above the match, outermost first."""
     anchor: str = ""
     nth: int = 0
-    """How many headings before the last of these say the same on the page."""
+    """Number of earlier headings on the page with the same text as the last of `path`."""
     change_request: str = ""
     page: str = ""
     node: str = ""
-    """The block that a thread hangs on."""
+    """Key of the block of a thread."""
     author: str = ""
     about: str = ""
-    """The status of a change request or a thread."""
+    """Status of a change request or a thread."""
     number: int = 0
     at: datetime | None = None
-    """When it was written or changed."""
+    """Time when the item was written or changed."""
     known_at: datetime | None = None
-    """When the server said so last."""
+    """Time of the last response that contained the item."""
     page_path: str = ""
-    """Where a page lies in its tree."""
+    """Path of the page in the page tree."""
 
     @property
     def place(self) -> Discussion:
-        """Where it is."""
+        """Return the space or change request of the item."""
         if self.change_request:
             return ChangeRequestRef(space_id=self.space, change_request_id=self.change_request)
         return SpaceRef(space_id=self.space)
 
 
 class PageName(NamedTuple):
-    """How a page is called, and where it lies."""
+    """Title and paths of a page."""
 
     id: str
     title: str
     path: str
-    """Its path in the tree, with a slash where pages lie below it."""
+    """Path in the page tree. It ends with a slash if the page has pages below it."""
     file: str
-    """The path of the file that it is kept in."""
+    """Path of the file that holds the page in a Git repository."""
 
 
 @dataclass(frozen=True)
-class Extent:
-    """How much is known, and when the server last said something of it."""
+class IndexedCounts:
+    """Numbers of indexed documents, and the time of the newest response."""
 
     pages: int = 0
     titles: int = 0
-    """Pages of which only the title is known."""
+    """Number of pages known by title alone."""
     threads: int = 0
     replies: int = 0
     change_requests: int = 0
@@ -175,10 +175,10 @@ class Extent:
         return bool(self.pages or self.titles or self.threads or self.replies or self.change_requests)
 
 
-class Index:
-    """Words of what was read, by profile. Without a folder it lasts as long as the process.
+class SearchIndex:
+    """The full-text index of one profile. Without a folder, the index is in memory.
 
-    Nothing of it is opened before there is something to write or to find, and nothing is written or read on the loop.
+    The file is opened at the first write or search. Every access runs in a thread, never on the event loop.
     """
 
     def __init__(
@@ -186,68 +186,68 @@ class Index:
         folder: Path | None,
         namespace: str = "",
         *,
-        kept: Callable[[int, int], Iterable[KeptAnswer]] | None = None,
+        kept: Callable[[int, int], Iterable[StoredResponse]] | None = None,
         most_letters: int = MOST_LETTERS,
         most_documents: int = MOST_DOCUMENTS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Of the file in `folder` for `namespace`. `kept`: the answers it is filled from when it is new,
-        after a number and so many of them."""
+        """Use the file of `namespace` in `folder`. `kept(after, most)` returns cached responses, which fill a new
+        index."""
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._path = folder / f"index-v{VERSION}-{name}.db" if folder is not None else None
         self._kept = kept
         self._most_letters, self._most_documents = most_letters, most_documents
         self._now = now
         self.notice = ""
-        """Why nothing can be found here, in a sentence."""
+        """Sentence that says why the index cannot be used. Empty while it can."""
         self.changed: Callable[[], None] = _nobody
-        """Called in the thread of the index when other words can be found than before."""
-        self._news: deque[tuple[Callable[[], Learned], datetime]] = deque()
+        """Called in the thread of the index when search results may differ."""
+        self._updates: deque[tuple[Callable[[], IndexUpdate], datetime]] = deque()
         self._flushing = False
         self._written = 0
         self._closing = False
         self._lock = threading.Lock()
-        """Held by who reads, and while the file is changed for another."""
+        """Held during a read, and while the file is replaced."""
         self._reader: sqlite3.Connection | None = None
-        self._made_anew = 0
-        self._writer = Writer(self._connected, "octavo index writer")
+        self._recreated = 0
+        self._writer = Writer(self._connect_writer, "octavo index writer")
 
     # Learning
 
     def learn(self, op: Operation[Any], value: Any) -> None:
-        """Let the words of an answer be found, and no longer those it takes the place of. Behind."""
+        """Index a response in the background. It replaces earlier documents of the same items."""
         if value is not None and SPECS[type(op)].name in _LEARNED_FROM:
-            self._soon(partial(_learned, op, value), self._now())
+            self._schedule(partial(_learned, op, value), self._now())
 
-    def lose(self, op: Operation[Any]) -> None:
-        """Let nothing be found of what `op` asks for or deletes: it is gone. Behind."""
+    def remove(self, op: Operation[Any]) -> None:
+        """Remove the target of `op` from the index in the background: it was deleted."""
         if SPECS[type(op)].name in _LOST_BY:
-            self._soon(partial(_gone, op), self._now())
+            self._schedule(partial(_gone, op), self._now())
 
-    def _soon(self, what: Callable[[], Learned], when: datetime) -> None:
+    def _schedule(self, what: Callable[[], IndexUpdate], when: datetime) -> None:
         if self._closing:
             return
-        self._news.append((what, when))
+        self._updates.append((what, when))
         if not self._flushing:
             self._flushing = True
             self._submit(self._flush)
 
     def _flush(self, db: sqlite3.Connection) -> None:
-        """Write all that came by now."""
+        """Write all updates that are waiting."""
         self._flushing = False
         differs = False
-        while self._news and not self._closing:
-            what, when = self._news.popleft()
-            differs = self._take(db, what(), when.timestamp()) or differs
+        while self._updates and not self._closing:
+            what, when = self._updates.popleft()
+            differs = self._update(db, what(), when.timestamp()) or differs
         if self._written >= TIDY_EVERY:
             self._written = 0
-            self._tidy(db)
+            self._evict(db)
         if differs:
             self.changed()
 
-    def _take(self, db: sqlite3.Connection, news: Learned, when: float) -> bool:
+    def _update(self, db: sqlite3.Connection, news: IndexUpdate, when: float) -> bool:
         differs = False
-        told = {each.key: each for each in news.documents}  # nothing keeps a server from telling of the same twice
+        told = {each.key: each for each in news.documents}  # a response may contain an item twice
         known = _known(db, list(told))
         same: list[int] = []
         for key, document in told.items():
@@ -266,10 +266,10 @@ class Index:
             differs = differs or bool(lost)
         return differs
 
-    def _write(self, db: sqlite3.Connection, document: Document, when: float, before: Known | None) -> None:
+    def _write(self, db: sqlite3.Connection, document: Document, when: float, before: IndexedDocument | None) -> None:
         self._written += 1
         if before is not None and before.stamp and not document.stamp:
-            # Only its title is told now: the words below it are those read before.
+            # This response has only the title: the indexed text stays.
             db.execute(
                 "UPDATE documents SET title = ?, about = ?, lies = ?, file = ? WHERE id = ?",
                 (document.title, document.about, document.path, document.file, before.id),
@@ -295,8 +295,8 @@ class Index:
         letters = _insert_passages(db, number, document)
         db.execute("UPDATE documents SET letters = ? WHERE id = ?", (letters, number))
 
-    def _tidy(self, db: sqlite3.Connection) -> None:
-        """Let go of what was read longest ago when it is too much."""
+    def _evict(self, db: sqlite3.Connection) -> None:
+        """Delete the documents that were read the longest ago, if the index exceeds its limits."""
         count, letters = db.execute("SELECT count(*), total(letters) FROM documents").fetchone()
         if count <= self._most_documents and letters <= self._most_letters:
             return
@@ -321,48 +321,49 @@ class Index:
         spaces: Collection[str] | None = None,
         length: int = 160,
     ) -> tuple[Hit, ...]:
-        """What holds every word of `typed`, the best first, of these kinds and in these spaces, or in all.
+        """Return the documents that contain every word of `typed`, the best first.
 
-        Snippets have about `length` characters. Nothing is found while the file cannot be used: `notice` says why.
+        `kinds` and `spaces` limit the search; None searches all spaces. Snippets have about `length` characters. Empty
+        if the index cannot be used: `notice` says why.
         """
         return await asyncio.to_thread(self._read, partial(_search, typed, limit, kinds, spaces, length), ())
 
-    async def extent(self, spaces: Collection[str] | None = None) -> Extent:
-        """How much is known of these spaces, or of all."""
-        return await asyncio.to_thread(self._read, partial(_extent, spaces), Extent())
+    async def counts(self, spaces: Collection[str] | None = None) -> IndexedCounts:
+        """Return the numbers of indexed documents of `spaces`, or of all spaces."""
+        return await asyncio.to_thread(self._read, partial(_extent, spaces), IndexedCounts())
 
     async def pages(self, space: str) -> tuple[PageName, ...]:
-        """How the pages of a space are called, and where they lie."""
+        """Return the titles and paths of the pages of a space."""
         return await asyncio.to_thread(self._read, partial(_pages, space), ())
 
     async def replies(self) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
-        """The words of the replies that are known, by the place and the id of their thread."""
+        """Return the texts of the indexed replies, by place and thread id."""
         return await asyncio.to_thread(self._read, _replies, {})
 
     # The file
 
-    def forget(self) -> None:
-        """Throw all of it away, with its file."""
-        self._remove()
+    def clear(self) -> None:
+        """Delete the index and its file."""
+        self._delete_file()
 
     def flush(self) -> None:
-        """Wait until all that was learned by now can be found. Not on the loop."""
+        """Wait until all waiting updates are written. Blocks: never call this on the event loop."""
         self._writer.submit(lambda db: None).exception()
 
     def close(self) -> None:
-        """Let go of the file. What was not written by now is read again another time."""
+        """Close the file. Updates that are not written yet are read from the cache at the next start."""
         self._closing = True
-        self._news.clear()
+        self._updates.clear()
         self._writer.close(CLOSES_WITHIN)
         with self._lock:
-            self._let_go()
+            self._close_reader()
 
     def _submit(self, work: Callable[[sqlite3.Connection], None]) -> None:
         if not self.notice and not self._closing:
-            self._writer.submit(work).add_done_callback(partial(self._ended, self._writer))
+            self._writer.submit(work).add_done_callback(partial(self._check_result, self._writer))
 
-    def _ended(self, writer: Writer, job: Future[None]) -> None:
-        """What went wrong with the file is mended; anything else is a bug."""
+    def _check_result(self, writer: Writer, job: Future[None]) -> None:
+        """Recover from errors of the file. Raises any other error, which is a bug."""
         error = job.exception() if not job.cancelled() else None
         if error is None or writer is not self._writer:
             return
@@ -376,38 +377,38 @@ class Index:
     def _failed(self, error: sqlite3.DatabaseError) -> None:
         self._flushing = False
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._made_anew < MOST_FILES:
-            self._anew()
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._recreated < MOST_FILES:
+            self._recreate()
         elif not is_busy(error):
             self._give_up(str(error))
 
     def _give_up(self, why: str) -> None:
         self.notice = f"Could not search the pages you have opened: the search index {self._path or 'in memory'} is unusable ({why})."
-        self._news.clear()
+        self._updates.clear()
 
-    def _anew(self) -> None:
-        """Begin with an empty file."""
-        self._made_anew += 1
+    def _recreate(self) -> None:
+        """Replace a damaged file by an empty index."""
+        self._recreated += 1
         with self._lock:
-            self._let_go()
-            self._remove()
+            self._close_reader()
+            self._delete_file()
             self._writer.close(0.0)
-            self._writer = Writer(self._connected, "octavo index writer")
+            self._writer = Writer(self._connect_writer, "octavo index writer")
         self._submit(lambda db: None)
 
-    def _let_go(self) -> None:
+    def _close_reader(self) -> None:
         if self._reader is not None:
             self._reader.close()
         self._reader = None
 
-    def _remove(self) -> None:
+    def _delete_file(self) -> None:
         if self._path is not None:
             for suffix in ("", "-wal", "-shm"):
                 with suppress(OSError):
                     self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
 
-    def _connected(self) -> sqlite3.Connection:
-        """The connection of the writer. Raises sqlite3.Error and OSError."""
+    def _connect_writer(self) -> sqlite3.Connection:
+        """Return the connection of the writer. Raises sqlite3.Error and OSError."""
         if self._path is None:
             db = connect(None)
             db.executescript(SCHEMA)
@@ -419,9 +420,9 @@ class Index:
         private_file(self._path)
         db = connect(self._path)
         with closed_on_failure(db):
-            if not sound(db):
+            if not is_intact(db):
                 db.close()
-                self._remove()
+                self._delete_file()
                 private_file(self._path)
                 db = connect(self._path)
             db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
@@ -430,7 +431,7 @@ class Index:
         return db
 
     def _fill(self, db: sqlite3.Connection) -> None:
-        """Learn from some of the answers that are kept, and from the others after what has to be written meanwhile."""
+        """Index some cached responses, then schedule the rest after other updates."""
         assert self._kept is not None, "it is filled from something"
         ((done, after),) = db.execute("SELECT done, after FROM filling").fetchall()
         if done or self._closing:
@@ -439,24 +440,24 @@ class Index:
         last = answers[-1].number if answers else after
         for _, op, body, kept_at in answers:
             if op is not None and SPECS[type(op)].name in _LEARNED_FROM:
-                with suppress(ValueError):  # which the cache finds out, too, when it is asked for it
-                    self._take(db, _learned(op, read(SPECS[type(op)].codec, body)), kept_at.timestamp())
+                with suppress(ValueError):  # the cache deletes an unreadable response when it is read
+                    self._update(db, _learned(op, read(SPECS[type(op)].codec, body)), kept_at.timestamp())
         db.execute("UPDATE filling SET done = ?, after = ?", (last == after, last))
         if last != after:
             self._submit(self._fill)
         else:
-            self._tidy(db)
+            self._evict(db)
             self.changed()
 
     def _read(self, work: Callable[[sqlite3.Connection], R], nothing: R) -> R:
-        """What `work` finds. In a thread."""
+        """Return the result of `work`, or `nothing` if the index cannot be used. Call this in a thread."""
         if self.notice or self._closing:
             return nothing
         try:
             if self._path is None:
                 return self._writer.submit(work).result()
             if self._reader is None:
-                self._writer.submit(lambda db: None).result()  # it makes the file, and begins to fill it
+                self._writer.submit(lambda db: None).result()  # creates the file, and starts to fill it
             with self._lock:
                 if self._reader is None:
                     self._reader = connect(self._path, read_only=True)
@@ -469,8 +470,8 @@ class Index:
 
 
 @dataclass(frozen=True)
-class Known:
-    """A document as it is in the index."""
+class IndexedDocument:
+    """A document in the index."""
 
     id: int
     title: str
@@ -481,47 +482,47 @@ class Known:
     known_at: float
 
     def differs(self, document: Document) -> bool:
-        """Whether another one of the same key says something else."""
+        """Return True if `document`, which has the same key, has other content."""
         if document.stamp:
             return self.stamp != document.stamp
         here, there = ((each.title, each.about, each.path, each.file) for each in (self, document))
         return here != there
 
 
-def _learned(op: Operation[Any], value: Any) -> Learned:
-    from octavo.data.index_documents import learned  # brings the models of all it knows with it
+def _learned(op: Operation[Any], value: Any) -> IndexUpdate:
+    from octavo.data.search_documents import index_update  # lazy: the models of all responses
 
-    return learned(op, value)
+    return index_update(op, value)
 
 
-def _gone(op: Operation[Any]) -> Learned:
-    from octavo.data.index_documents import Learned, gone
+def _gone(op: Operation[Any]) -> IndexUpdate:
+    from octavo.data.search_documents import IndexUpdate, removed_scopes
 
-    return Learned(whole=gone(op))
+    return IndexUpdate(whole=removed_scopes(op))
 
 
 def _nobody() -> None:
-    """Nobody asked to be told."""
+    """Do nothing."""
 
 
 def _many(values: Iterable[Any], most: int = 500) -> Iterator[list[Any]]:
-    """As many as fit in one statement."""
+    """Yield the values in lists that fit into one statement."""
     rest = list(values)
     for start in range(0, len(rest), most):
         yield rest[start : start + most]
 
 
 _AMONG = "IN (SELECT value FROM json_each(?))"
-"""Of values whose number somebody else decides: a statement takes only so many."""
+"""Condition for any number of values. SQLite limits the number of parameters of a statement."""
 
 
 def _among(values: Iterable[int | str]) -> str:
-    """What is asked for with `_AMONG`."""
+    """Return the parameter for `_AMONG`."""
     return json.dumps(list(values))
 
 
 def _seconds(at: datetime) -> float:
-    """A moment of an answer as it is kept: in other time zones the first and the last day have hours that none here has."""
+    """Return a time as it is stored. The first and last hours of the calendar exist in some time zones only."""
     return max(_FIRST, min(at.timestamp(), _LAST))
 
 
@@ -529,19 +530,19 @@ _FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
 _LAST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
 
 
-def _known(db: sqlite3.Connection, keys: list[str]) -> dict[str, Known]:
+def _known(db: sqlite3.Connection, keys: list[str]) -> dict[str, IndexedDocument]:
     found = {}
     for some in _many(keys):
         rows = db.execute(
             f"SELECT key, id, title, about, lies, file, stamp, known_at FROM documents WHERE key IN ({', '.join('?' * len(some))})",
             some,
         )
-        found.update({key: Known(*row) for key, *row in rows})
+        found.update({key: IndexedDocument(*row) for key, *row in rows})
     return found
 
 
 def _in_scope(db: sqlite3.Connection, scope: Scope, when: float) -> list[tuple[int, str]]:
-    """The documents of a scope that were known when it was told of, and the replies of threads among them."""
+    """Return the id and key of each document of a scope that is not newer than `when`."""
     where, values = "space = ? AND kind = ? AND known_at <= ?", [scope.space, scope.kind, when]
     for name, value in (
         ("change_request", scope.change_request),
@@ -574,7 +575,7 @@ def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
 
 
 def _insert_passages(db: sqlite3.Connection, number: int, document: Document) -> int:
-    """Make the words of a document findable. Returns how many letters they have."""
+    """Index the passages of a document. Return their number of characters."""
     from octavo.api.folding import fold
     from octavo.api.searchable import apart, indexed, parts
 
@@ -586,7 +587,7 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: Document) ->
         ).lastrowid
         shown = _scalars(each.words)
         said = [indexed(_scalars(text)) for text in (each.around, each.title)]
-        # Nearly all words are found as they are: SQLite folds simple cases and accents by itself.
+        # Most texts are indexed unchanged: SQLite folds simple cases and accents itself.
         is_simple = fold(shown) == shown.lower()
         said += [apart(shown), ""] if is_simple else [indexed(shown), shown]
         said.insert(3, indexed(parts(f"{_scalars(each.title)} {shown}")))
@@ -598,7 +599,7 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: Document) ->
 
 
 def _scalars(text: str) -> str:
-    """`text` as SQLite can hold it: what is made safe to show has nothing else, and models made elsewhere may."""
+    """Return `text` without characters that SQLite cannot store. Sanitized text has none."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
@@ -617,9 +618,9 @@ def _search(
     length: int,
     db: sqlite3.Connection,
 ) -> tuple[Hit, ...]:
-    from octavo.data.index_words import Sought
+    from octavo.data.search_text import SearchTerms
 
-    sought = Sought(typed)
+    sought = SearchTerms(typed)
     wanted = [kind for found in kinds for kind in _KINDS[found]]
     if not sought or not wanted or spaces == ():
         return ()
@@ -686,7 +687,7 @@ def _words_of(db: sqlite3.Connection, passage: int) -> str:
 
 
 def _first(db: sqlite3.Connection, space: str, change: str, thread: str) -> tuple[str, str, str, str] | None:
-    """Of the message that a thread begins with: the title and id of the page, the block, and the status."""
+    """Return the title, page id, block key and status of the first comment of a thread. None if it is not indexed."""
     found: tuple[str, str, str, str] | None = db.execute(
         "SELECT title, page, node, about FROM documents"
         " WHERE space = ? AND kind = 'comment' AND change_request = ? AND thread = ?",
@@ -695,7 +696,7 @@ def _first(db: sqlite3.Connection, space: str, change: str, thread: str) -> tupl
     return found
 
 
-def _extent(spaces: Collection[str] | None, db: sqlite3.Connection) -> Extent:
+def _extent(spaces: Collection[str] | None, db: sqlite3.Connection) -> IndexedCounts:
     where, values = ("1", []) if spaces is None else (f"space {_AMONG}", [_among(spaces)])
     rows = db.execute(
         f"SELECT kind, length(stamp) > 0 AS is_read, count(*), max(known_at) FROM documents WHERE {where} GROUP BY 1, 2",
@@ -703,7 +704,7 @@ def _extent(spaces: Collection[str] | None, db: sqlite3.Connection) -> Extent:
     ).fetchall()
     counts = {(kind, bool(is_read)): count for kind, is_read, count, _ in rows}
     latest = max((known_at for *_, known_at in rows), default=0.0)
-    return Extent(
+    return IndexedCounts(
         counts.get(("page", True), 0),
         counts.get(("page", False), 0),
         counts.get(("comment", True), 0),

@@ -1,0 +1,180 @@
+"""Finds the target of unsent text: of drafts by their keys, and of pending comments. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
+
+if TYPE_CHECKING:
+    from octavo.api.comments import Comment
+    from octavo.data.writes.machine import OutboxEntry
+
+KIND_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "comment": "a comment",
+        "reply": "a reply",
+        "edit": "an edited comment",
+        "page": "the text of a page",
+        "review": "a review",
+        "subject": "a subject",
+        "description": "a description",
+        "title": "a title",
+        "details": "page options",
+    }
+)
+"""Name of the text of each kind, for messages."""
+CHANGE_REQUEST_KINDS = frozenset({"review", "subject", "description"})
+"""Kinds of text that belong to a change request itself."""
+_CHANGES_A_HELD_ONE = "held "
+"""Prefix of the draft key of an edited pending comment. The id of the comment follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnsentText:
+    """An unsent text and its target."""
+
+    kind: str
+    at: Discussion | None
+    """The space or change request of the text. None if unknown."""
+    page: str = ""
+    block: str = ""
+    """Key of the block."""
+    thread: str = ""
+    """Id of the first comment of the thread. The id of a pending comment that starts a thread."""
+    draft_key: str = ""
+    """Key of the draft. Empty for a pending comment."""
+    entry_id: str = ""
+    """Id of the pending comment in the outbox. Empty for a draft."""
+    is_late: bool = False
+    """True if the text could not be saved: it is lost when Octavo ends."""
+
+    @property
+    def starts_a_thread(self) -> bool:
+        """Return True for a pending comment that starts a thread. The thread itself is shown."""
+        return self.entry_id != "" and self.thread.endswith(self.entry_id)
+
+
+def unsent_draft(draft_key: str) -> UnsentText:
+    """Return the target of a draft, which its key names."""
+    kind, *parts = draft_key.split(" ")
+    if kind not in KIND_NAMES or not parts or not parts[0]:
+        return UnsentText(kind, None, draft_key=draft_key)
+    space, *rest = parts
+    match kind, rest:
+        case "reply", [*into, thread] if len(into) < 2:
+            return UnsentText(kind, _discussion(space, into), thread=thread, draft_key=draft_key)
+        case "edit", [*into, thread, _] if len(into) < 2:
+            return UnsentText(kind, _discussion(space, into), thread=thread, draft_key=draft_key)
+        case "comment", [*into, page, block] if len(into) < 2:
+            return UnsentText(kind, _discussion(space, into), page, block, draft_key=draft_key)
+        case "page", [page, into, _, _]:
+            return UnsentText(kind, _discussion(space, [into] if into != "-" else []), page, draft_key=draft_key)
+        case (("title" | "details"), [page]):
+            return UnsentText(kind, _discussion(space, []), page, draft_key=draft_key)
+        case (("review" | "subject" | "description"), [into, *_]):
+            return UnsentText(kind, _discussion(space, [into]), draft_key=draft_key)
+    return UnsentText(kind, _discussion(space, []), draft_key=draft_key)
+
+
+def pending_comment(entry: OutboxEntry) -> UnsentText:
+    """Return the target of a pending comment."""
+    facts = entry.facts
+    return UnsentText("held", entry.at, facts.page, facts.node, facts.thread or entry.pending_id, entry_id=entry.id)
+
+
+class UnsentIndex:
+    """All unsent texts by target."""
+
+    def __init__(
+        self, drafts: Iterable[str] = (), held: Sequence[OutboxEntry] = (), late: frozenset[str] = frozenset()
+    ) -> None:
+        """`drafts` are the keys of all drafts, `late` the keys of those that could not be saved. `held` are the pending
+        comments."""
+        there = {each.id: pending_comment(each) for each in held}
+        found = list(there.values())
+        for draft_key in sorted(drafts):
+            changes = there.get(draft_key.removeprefix(_CHANGES_A_HELD_ONE))
+            if changes is None:
+                found.append(replace(unsent_draft(draft_key), is_late=draft_key in late))
+            else:
+                edit = UnsentText("edit", changes.at, changes.page, changes.block, changes.thread, draft_key)
+                found.append(replace(edit, is_late=draft_key in late))
+        self._all: tuple[UnsentText, ...] = tuple(found)
+
+    def __bool__(self) -> bool:
+        return bool(self._all)
+
+    def of_draft(self, draft_key: str) -> tuple[UnsentText, ...]:
+        """Return the draft with this key, if there is such a draft."""
+        return tuple(each for each in self._all if each.draft_key == draft_key)
+
+    def of_thread(self, at: Discussion, thread: str) -> tuple[UnsentText, ...]:
+        """Return the unsent texts of a thread. A pending comment that starts the thread is included."""
+        return tuple(self._threads.get((at, thread), ()))
+
+    def of_place(self, at: Discussion) -> tuple[UnsentText, ...]:
+        """Return the unsent texts of a change request, or of the main content of a space."""
+        return tuple(self._places.get(at, ()))
+
+    def of_change_request(self, at: ChangeRequestRef) -> tuple[UnsentText, ...]:
+        """Return the unsent texts of a change request itself, and its pending comments."""
+        return tuple(each for each in self.of_place(at) if each.kind in CHANGE_REQUEST_KINDS or each.entry_id)
+
+    def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[UnsentText]]:
+        """Return the unsent texts of a place by page id. Texts of the whole place have the key "".
+
+        `threads` are the threads of the place: they tell the page of a reply. An unsent page text belongs to the page
+        of its space, whichever change request receives it.
+        """
+        words = list(self.of_place(at))
+        if isinstance(at, SpaceRef):
+            words += [
+                each
+                for each in self._all
+                if each.kind == "page" and isinstance(each.at, ChangeRequestRef) and each.at.space_id == at.space_id
+            ]
+        wanted = {each.thread for each in words if each.thread and not each.page}
+        pages: dict[str, str] = {}
+        if wanted:
+            pages = {each.id: each.target.page.id for each in threads if each.id in wanted and each.target.page}
+        found: defaultdict[str, list[UnsentText]] = defaultdict(list)
+        for each in words:
+            page = each.page or pages.get(each.thread, "")
+            if page or each.kind not in CHANGE_REQUEST_KINDS:
+                found[page].append(each)
+        return dict(found)
+
+    @cached_property
+    def _threads(self) -> Mapping[tuple[Discussion, str], Sequence[UnsentText]]:
+        found: defaultdict[tuple[Discussion, str], list[UnsentText]] = defaultdict(list)
+        for each in self._all:
+            if each.thread and each.at is not None:
+                found[each.at, each.thread].append(each)
+        return found
+
+    @cached_property
+    def _places(self) -> Mapping[Discussion, Sequence[UnsentText]]:
+        found: defaultdict[Discussion, list[UnsentText]] = defaultdict(list)
+        for each in self._all:
+            if each.at is not None:
+                found[each.at].append(each)
+        return found
+
+
+def by_block(words: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
+    """Return the texts that start threads on a page, by block key. Texts about the whole page have the key ""."""
+    found: defaultdict[str, list[UnsentText]] = defaultdict(list)
+    for each in words:
+        if each.kind == "comment":
+            found[each.block].append(each)
+    return dict(found)
+
+
+def _discussion(space: str, into: Sequence[str]) -> Discussion:
+    return ChangeRequestRef(space_id=space, change_request_id=into[0]) if into else SpaceRef(space_id=space)
