@@ -267,10 +267,10 @@ def _trailing_break(state: StateInline, silent: bool) -> bool:
 
 
 def _placeholder(state: StateInline, silent: bool) -> bool:
-    """Names such as `<token>` that HTML does not have and nobody closes, as words."""
+    """Names in angle brackets that are words: `<token>`, which HTML does not have and nobody closes."""
     if not state.src.startswith("<", state.pos):
         return False
-    end = state.env["placeholders"].end_at(state.src, state.pos)
+    end = state.env["placeholders"].end_in_words(state.src, state.pos)
     if end is None:
         return _long_element(state, silent)
     if end > state.posMax:
