@@ -188,6 +188,18 @@ CASES = {
         '{% frob b a="1" %}\nx\n{% endfrob %}',
         "unknown [name=frob arguments={'a': '1', '': 'b'}]\n  paragraph x",
     ),
+    "unknown tag around code": (
+        "{%ace edit=false, lang='html'%}\n<h1>x</h1>\n\n  <p>\n{% endace %} y",
+        "code [language=html] '<h1>x</h1>\\n\\n  <p>'\nparagraph y",
+    ),
+    "unknown tag around code in a list": (
+        '* a\n  {% frob lang="sh" %}\n  b\n  {% endfrob %}\n* c',
+        "list\n  item\n    paragraph a\n    code [language=sh] 'b'\n  item\n    paragraph c",
+    ),
+    "unknown tag of a language without end": (
+        '{% frob lang="sh" %}\nx',
+        "unknown [name=frob arguments={'lang': 'sh'}]\nparagraph x",
+    ),
     "unknown tag without end": ("{% frob %}\nx", "unknown [name=frob arguments={}]\nparagraph x"),
     "raw": ("{% raw %}\n{{ x }}\n{% endraw %}", "paragraph {{ x }}"),
     "escaped tag": ("\\{% code %\\}", "paragraph {% code %}"),

@@ -152,12 +152,32 @@ def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return False
     if silent:
         return True
+    if _code_in_tag(state, tag, start, line):
+        return True
     _push_tag(state, tag, start, line)
     position = tag.end
     if _fence_behind(state, position, line, end):
         return True
     _push_rest(state, position, line)
     state.line = line + 1
+    return True
+
+
+def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
+    """Take what stands in a tag that the platform does not know and that names a language: code, as plugins write it."""
+    if is_known(tag.closes or tag.name) or not tag.arguments.get("lang"):
+        return False
+    found = state.env["finder"].after(f"end{tag.name}", tag.end)
+    opening = state.src.rfind("{%", tag.end, found)
+    closing = state.env["tags"].at(opening) if opening >= 0 else None
+    last = bisect_right(state.eMarks, opening, line)
+    if closing is None or closing.closes != tag.name or last == line or closing.end > state.eMarks[last]:
+        return False
+    token = state.push("fence", "code", 0)
+    token.info, token.map = tag.arguments["lang"], [start, last + 1]
+    token.content = state.getLines(line + 1, last, state.sCount[start], True)
+    _push_rest(state, closing.end, last)
+    state.line = last + 1
     return True
 
 
