@@ -24,6 +24,7 @@ from tests.documents.outline import inline
         ("<strong>b</strong><kbd>K</kbd><sub>1</sub><sup>2</sup>", "<bold|b> <kbd|K> <sub|1> <sup|2>"),
         ("a\\\nb", "a ⏎ b"),
         ("a<br>b", "a ⏎ b"),
+        ("a <br>\n b", "a ⏎ b"),
         ("a&#x20;\n", "a"),
         ("a&#xNAN;b `&#xNAN;` &#xNAN;_&#x69;t_", "ab  <code;code|&#xNAN;>   <italic|it>"),
         ("a\\&#xNAN;_b_", "a <italic|b>"),

@@ -46,6 +46,22 @@ def test_lines_end_where_the_script_lets_them(text: str, width: int, expected: l
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.sampled_from("ab (/-「」、再한กเ่าະຂခ្្ម👩🇬é\u0301 \u200d"), max_size=60), st.integers(2, 30))
 def test_no_letter_is_lost_and_no_line_too_long(text: str, width: int) -> None:
+@pytest.mark.parametrize(
+    ("markdown", "shown"),
+    [
+        ("one  two **three**  four\tfive", "one two three four five"),
+        ("one [two ](u) three  *four *  five", "one two three *four * five"),
+        ("`a  b`  c", "a  b c"),
+        ("one<br>\ntwo <br> three", "one / two / three"),
+        ("one&nbsp; two", "one\u00a0 two"),
+        ("|a|\n|-|\n|b  c<ul><li>d<ul><li>e  f</li></ul></li></ul>|", "a / ─────── / b c / • d /   • e f"),
+    ],
+)
+def test_blanks_in_a_row_are_one_and_none_stand_at_the_beginning_of_a_line(markdown: str, shown: str) -> None:
+    rows = [line.text.rstrip().removeprefix(" ") for line in lay_out(parse(markdown).blocks, 70, Styles.plain()).lines]
+    assert " / ".join(rows) == shown
+
+
     broken = lines(text, width)
     assert "".join(broken).replace(" ", "") == text.replace(" ", "")
     assert all(cells(line) <= width for line in broken)
