@@ -37,6 +37,9 @@ def lines(text: str, width: int) -> list[str]:
         ("to=%2Fapps%2Fgenesys", 10, ["to=%2Fapps", "%2Fgenesys"]),
         ("go?endpoint=https%3A%2F%2Fa.b", 19, ["go?endpoint=https", "%3A%2F%2Fa.b"]),
         ("go?endpoint=https%3aX", 19, ["go?endpoint=https", "%3aX"]),
+        ("a.spec.patchJson", 12, ["a.spec.", "patchJson"]),
+        ("go?id=6&to=0xA0c22A2bc7E37C1d5", 26, ["go?id=6&to=", "0xA0c22A2bc7E37C1d5"]),
+        ("a/UseDistributedRuntime()", 18, ["a/UseDistributed", "Runtime()"]),
     ],
 )
 def test_lines_end_where_the_script_lets_them(text: str, width: int, expected: list[str]) -> None:
