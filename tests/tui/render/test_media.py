@@ -20,8 +20,8 @@ def embedded(url: str, width: int) -> str:
     [
         (54, "youtube.com  https://www.youtube.com/watch?v=abc"),
         (40, "youtube.com  /watch?v=abc"),
-        (24, "youtube.com  /watch"),
-        (20, "youtube.com / /watch"),
+        (24, "youtube.com / /watch?v=abc"),
+        (20, "youtube.com / /watch?v=abc"),
     ],
 )
 def test_a_narrow_embed_says_its_host_once(width: int, said: str) -> None:
