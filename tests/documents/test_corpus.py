@@ -84,7 +84,12 @@ ROW = "const client = await ServiceClientFactory.init<Indexer>({ network: Networ
 @pytest.mark.parametrize(
     ("old", "new", "source", "said"),
     [
-        ("tables._COMFORTS", ((8, 9, 9),), f"| Name | Text |\n|-|-|\n| IssuingCountryCode | {ROW} |\n", "a word of 18"),
+        (
+            "tables._COMFORTS",
+            ((8, 9, 9, 1),),
+            f"| Name | Text |\n|-|-|\n| IssuingCountryCode | {ROW} |\n",
+            "a word of 18",
+        ),
         ("code.panned", cut_short, f"```ts\n{ROW}\n```\n", "room left in code"),
         ("inline.file_part", str, "x ![](data:image/png;base64,AA**BB**CC)\n", "raw **"),
     ],
