@@ -209,6 +209,14 @@ def test_what_a_diagram_is_called_for_screen_readers_is_its_title_and_no_part_of
     assert read(f"---\ntitle: Own\n---\n{spoken}")[0] == "Own"
 
 
+async def test_a_chart_whose_lines_have_names_is_drawn() -> None:
+    chart = 'xychart-beta\n  x-axis "Q" 0 --> 9\n  line "Cost of it" [8, 6]\n  bar Sold [1, 5]\n'
+    lines, _ = await drawn(f"```mermaid\n{chart}```", 60)
+    assert "Cost of it, Sold" in lines[0].text
+    assert "│" in text_of(lines)
+    assert "line" not in text_of(lines)
+
+
 async def test_a_sequence_diagram_has_names_with_blanks_and_arrows_of_any_length() -> None:
     lines, _ = await drawn(
         """```mermaid
