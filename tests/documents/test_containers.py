@@ -208,6 +208,10 @@ CASES = {
     "unknown tag after words": ("text {% url x %} more", "paragraph text  <expression|url x>  more"),
     "block formula": ("$$\na^2\n$$", "math 'a^2'"),
     "formula on one line": ("$$a^2$$", "math 'a^2'"),
+    "fence in code behind nothing": (
+        "> ```md\n> \u200b```sh\n> ls\n> \u200b```\n> ```\n\n\u200b```\nx",
+        "quote\n  code [language=md] '```sh\\nls\\n```'\nparagraph ``` x",
+    ),
     "fence of math": ("```math\nx\n```", "math 'x'"),
     "divider": ("a\n\n***\n\nb", "paragraph a\ndivider\nparagraph b"),
     "lists": (
