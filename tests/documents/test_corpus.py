@@ -66,6 +66,8 @@ def test_the_checker_sees_emoji_nobody_knows() -> None:
         'In [[p.md](p.md "mention")](q.md#a) it is.\n',
         '{% code title="t" %}```sh\nls\n```{% endcode %}\n\nAfter\n',
         "Some \\*\\*Why?\\*\\*Because **b**.\n",
+        "<!-- Not yet\n\n{% hint %}\nso far\n{% endhint %} -->\n\nNow.\n",
+        "1. One:\n<br>\n![shot](a/b.png)\n\n2. Two\n<br>\n```js\nx()\n```\n",
         "| Long | B |\n|-|-|\n| RESTゲートウェイの長い名前 | `x` |\n",
     ],
 )

@@ -80,11 +80,11 @@ from tests.documents.outline import inline
         ),
         ('<code class="expression">space.vars.x</code>', "<expression|space.vars.x>"),
         ("Go to <dir>, see 05:14 <DIR> x", "Go to <dir>, see 05:14 <DIR> x"),
-        ("Use <token>, <your key> or <b>b</b><x-y>z</x-y>", "Use <token>, <your key> or  <bold|b> z"),
         ("The <script> tag, <style> and a <select> x", "The <script> tag, <style> and a <select> x"),
         ("In <head>, from <body> to </body>: <TITLE>", "In <head>, from <body> to </body>: <TITLE>"),
         ("an <input>, </form> or <video> *x*", "an <input>, </form> or <video>  <italic|x>"),
         ("a <script>x</script> <button>b</button> <u>c", "a   <button;style=secondary|b>   <underline|c>"),
+        ("Use <token>, <your key> or <b>b</b><x-y>z</x-y>", "Use <token>, <your key> or  <bold|b> z"),
         (
             "x <img src='a.png' style={{ width: '50%' }} alt=\"i\"/> z, <b = c> and <x y={{z: 1}}>",
             "x  <image;src=a.png|i>  z, <b = c> and <x y={{z: 1}}>",

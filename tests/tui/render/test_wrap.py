@@ -46,9 +46,6 @@ def test_lines_end_where_the_script_lets_them(text: str, width: int, expected: l
     assert lines(text, width) == expected
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.text(st.sampled_from("ab (/-「」、再한กเ่าະຂခ្្ម👩🇬é\u0301 \u200d"), max_size=60), st.integers(2, 30))
-def test_no_letter_is_lost_and_no_line_too_long(text: str, width: int) -> None:
 @pytest.mark.parametrize(
     ("markdown", "shown"),
     [
@@ -65,6 +62,9 @@ def test_blanks_in_a_row_are_one_and_none_stand_at_the_beginning_of_a_line(markd
     assert " / ".join(rows) == shown
 
 
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.sampled_from("ab (/-「」、再한กเ่าະຂခ្្ម👩🇬é\u0301 \u200d"), max_size=60), st.integers(2, 30))
+def test_no_letter_is_lost_and_no_line_too_long(text: str, width: int) -> None:
     broken = lines(text, width)
     assert "".join(broken).replace(" ", "") == text.replace(" ", "")
     assert all(cells(line) <= width for line in broken)
