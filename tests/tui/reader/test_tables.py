@@ -332,6 +332,12 @@ def test_an_address_is_broken_before_a_word_of_another_column(name: str, where: 
     assert all(line.width <= width for line in lines)
 
 
+def test_an_address_is_broken_before_a_name_beside_prose() -> None:
+    name, where = "/.well-known/change-password", "<https://w3c.example.org/well-known-addresses/#the-change-address>"
+    markdown = f"| Name | Meaning | Status | Where |\n|-|-|-|-|\n| `{name}` | {PROSE} | Provisional | {where} |\n"
+    assert name in lay_out(parse(markdown).blocks, 82, Styles.plain()).lines[2].text
+
+
 @pytest.mark.parametrize("width", [78, 80, 84, 88])
 def test_columns_that_leave_cells_free_beside_their_lines_give_them_to_a_broken_word(width: int) -> None:
     markdown = (

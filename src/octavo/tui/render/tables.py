@@ -37,7 +37,8 @@ _LONG_WORD = 16
 _ANY = 2000
 _COMFORTS = (
     *((16, _ANY, 48, 1), (16, _ANY, 40, 1), (16, _ANY, 32, 1), (16, _ANY, 24, 1), (12, _ANY, 24, 1), (12, _ANY, 24, 2)),
-    *((12, 32, 16, 1), (8, 32, 16, 1), (12, 24, 16, 1), (8, 24, 16, 1), (12, 18, 16, 1), (8, 14, 16, 1)),
+    *((12, 32, 16, 1), (12, 32, 16, 2), (8, 32, 16, 1), (8, 32, 16, 2)),
+    *((12, 24, 16, 1), (8, 24, 16, 1), (12, 18, 16, 1), (8, 14, 16, 1)),
 )
 """Columns up to so wide stay whole, wider ones are left so many cells for their longest word, and so many for prose: the first
 for which there is room. The last number is the one of `_longest` that counts: whether addresses are words."""
