@@ -35,6 +35,8 @@ _SHOWN_OF_TAGS = re.compile(
     r"\b(title|caption|description|summary|label|tags|path|method|name|alt|content)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')",
     re.IGNORECASE,
 )
+_NO_FENCE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
+"""What an invisible sign keeps from beginning or ending code."""
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _OWN_ID = re.compile(r"\{#[\w.:-]+\}\s*$")
 _EMOJI = re.compile(r":(?=[\w+-]*[a-z+])[\w+-]+:")
@@ -112,7 +114,8 @@ def letters_in(text: str) -> str:
 
 def read(source: str) -> list[Said]:
     """All that a page says, in its order."""
-    return list(_Reader(safe(source.replace("\r\n", "\n").replace("\r", "\n"))).read())
+    source = source.replace("\r\n", "\n").replace("\r", "\n")
+    return list(_Reader(safe(_NO_FENCE.sub(r"\1·", source))).read())
 
 
 @dataclass
