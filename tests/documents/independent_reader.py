@@ -37,6 +37,14 @@ _SHOWN_OF_TAGS = re.compile(
 )
 _NO_FENCE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
 """What an invisible sign keeps from beginning or ending code."""
+_CODE_IN_TAG = re.compile(
+    r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(?:.*\n)*?[ \t]*\1"
+    r"|^\{%[ \t]*(?!code\b)(\w+)[^\n%]*\blang=[^\n%]*%\}[ \t]*\n"
+    r"(?P<code>(?:(?!\{%[ \t]*\2\b).*\n)*?)\{%[ \t]*end\2[ \t]*%\}",
+    re.MULTILINE,
+)
+"""Code between fences, or in a tag of a plugin that says in which language it is."""
+_FENCE = "~" * 30
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _OWN_ID = re.compile(r"\{#[\w.:-]+\}\s*$")
 _EMOJI = re.compile(r":(?=[\w+-]*[a-z+])[\w+-]+:")
@@ -115,7 +123,12 @@ def letters_in(text: str) -> str:
 def read(source: str) -> list[Said]:
     """All that a page says, in its order."""
     source = source.replace("\r\n", "\n").replace("\r", "\n")
-    return list(_Reader(safe(_NO_FENCE.sub(r"\1·", source))).read())
+    source = _CODE_IN_TAG.sub(_in_fences, _NO_FENCE.sub(r"\1·", source))
+    return list(_Reader(safe(source)).read())
+
+
+def _in_fences(found: re.Match[str]) -> str:
+    return found[0] if found["code"] is None else f"{_FENCE}\n{found['code']}{_FENCE}\n"
 
 
 @dataclass
@@ -150,8 +163,10 @@ class _Reader:
         self.first = first.end() if first is not None else 0
         number = source.count("\n", 0, self.first) + 1
         out: list[str] = []
+        is_code = False
         for row in _AROUND_MENTION.sub(r"\1", _TAKEN_OUT.sub(self._hold, source[self.first :])).split("\n"):
-            if _BREAK.fullmatch(row) and out and out[-1].strip():
+            is_code ^= row.lstrip().startswith(("```", "~~~"))
+            if not is_code and _BREAK.fullmatch(row) and out and out[-1].strip():
                 row = "&nbsp;"
             indent = row[: len(row) - len(row.lstrip())]
             behind = row

@@ -196,6 +196,10 @@ CASES = {
         '* a\n  {% frob lang="sh" %}\n  b\n  {% endfrob %}\n* c',
         "list\n  item\n    paragraph a\n    code [language=sh] 'b'\n  item\n    paragraph c",
     ),
+    "unknown tag around code, its end forgotten": (
+        "{%ace lang='java'%}\na\n\nb {%ace lang='c'%}\n\n{%ace lang='c'%}\n<p>\n{%endace%}\n\nd",
+        "code [language=java] \"a\\n\\nb {%ace lang='c'%}\"\ncode [language=c] '<p>'\nparagraph d",
+    ),
     "unknown tag of a language without end": (
         '{% frob lang="sh" %}\nx',
         "unknown [name=frob arguments={'lang': 'sh'}]\nparagraph x",

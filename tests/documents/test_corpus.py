@@ -68,6 +68,8 @@ def test_the_checker_sees_emoji_nobody_knows() -> None:
         "Some \\*\\*Why?\\*\\*Because **b**.\n",
         "<!-- Not yet\n\n{% hint %}\nso far\n{% endhint %} -->\n\nNow.\n",
         "1. One:\n<br>\n![shot](a/b.png)\n\n2. Two\n<br>\n```js\nx()\n```\n",
+        "{%ace edit=true, lang='html'%}\n\n<h1>a</h1>\n<br>\n{%endace%}\n\nAfter\n",
+        "```\n{%ace lang='html'%}\n<h1>a</h1>\n{%endace%}\n```\n",
         "```md\na\n\u200b```\n\u200b```java\nx();\n```\n\nAfter\n",
         "| Long | B |\n|-|-|\n| RESTゲートウェイの長い名前 | `x` |\n",
     ],

@@ -173,12 +173,31 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
     last = bisect_right(state.eMarks, opening, line)
     if closing is None or closing.closes != tag.name or last == line or closing.end > state.eMarks[last]:
         return False
+    again = _again(state, tag, opening)
+    last = again if again >= 0 else last
     token = state.push("fence", "code", 0)
-    token.info, token.map = tag.arguments["lang"], [start, last + 1]
-    token.content = state.getLines(line + 1, last, state.sCount[start], True)
-    _push_rest(state, closing.end, last)
-    state.line = last + 1
+    token.info, token.map = tag.arguments["lang"], [start, last if again >= 0 else last + 1]
+    end_of_code = last
+    while state.isEmpty(end_of_code - 1):
+        end_of_code -= 1
+    token.content = state.getLines(line + 1, end_of_code, state.sCount[start], True)
+    if again < 0:
+        _push_rest(state, closing.end, last)
+        last += 1
+    state.line = last
     return True
+
+
+def _again(state: StateBlock, tag: Tag, end: int) -> int:
+    """The line that begins with another tag of this name before it is closed, or -1: its own end was forgotten."""
+    position = tag.end
+    while (position := state.src.find("{%", position, end)) >= 0:
+        other = state.env["tags"].at(position)
+        line = bisect_right(state.eMarks, position)
+        if other is not None and other.name == tag.name and state.bMarks[line] + state.tShift[line] == position:
+            return line
+        position += 2
+    return -1
 
 
 def _push_rest(state: StateBlock, position: int, line: int) -> None:
