@@ -52,7 +52,7 @@ async def test_what_an_editor_wrote_before_octavo_was_killed_reaches_its_readers
         page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         path = await an_editor_left(run, page, three="four")
         await run.press("f2", "escape")
-        await run.see("Welcome           ✎ draft", "unsent draft: press e")
+        await run.see("Welcome           ✎ draft", "unsent draft (press e to continue)")
         await run.press("e")
         await run.see("Continue editing", "Send", "Discard", "for a new change request")
         assert not path.exists()
@@ -63,7 +63,7 @@ async def test_what_an_editor_wrote_before_octavo_was_killed_reaches_its_readers
         await run.ask(change_requests.Merge(at=at), MARA)
         await run.press("down", "enter")
         await run.hear(
-            "Saved Welcome to #10 Edit Welcome. The page also has the changes that others made in the meantime."
+            "Saved Welcome to #10 Edit Welcome. The page also includes the changes that others made in the meantime."
         )
         await run.see("#10 Edit Welcome", "answers four questions")
         assert len(run.gate.sent(content.Edit)) == 1
@@ -86,7 +86,7 @@ async def test_pages_are_added_renamed_moved_deleted_and_put_back(stage: Stage) 
         await run.press("enter")
         await run.see("Choose a change request", "New change request", "#6 Say in the quickstart")
         await run.press("enter")
-        await run.see("Title of Time and time zones")
+        await run.see("New title for Time and time zones")
         await run.press("ctrl+u")
         await run.type("Time")
         await run.press("enter")
@@ -145,11 +145,11 @@ async def test_what_others_wrote_in_the_same_place_is_settled_side_by_side_also_
         await run.see("conflict 1 of 1", "Theirs  m", "Yours  t", "five questions", "four questions")
         await run.see("three questions", "0 of 1 resolved")
         await run.press("t", "escape")
-        await run.see("unsent draft: press e")
+        await run.see("unsent draft (press e to continue)")
         await run.quit()
     async with stage.play() as run:
         await run.hear("Your draft of Welcome in Harbour API has not been sent. Press e on the page to continue.")
-        await run.see("unsent draft: press e")
+        await run.see("unsent draft (press e to continue)")
         await run.press("e")
         await run.see("Resolve conflicts", "1 conflict with the change request")
         await run.press("enter")
@@ -194,7 +194,7 @@ def test_what_is_in_the_editor_when_octavo_is_killed_is_there_at_the_next_start(
         os.kill(running.pid, signal.SIGKILL)
         time.sleep(0.2)
     with terminal(stage, "octavo", "demo", size=(80, 24)) as again:
-        again.wait_for("unsent draft: press e")
+        again.wait_for("unsent draft (press e to continue)")
         again.write(b"e")
         again.wait_for("Continue editing")
         again.write(b"\x1b[B\r")

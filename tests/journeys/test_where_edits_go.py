@@ -25,7 +25,7 @@ async def open_page(run: Run) -> None:
 async def rename(run: Run, to: str) -> None:
     """Rename the page at hand in what is offered first."""
     await run.press("M", "enter", "enter")
-    await run.see("Title of Time and time zones")
+    await run.see("New title for Time and time zones")
     await run.press("ctrl+u")
     await run.type(to)
     await run.press("enter")
@@ -90,7 +90,7 @@ async def test_one_of_somebody_else_that_was_written_to_last_is_offered_with_the
         await run.press("/", *"refused", "enter", "enter")
         await run.see("0 of 2 viewed", "Time and time zones")
         await run.press("M", "enter")
-        await run.see("Title of Time and time zones")
+        await run.see("New title for Time and time zones")
         await run.press("ctrl+u")
         await run.type("Time")
         await run.press("enter")
@@ -119,7 +119,7 @@ async def test_in_a_change_request_nothing_is_asked(stage: Stage) -> None:
         await run.press("/", *"refused", "enter", "enter")
         await run.see("0 of 2 viewed", "Time and time zones")
         await run.press("M", "enter")
-        await run.see("Title of Time and time zones")
+        await run.see("New title for Time and time zones")
         assert "Choose a change request" not in run.text
         assert not run.gate.sent(content.Edit)
         assert not [op for op in run.gate.sent(change_requests.List) if op.creator]

@@ -124,7 +124,7 @@ def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Co
             f"Apply {plural(len(found), 'suggestion')} to {title}?",
             verb="Apply",
             intro="\n".join(one(*each) for each in found),
-            after="Suggestions for blocks that were edited in the meantime will be skipped. You can undo the changes with u.",
+            after="Suggestions for blocks that were edited in the meantime will be skipped. You can undo the changes by pressing u.",
         ),
         decided,
     )
@@ -139,7 +139,8 @@ def _told(outcome: Outcome) -> str:
     if left := fates.count("changed") + fates.count("gone"):
         why = "its block was" if left == 1 else "their blocks were"
         said.append(
-            f"Skipped {plural(left, 'suggestion')}: {why} edited or deleted. Press a in the thread to open the editor."
+            f"Skipped {plural(left, 'suggestion')}: {why} edited or deleted. "
+            "To apply a skipped suggestion in your editor, open its thread and press a."
         )
     return " ".join(said)
 
