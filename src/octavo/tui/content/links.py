@@ -253,7 +253,7 @@ class LinksScreen(ListView[Place]):
                 reason = found.reason if isinstance(found, Broken) else "The target does not exist."
                 return f"Broken: {in_a_line(reason)}."
             case "in-app":
-                return "This link is the URL of a page in the GitBook app. Link to the page itself, so that the link still works if the page is moved."
+                return "This link contains a GitBook app URL. Link directly to the page or space instead, so that the link still works if the URL changes."
             case "outside" if each.address.startswith("mailto:"):
                 return "This link opens a new email."
             case "outside":

@@ -162,7 +162,7 @@ class SearchScreen(Dialog[None]):
     IS_STOP: ClassVar[bool] = True
     HELP: ClassVar[str] = (
         "Search for pages, threads, change requests, and spaces, or paste a link. Press enter to open a result, or tab to switch "
-        "between the last space that you opened and all spaces. Results from this computer appear first, even when you are "
+        "between the last space that you opened and all spaces. Results from this computer appear first and are also available "
         "offline. Press esc to close the search."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)

@@ -131,7 +131,7 @@ def _save_filter(view: InboxScreen) -> None:
     clipboard.copy(
         view.shell,
         lines,
-        f"Copied the setting {lines.splitlines()[0]}. Paste it at the end of {where}. The tab will appear after you restart Octavo.{without}",
+        f"Copied the setting {lines.splitlines()[0]}. Paste the setting at the end of {where}. The tab will appear after you restart Octavo.{without}",
     )
 
 

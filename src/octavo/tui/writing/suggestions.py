@@ -59,7 +59,9 @@ def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: C
     if not wordings(thread, message):
         return "This thread is about the page as a whole, so the suggestion has no block to change."
     if not isinstance(at, ChangeRequestRef):
-        return "Suggestions can be applied only in change requests. This comment is on main. Press e to edit the page."
+        return (
+            "You can apply suggestions only in change requests, and this comment is on main. Press e to edit the page."
+        )
     return why_no_editing(app) or not_allowed_in(app, at.space_id, "edit")
 
 
