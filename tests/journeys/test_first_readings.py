@@ -148,7 +148,7 @@ async def test_counts_say_what_they_count(stage: Stage) -> None:
         await run.press("escape", "escape", "F")
         await run.see("USED 4 TIMES ON 3 PAGES", "TYPE")
         await run.press("escape", "H")
-        await run.see("page changed in 1 of 3 checked revisions", "Created on main", "page created")
+        await run.see("changed in 1 of 3 checked revisions", "Created on main", "page created")
 
 
 async def test_a_link_to_an_e_mail_address_is_no_site(stage: Stage) -> None:

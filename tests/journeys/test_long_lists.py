@@ -68,7 +68,7 @@ async def test_a_history_that_leads_round_in_circles_ends(stage: Stage) -> None:
     revisions = "/v1/spaces/[^/]+/revisions/[^/]+"
     async with stage.play(over=altered(revisions, round_in_circles), start="content") as run:
         await run.press("H")
-        await run.see("› Version history", "page changed in 1 of 1 checked revision")
+        await run.see("› Version history", "changed in 1 of 1 checked revision")
         assert "press m to load older" not in run.text
 
 

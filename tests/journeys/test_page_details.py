@@ -88,6 +88,6 @@ async def test_nothing_is_sent_that_was_not_changed_and_a_draft_is_gone_then(sta
     async with stage.play() as run:
         await open_form(run)
         await run.press("ctrl+s")
-        await run.hear("You have not changed anything.")
+        await run.hear("You made no changes, so nothing was sent.")
         assert not run.gate.sent(content.Edit)
         assert not run.gate.sent(change_requests.Create)

@@ -69,7 +69,7 @@ async def test_offline_a_page_that_was_read_is_found_by_its_words_and_others_by_
     async with stage.play(over=nowhere) as run:
         await run.press("s", *"xylophone")
         await run.see(
-            "Offline: only local copies were searched (2 pages",
+            "Offline: searched only local copies (2 pages",
             "No results for “xylophone” on this computer.",
         )
 

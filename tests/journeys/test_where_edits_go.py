@@ -29,7 +29,7 @@ async def rename(run: Run, to: str) -> None:
     await run.press("ctrl+u")
     await run.type(to)
     await run.press("enter")
-    await run.hear(f"Time and time zones is called {to} in #")
+    await run.hear(f"Renamed Time and time zones to {to} in #")
 
 
 async def newest(run: Run) -> ChangeRequest:
@@ -94,7 +94,7 @@ async def test_one_of_somebody_else_that_was_written_to_last_is_offered_with_the
         await run.press("ctrl+u")
         await run.type("Time")
         await run.press("enter")
-        await run.hear("Time and time zones is called Time in #7")
+        await run.hear("Renamed Time and time zones to Time in #7")
         await open_page(run)
         await run.press("e")
         await run.see("Choose a change request", "by Tomás Okafor")

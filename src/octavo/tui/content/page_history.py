@@ -172,8 +172,8 @@ class PageHistoryScreen(View):
         walk = self._walk
         looked = ""
         if walk is not None and walk.looked:
-            looked = f"page changed in {len(walk.found)} of {plural(walk.looked, 'checked revision')}"
-        more = "" if walk is None or self._walking or walk.is_at_end else "press m to load older revisions"
+            looked = f"changed in {len(walk.found)} of {plural(walk.looked, 'checked revision')}"
+        more = "" if walk is None or self._walking or walk.is_at_end else "press m to load older"
         whole = walk is None or walk.is_at_end
         checked = "" if walk is None or whole else f" in the last {plural(walk.looked, 'revision')}"
         self.rows.state.empty = f"No changes to this page{checked}."

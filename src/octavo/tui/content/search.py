@@ -426,7 +426,7 @@ class SearchScreen(Dialog[None]):
         said = ", ".join(plural(count, one, many) for count, one, many in counts if count)
         here = (
             notice.removesuffix(".")
-            or (f"only local copies were searched ({said}, last updated {long_age(known.latest)})" if said else "")
+            or (f"searched only local copies ({said}, last updated {long_age(known.latest)})" if said else "")
             or "there is nothing to search on this computer yet"
         )
         if isinstance(error, Unreachable):
