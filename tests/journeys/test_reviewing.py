@@ -141,6 +141,20 @@ async def test_the_first_reply_to_a_thread_is_shown_in_the_diff(stage: Stage) ->
         await run.gone("1 more reply")
 
 
+async def test_last_change_of_the_last_page_names_no_next_page(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(200, 50)) as run:
+        await open_one(run, "refused")
+        await run.see("change 1 of 2", "page 1 of 2")
+        await run.press("N")
+        await run.hear("This is the first change on this page.")
+        await run.press("J")
+        await run.see("page 2 of 2")
+        await run.press("n", "n", "n", "n")
+        await run.hear("This is the last change on this page.")
+        await run.press("N", "N", "N", "N")
+        await run.hear("This is the first change on this page. Press K for the previous page.")
+
+
 async def test_keys_of_the_diff_act_on_it_from_the_list_of_pages(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 50)) as run:
         await open_one(run, "refused")
