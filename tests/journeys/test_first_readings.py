@@ -32,7 +32,7 @@ async def test_details_of_a_team_member_are_called_as_the_columns_are(stage: Sta
         await run.press("enter")
         await run.see("Admin › Harbour software › Members · 4", "Harbour software › Members 4", "Yuki Tanabe")
         said = labels(run)
-        assert {"ID", "role", "team role", "e-mail", "joined", "last seen", "SSO", "disabled"} <= set(said)
+        assert {"ID", "role", "team role", "email", "joined", "last seen", "SSO", "disabled"} <= set(said)
         assert not [each for each in said if each.startswith("organization") or each.endswith(" at")]
         assert "…" not in run.text.partition("Yuki Tanabe\n")[2]
 
@@ -159,7 +159,7 @@ async def test_a_link_to_an_e_mail_address_is_no_site(stage: Stage) -> None:
         assert isinstance(run.app.screen, LinksScreen)
         while not (row := run.app.screen.rows.item) or not row.address.startswith("mailto:"):
             await run.press("j")
-        await run.see("This link opens a new e-mail.")
+        await run.see("This link opens a new email.")
 
 
 async def test_search_says_where_it_searched_and_what_to_do_without_results(stage: Stage) -> None:

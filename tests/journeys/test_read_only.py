@@ -122,7 +122,7 @@ async def test_what_waits_from_before_waits_on(stage: Stage) -> None:
         assert [each.id for each in run.app.session.outbox.entries] == [each.id for each in entries]
         written_ops = [op for op in run.gate.passed if SPECS[type(op)].method != "GET" and not isinstance(op, Listing)]
         assert not written_ops
-        await run.see("1 queued")
+        await run.see("1 change queued")
     async with stage.play(start="comments") as run:
         await run.sent()
         assert [op for op in run.gate.passed if SPECS[type(op)].method != "GET" and not isinstance(op, Listing)]

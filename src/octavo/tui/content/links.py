@@ -254,7 +254,7 @@ class LinksScreen(ListView[Place]):
             case "in-app":
                 return "This link is a URL of the app. Link to the page itself instead, so that the link still works if the page is moved."
             case "outside" if each.address.startswith("mailto:"):
-                return "This link opens a new e-mail."
+                return "This link opens a new email."
             case "outside":
                 return "This link goes to an external site."
             case "here":

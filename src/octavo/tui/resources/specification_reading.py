@@ -34,7 +34,7 @@ async def of_specification(live: Live, known: Known, thing: openapi.OpenApiSpec)
     age = f", processed {long_age(found.created_at)}" if found.created_at is not None else ""
     return (
         ("last version", f"{found.id}{age}"),
-        ("text", "press enter to list the versions, then enter on the last version"),
+        ("text", "press enter to list the versions, select the last version, then press enter"),
     )
 
 

@@ -352,9 +352,9 @@ class Workspace:
         why = " until you sign in" if outbox.needs_sign_in else until
         said = [
             plural(held, "pending comment") if held else "",
-            f"{under_way} queued{why}" if under_way else "",
-            f"{asking} need{'s' * (asking == 1)} your decision: press !" if asking else "",
-            f"{len(others)} queued for another account: press !" if others else "",
+            f"{plural(under_way, 'change')} queued{why}" if under_way else "",
+            f"{plural(asking, 'change')} need{'s' * (asking == 1)} your decision: press !" if asking else "",
+            f"{plural(len(others), 'change')} queued for another account: press !" if others else "",
             *(f"downloading {each.title} {progress_of(each)}" for each in self._session.offline.all if is_new(each)),
         ]
         return " · ".join(each for each in said if each)
