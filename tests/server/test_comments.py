@@ -71,7 +71,7 @@ async def test_commenting_takes_a_role(ask: Ask, place: Discussion) -> None:
 
 
 async def test_a_page_that_is_not_there_is_404(ask: Ask, place: Discussion) -> None:
-    assert "No page “nowhere”" in await refused(_post(ask, place, page="nowhere"), 404)
+    assert "The page “nowhere”" in await refused(_post(ask, place, page="nowhere"), 404)
 
 
 async def test_a_comment_on_a_block_keeps_what_the_block_said(ask: Ask, place: Discussion) -> None:

@@ -49,7 +49,7 @@ CONFIRMED = 200
 """Confirmed writes that may still be applied to an older response."""
 LONG = 256 * 1024
 """Bytes of a cached response from which it is decoded in a thread."""
-NOT_HERE = "Not available offline: this was not loaded before."
+NOT_HERE = "Not available offline: Octavo has not loaded this before."
 
 
 class Live:
@@ -405,7 +405,7 @@ class Live:
                     read = _joined(read, page)
                 if pages >= answer.wanted and read.items:
                     break
-        assert read is not None, "a list has a first page"
+        assert read is not None, "a list must have a first page"
         return read if read.next is None else first, read, pages
 
     async def _send(self, answer: Answer, op: Operation[T]) -> T:
@@ -415,7 +415,7 @@ class Live:
     def _answer(self, op: Operation[Any], *, kept: bool = True) -> Answer:
         """Return the response to an operation, created if necessary. Without `kept`, the disk is not read."""
         if (spec := SPECS[type(op)]).method != "GET" or spec.again:
-            raise TypeError(f"{spec.name} is not a read whose answer is kept")
+            raise TypeError(f"the responses of {spec.name} are not cached")
         key = encode(op).url
         answer = self._answers.get(key)
         if answer is None:
@@ -477,7 +477,7 @@ class Live:
         """Read on in the background if a watcher wants more of the list than is here."""
         most = max(answer.most.values(), default=0)
         if answer.reading_on is None and not self._closed and answer.shown.goes_on(most):
-            assert isinstance(answer.op, Listing), "only a list goes on"
+            assert isinstance(answer.op, Listing), "only a list has more pages"
             patiently = all(watcher in answer.patient for watcher in answer.most)
             task = answer.reading_on = self._tasks.start(self.read_on(answer.op, most, patiently=patiently))
             task.add_done_callback(partial(self._read_it, answer))

@@ -520,7 +520,7 @@ class _Turn:
                 raise snapshot.error
             value = snapshot.value if snapshot.value is not None else value
             if value.next is not None:
-                raise PaginationError(f"Only the first {len(value.items)} are available offline.")
+                raise PaginationError(f"Only the first {len(value.items)} items are available offline.")
         return value
 
     def _given(self, part: OfflinePart) -> Any:

@@ -264,14 +264,16 @@ class State:
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version > len(steps):
             db.close()
-            step = ". Update Octavo: until then nothing is saved."
+            step = ". Nothing will be saved until you update Octavo."
             self._only_read("", f"{path} was written by a newer version of Octavo", step)
             return connect(path, read_only=True)
         _migrate(db, path, steps)
         return db
 
     def _opened_read_only(self, path: Path) -> sqlite3.Connection:
-        self._only_read("Nothing is being saved: ", f"{path} is not writable", ". Make it writable, then start again.")
+        self._only_read(
+            "Nothing is being saved: ", f"{path} is not writable", ". Make this path writable, then start Octavo again."
+        )
         return connect(path, read_only=True)
 
     def _only_read(self, begin: str, cause: str, step: str) -> None:
@@ -327,7 +329,7 @@ def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
         case "FULL" | "ENOSPC" | "EDQUOT":
             return "the disk is full", "Free some space, then try again"
         case "READONLY" | "CANTOPEN" | "PERM" | "EACCES" | "EPERM" | "EROFS":
-            return f"{path} is not writable", "Make it writable, then try again"
+            return f"{path} is not writable", "Make this path writable, then try again"
         case "BUSY" | "LOCKED":
             return "another program is using the file", "Try again in a moment"
         case "ENOLCK" | "ENOSYS" | "EOPNOTSUPP" | "ENOTSUP":

@@ -132,7 +132,7 @@ async def send_direct(
             if is_mine:
                 sent: SendResult[T] = await _checked(live.send, row, attempt, keep_baseline, failed, missing, sleep)
             else:
-                return await _follow(live.send, row, attempt, "This is already being sent.", missing, sleep)
+                return await _follow(live.send, row, attempt, "This change is already being sent.", missing, sleep)
     except NotSaved as error:
         return SendResult("refused", f"{failed}: {error}")
     if sent.kind in ("done", "unknown"):
@@ -165,7 +165,7 @@ async def find_claimed(live: Live, begun: Claim, *, sleep: Sleep = asyncio.sleep
     `unknown` if it was not found: the message says why it could not be looked for, and is empty if it could.
     """
     state, error, age = live.outbox.state, "", (live.outbox.state.now() - begun.since).total_seconds()
-    assert begun.attempt is not None, "a claim without an attempt names no write"
+    assert begun.attempt is not None, "the claim must have an attempt"
     for _ in range(max(1, int((POLL_FOR - age) / POLL_SECONDS) + 1)):
         try:
             found, error = await kind_of(begun.attempt.op).find(live.send, begun.attempt), ""

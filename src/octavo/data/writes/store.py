@@ -146,7 +146,7 @@ def _entry(plain: Any) -> Entry:
     op: Any = decode(Request(plain.pop("method"), plain.pop("url"), plain.pop("body")))
     kind = KINDS.get(type(op))
     if kind is None or not kind.is_durable:
-        raise ValueError(f"{type(op).__name__} is not a durable write")
+        raise ValueError(f"{type(op).__name__} is not a write that the outbox can store")
     known = {each.name for each in fields(Entry)} - {"facts"}
     values = {name: value for name, value in plain.items() if name in known}
     for name in _TIMES:

@@ -89,7 +89,7 @@ def _opposite(entry: Entry) -> tuple[_Undone, list[QueuedWrite]]:
     if entry.state == "failed" or entry.asks:
         return _Undone(entry, "", f"Nothing to undo: {entry.reason}"), []
     if entry.needless:
-        return _Undone(entry, "", f"Could not undo “{entry.doing}”: another person did it first."), []
+        return _Undone(entry, "", f"Nothing to undo for “{entry.doing}”: someone else did this first."), []
     opposite: Any = kind_of(entry.op).undo(entry.op, entry.basis)
     if not isinstance(opposite, str):
         going = "" if entry.state == "done" else "The change is already being sent, and will be undone after that."

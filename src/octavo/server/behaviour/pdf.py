@@ -42,7 +42,7 @@ def _get(op: pdf.Get, world: World) -> Json:
 def printing(world: World, payload: str, signature: str) -> Callable[[], bytes]:
     """What makes the PDF that an address names, away from the store. Raises Refused and Missing."""
     if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
-        raise Refused(404, "No PDF at this link. Export the PDF again.")
+        raise Refused(404, "There is no PDF at this link. Export the PDF again.")
     wanted = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     if wanted["until"] < world.now().timestamp():
         raise Refused(404, "The link to this PDF has expired. Export the PDF again.")
