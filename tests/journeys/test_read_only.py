@@ -20,7 +20,7 @@ VIEWS = {
     "change requests": ("changes", ("/", *"refused", "enter"), "▌ ◐ #7"),
     "a change request": ("changes", ("/", *"refused", "enter", "enter", "enter"), "0 of 2 viewed"),
     "sites": ("sites", (), "SITE"),
-    "an organization": ("admin", (), "E-MAIL"),
+    "an organization": ("admin", (), "EMAIL"),
     "members": ("admin", (), "Members · 306"),
     "site structure": ("sites", ("enter", "enter"), "Saltmarsh Docs › Structure · 4"),
     "threads": ("comments", ("/", *"09:06", "enter"), "Elisa Moretti"),

@@ -112,7 +112,7 @@ class Update(InOrganization, Operation[Organization], patch="", nullable=("defau
     email_domains: tuple[Domain, ...] | None = Field(None, title="Email domains", examples=[["example.com"]])
     """Email domains of the organization."""
     hostname: Label | None = Field(None, title="Subdomain")
-    """The organization's subdomain in the platform's own domain."""
+    """The organization's subdomain on the server's domain."""
     default_role: Role | None = None
     """The role of new members."""
     default_content: DefaultContent | None = None
@@ -137,7 +137,7 @@ class ListMembers(InOrganization, Listing[Member], get="/members"):
     search: str | None = None
     """Part of a display name or email address."""
     sort: Literal["joinedAt", "lastSeenAt"] = "joinedAt"
-    """Sorting by `lastSeenAt` lists only those who were ever seen."""
+    """Sorting by `lastSeenAt` lists only members who have been active."""
 
 
 class GetMember(InOrganization, Operation[Member], get="/members/{user_id}"):

@@ -137,7 +137,9 @@ class Keyring:
             name = type(error).__name__
             if name in _LOCKED:
                 raise StoreUnavailable("The keyring is locked.", _UNLOCK) from None
-            failed = StoreUnavailable(f"The keyring failed ({name}).", f"Check that the keyring opens in {_APP}.")
+            failed = StoreUnavailable(
+                f"The keyring failed ({name}).", f"Check that you can open the keyring in {_APP}."
+            )
             raise _why_unreachable() or failed from None
 
     def _still_waiting(self) -> None:

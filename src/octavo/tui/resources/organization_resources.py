@@ -75,7 +75,7 @@ MEMBERS: Resource[organizations.Member] = Resource(
     named=by("user_id", "user.id"),
     columns=(
         Column("NAME", "user.name"),
-        Column("E-MAIL", "user.email", drop=4),
+        Column("EMAIL", "user.email", drop=4),
         Column("ROLE", "role", 9, none=GUEST, coded=True),
         Column("LAST SEEN", "last_seen_at", 9, right=True, drop=1, none="never"),
         Column("JOINED", "joined_at", 6, right=True, drop=2),
@@ -108,7 +108,7 @@ TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
     columns=(
         Column("NAME", "organization.user.name"),
         Column("TEAM ROLE", "team.role", 10, coded=True),
-        Column("E-MAIL", "organization.user.email", 32, drop=2),
+        Column("EMAIL", "organization.user.email", 32, drop=2),
         Column("ROLE", "organization.role", 9, none=GUEST, drop=1, coded=True),
         Column("LAST SEEN", "organization.last_seen_at", 9, right=True, drop=1, none="never"),
     ),
@@ -266,7 +266,7 @@ TRANSLATIONS: Resource[translations.TranslationSettings] = Resource(
 )  # fmt: skip
 FONTS: Resource[fonts.Font] = Resource(
     "font", "fonts", fonts.List, page=0,
-    about="Custom fonts for the sites of this organization.",
+    about="Custom fonts for the sites in this organization.",
     get=fonts.Get, create=fonts.Create, update=fonts.Update, delete=fonts.Delete,
     title=lambda each: each.font_family or each.id,
     named=by("font_id"),

@@ -137,7 +137,7 @@ async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> SendR
     if isinstance(sent.result, Checkout):
         return SendResult(
             "refused",
-            f"Could not publish {name}: the plan for the site must be paid for first. Press o to pay in the browser.",
+            f"Could not publish {name}: the site plan is not paid for. Press o to pay in the browser.",
         )
     return sent
 

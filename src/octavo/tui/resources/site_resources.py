@@ -93,7 +93,7 @@ SECTIONS: Resource[site_structure.SiteSection] = Resource(
 )  # fmt: skip
 GROUPS: Resource[site_structure.SectionGroup] = Resource(
     "section group", "section groups", site_structure.ListGroups,
-    about="Groups of sections in the navigation on the site.",
+    about="Groups of sections in the site navigation.",
     create=site_structure.CreateGroup, update=site_structure.UpdateGroup, delete=site_structure.DeleteGroup,
     title=lambda each: each.title or each.id,
     named=by("site_section_group_id"),
@@ -264,7 +264,7 @@ PEOPLE: Resource[sites.SitePermission] = Resource(
         Column("NAME", "user.name"),
         Column("ROLE", "permission", 9, none="Guest", coded=True),
         Column("FROM", lambda each: each.origin.space or each.origin.organization or each.origin.type, is_id=True),
-        Column("E-MAIL", "user.email", drop=1),
+        Column("EMAIL", "user.email", drop=1),
     ),
     elsewhere="To change roles, go to Admin (press 6) or to the spaces on the site.",
     rights=Rights("", "", ""),

@@ -362,7 +362,7 @@ class Workspace:
     def _write_done(self, entry: Entry) -> None:
         """A verdict that went out after its comments has arrived: nobody looked at it for as long as that took."""
         if entry.is_verdict:
-            self._app.say(f"Submitted your review: {entry.doing}.")
+            self._app.say(f"Submitted your review to {entry.doing}.")
 
     def _writes_changed(self) -> None:
         self._frame()
