@@ -29,7 +29,7 @@ _SECRET = "pdf secret"
 def _get(op: pdf.Get, world: World) -> Json:
     revision = revisions.at(world, op.at)
     if op.only and op.page is None:
-        raise Refused(400, "page is required with only.")
+        raise Refused(400, "page is required if only is set.")
     page = revisions.page_of(revision, op.page) if op.page else None
     space = world.store.get(f"/spaces/{op.at.space_id}")
     wanted = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}

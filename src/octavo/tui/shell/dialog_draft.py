@@ -41,7 +41,7 @@ class DialogDraft:
     def trouble(self) -> str:
         """Why it is not saved, in a sentence, or why nothing can be saved. Empty: it can be."""
         if self._place in self._drafts.late():
-            return f"Could not save the draft yet: {self._drafts.why_unsaved}. Octavo will keep trying."
+            return f"Could not save the draft: {self._drafts.why_unsaved}. Octavo is retrying."
         return self._app.session.state.trouble
 
     def save(self, text: str) -> Awaitable[None]:

@@ -388,7 +388,7 @@ class Workspace:
             elif kept.state == "kept" and kept.id in self._being_kept:
                 self._being_kept.remove(kept.id)
                 left_out = (
-                    f" {plural(len(kept.failed), 'part')} could not be downloaded. Press ! for details."
+                    f" {plural(len(kept.failed), 'item')} could not be downloaded. Press ! for details."
                     if kept.failed
                     else ""
                 )
