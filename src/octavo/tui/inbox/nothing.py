@@ -58,7 +58,7 @@ def lines(
         out += _more(len(asleep))
     keys = [
         ("3", f"change requests ({counts.get('changes', 0)})"),
-        ("4", f"open comments ({counts.get('comments', 0)})"),
+        ("4", f"open threads ({counts.get('comments', 0)})"),
         ("2", "pages"),
         ("s", "search"),
     ]
