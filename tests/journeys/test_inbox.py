@@ -277,7 +277,7 @@ async def test_a_thread_in_the_list_is_copied_and_told_of_without_going_into_it(
         await look(run)
         await stand_on(run, "Why is it called a datum?")
         await run.press("y")
-        await run.hear("Copied the text of the comment.")
+        await run.hear("Copied the comment.")
         assert run.app.clipboard == "Why is it called a datum?"
         await run.press("Y")
         await run.see("This comment")

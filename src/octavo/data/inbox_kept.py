@@ -71,4 +71,4 @@ _THINGS: dict[str, Callable[..., Thing]] = {
     "write": WriteRef,
     "request": lambda space, request: ChangeRequestRef(space_id=space, change_request_id=request),
 }
-assert {*_PLAIN, "moment", "about"} == {each.name for each in fields(Row)}, "each field of a row is kept"
+assert {*_PLAIN, "moment", "about"} == {each.name for each in fields(Row)}, "every field of an item must be stored"

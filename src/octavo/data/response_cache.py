@@ -361,7 +361,9 @@ class ResponseCache:
                 return
             if error.sqlite_errorname != "SQLITE_NOTADB":
                 kept = set_aside(older, f"{older.name}.old")
-                self._notice(f"Could not read what was available offline: {error}. It is downloaded again. See {kept}.")
+                self._notice(
+                    f"Could not read the offline copies: {error}. Octavo will download them again. The old file is {kept}."
+                )
         for suffix in ("", "-wal", "-shm"):
             older.with_name(older.name + suffix).unlink(missing_ok=True)
 
