@@ -12,7 +12,8 @@ from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.spaces import Get, Space
 from octavo.api.users import Contributor, User
-from octavo.data import inbox_parts, offline_parts
+from octavo.data import inbox_plan, offline_parts
+from octavo.data.queries import open_threads_of
 from octavo.data.stamps import ListedPlaces, space_stamp
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -112,9 +113,9 @@ OFFLINE = {
 
 def test_stamps_of_the_inbox_are_spelled_as_they_are_stored() -> None:
     parts = [
-        *inbox_parts.of_requests([OPEN, DRAFT], "ada"),
-        *inbox_parts.of_spaces([SPACE, BARE]),
-        *inbox_parts.of_threads(HERE, THREADS, "ada", on_mine=False),
+        *inbox_plan.change_request_wants([OPEN, DRAFT], "ada"),
+        *inbox_plan.space_wants([SPACE, BARE]),
+        *inbox_plan.reply_wants(HERE, THREADS, "ada", on_mine=False),
     ]
     assert {each.url: each.stamp for each in parts} == INBOX
 
@@ -140,12 +141,12 @@ def test_stamp_of_a_space_says_when_anything_in_it_changed() -> None:
 def test_lists_tell_of_content_and_of_all_in_a_space_or_change_request() -> None:
     places = ListedPlaces()
     places.update([ListPage[Space](items=(SPACE,)), ListPage[ChangeRequest](items=(OPEN,)), None])
-    space, request = places.of(Get(at=HERE)), places.of(inbox_parts.threads_of(REQUESTS["c"]))
+    space, request = places.of(Get(at=HERE)), places.of(open_threads_of(REQUESTS["c"]))
     assert space is not None
     assert request is not None
     assert (space.content, space.whole) == ("r9", ("r9", NOON, (3, 4, 2, 1)))
     assert (request.content, request.whole) == ("r12", ("r12", LATER, "open", 2, False))
-    assert places.of(inbox_parts.threads_of(REQUESTS["d"])) is None, "no list tells of it"
+    assert places.of(open_threads_of(REQUESTS["d"])) is None, "no list tells of it"
     places.update([])
     assert places.of(Get(at=HERE)) is None
 
