@@ -151,6 +151,21 @@ async def test_what_was_asked_in_vain_is_asked_again_once_the_server_answers_any
     assert len(gate.asked) == 2, "each once, and nothing that nobody looks at"
 
 
+async def test_a_refresh_that_did_not_reach_the_server_is_repeated_once_the_server_responds(
+    live: Live, gate: Gate, here: SpaceRef
+) -> None:
+    screen = Screen()
+    live.watch(spaces.Get(at=here), screen)
+    await live.settled()
+    gate.errors.append(NotSent("Can't reach the server."))
+    await live.refresh(spaces.Get(at=here))
+    assert isinstance(screen.now.error, NotSent)
+    await live.fetch(threads(here))
+    await live.settled()
+    after = screen.now
+    assert (after.error, after.loading) == (None, False)
+
+
 async def test_a_first_load_that_fails_has_no_value(live: Live, gate: Gate, here: SpaceRef) -> None:
     gate.errors.append(NotSent("Can't reach the server."))
     screen = Screen()
@@ -174,26 +189,30 @@ async def test_a_refresh_shares_the_request_that_runs(live: Live, gate: Gate, he
     assert len(gate.asked) == 1
 
 
-async def test_a_fetch_after_a_write_does_not_get_the_response_to_a_request_before(
-    live: Live, gate: Gate, here: SpaceRef
+@pytest.mark.parametrize("is_watched", [True, False])
+async def test_response_that_left_before_a_write_is_fetched_once_more(
+    is_watched: bool, live: Live, gate: Gate, here: SpaceRef
 ) -> None:
-    first, stale = Screen(), spaces.Get(at=here)
-    live.watch(stale, first)
+    read, screen, held, answered = spaces.Get(at=here), Screen(), asyncio.Event(), asyncio.Event()
+
+    async def slow(op: Operation[Any]) -> Any:
+        value = await gate(op)
+        if op == read:
+            answered.set()
+            await held.wait()
+        return value
+
+    live.send = slow
+    if is_watched:
+        live.watch(read, screen)
+    callers = [] if is_watched else [asyncio.create_task(live.fetch(read))]
+    await answered.wait()
+    await live.write(new(here))
+    held.set()
     await live.settled()
-    before = await live.fetch(stale)
-    gate.hold()
-    live.watch(stale, Screen())
-    await ticks()
-    writing = asyncio.create_task(live.write(new(here)))
-    await ticks()
-    gate.let_go(1)
-    await writing
-    reading = asyncio.create_task(live.fetch(stale))
-    await ticks()
-    gate.let_go()
-    assert (await reading).comments == before.comments + 1
-    await live.settled()
-    assert len([op for op in gate.asked if op == stale]) == 4, "once more after the write, for all of them"
+    found = [screen.now.value] if is_watched else await asyncio.gather(*callers)
+    assert [each.comments for each in found] == [1]
+    assert len([each for each in gate.asked if each == read]) == 2
 
 
 async def test_two_screens_ask_once(live: Live, gate: Gate, here: SpaceRef) -> None:

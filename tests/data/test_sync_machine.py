@@ -476,14 +476,26 @@ def test_the_oldest_want_starts_at_the_eighth_request_in_an_endless_stream_of_be
 
 def test_a_short_response_does_not_satisfy_a_want_for_the_whole_list() -> None:
     queue = SyncQueue(lambda url: None)
-    queue.add(Want(get("u"), "u", "view", Rank.NOW), START)
+    queue.add(Want(get("u"), "u", "poll", Rank.VISIBLE, "s"), START)
     short = queue.next(START)
     queue.add(Want(get("u"), "u", "inbox", Rank.NEEDED, "s", most=1000), START)
     assert short is not None
-    assert queue.end(short, None, START) is None
+    queue.end(short, None, START)
     whole = queue.next(START)
     assert whole is not None
     assert (whole.most, whole.stamp) == (1000, "s")
+
+
+def test_a_request_that_was_cut_off_and_then_fails_by_itself_is_not_sent_again_before_the_next_round() -> None:
+    queue = SyncQueue(lambda url: None)
+    queue.add(Want(get("u"), "u", "inbox", Rank.NEEDED, "s"), START)
+    for now, error in ((START, Unauthorized("No.")), (START + FIRST_PAUSE, PaginationError("It never ends."))):
+        flight = queue.next(now)
+        assert flight is not None
+        queue.end(flight, error, now)
+    assert queue.next(START + LONGEST_PAUSE) is None
+    queue.retry("inbox")
+    assert queue.next(START + LONGEST_PAUSE) is not None
 
 
 def test_recheck_takes_what_is_overdue_most_within_its_pages_and_always_the_first() -> None:

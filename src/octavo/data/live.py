@@ -311,12 +311,12 @@ class Live:
         def is_near(other: Operation[Any]) -> bool:
             there = location(other)
             near = f"{here}/".startswith(f"{there}/") or f"{there}/".startswith(f"{here}/")
-            return near or _spans(there, whole)
+            answer = self._answers.get(encode(other).url)
+            return near or _spans(there, whole) or (answer is not None and answer.lists(it))
 
         self.syncer.invalidate(is_near)
         for answer in tuple(self._answers.values()):
-            if answer.watchers and not answer.final and (is_near(answer.op) or answer.lists(it)):
-                self.syncer.queue.invalidate(answer.url)
+            if answer.watchers and not answer.final and is_near(answer.op):
                 self._want(answer)
                 if not answer.shown.loading:
                     self._show(answer)

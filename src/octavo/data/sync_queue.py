@@ -328,6 +328,7 @@ class SyncQueue:
 
     def _note(self, flight: Flight, error: BaseException, now: datetime) -> None:
         """Remember a failure, and pause the background if other requests would fail as well."""
+        self._clear_error(flight.url)
         if is_cut_off(error):
             self._cut_off.add(flight.url)
         elif flight.is_stale:

@@ -1,0 +1,445 @@
+"""The queue on asyncio: callers that are cancelled, planners, rounds, and failures."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from octavo.api.errors import ApiError, Forbidden, Lost, NotSent, RateLimited, ServerError
+from octavo.api.operation import Operation
+from octavo.api.places import SpaceRef
+from octavo.api.spaces import Get, Space
+from octavo.api.urgency import urgency
+from octavo.api.wire import encode
+from octavo.data.response_cache import ResponseCache
+from octavo.data.sync_queue import BACKGROUND, LIMITS, Rank, Want
+from octavo.data.syncer import RoundKind, Syncer
+from tests.server.asking import START, Clock
+
+
+def op(name: str) -> Get:
+    return Get(at=SpaceRef(space_id=name))
+
+
+def want(name: str, keeper: str, rank: Rank = Rank.NEEDED, stamp: str = "1", **more: Any) -> Want:
+    return Want(op(name), encode(op(name)).url, keeper, rank, stamp, **more)
+
+
+class Server:
+    """Responds to reads of spaces, whose titles name the spaces they lead to. Stores what came as Live does."""
+
+    def __init__(self, shelf: ResponseCache) -> None:
+        self.shelf = shelf
+        self.titles: dict[str, str] = {}
+        self.versions: Counter[str] = Counter()
+        """Number of writes to each space."""
+        self.asked: list[str] = []
+        self.urgent: list[str] = []
+        self.errors: dict[str, Exception] = {}
+        self.shown: list[tuple[str, str]] = []
+        self.running: Counter[str] = Counter()
+        self.most_running = 0
+        self.held: set[str] = set()
+        """Spaces whose response is held back."""
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.delay: Callable[[], float] = lambda: 0.0
+
+    async def read(self, op: Operation[Any], most: int) -> Space:
+        name = op.at.space_id  # type: ignore[attr-defined]  # only spaces are read
+        self.asked.append(name)
+        self.urgent += [name] if urgency()() else []
+        self.running[name] += 1
+        assert self.running[name] == 1, "one request for each response at a time"
+        self.most_running = max(self.most_running, self.running.total())
+        try:
+            value = Space(id=name, title=self.titles.get(name, ""), comments=self.versions[name])
+            await (asyncio.Event() if name in self.held else self.gate).wait()
+            await asyncio.sleep(self.delay())
+            if (error := self.errors.get(name)) is not None:
+                raise error
+            return value
+        finally:
+            self.running[name] -= 1
+
+    def accept(self, op: Operation[Any], response: Space, again: bool) -> Space:
+        self.shelf.put(op, response)
+        return response
+
+    def fail(self, op: Operation[Any], error: ApiError) -> None:
+        self.shown.append((op.at.space_id, str(error)))  # type: ignore[attr-defined]  # only spaces are read
+
+    def syncer(self, clock: Clock, low: Callable[[], float] = lambda: 0.0) -> Syncer[Space]:
+        return Syncer(self.shelf, self.read, self.accept, self.fail, now=clock, low=low)
+
+
+class Shelf:
+    """A planner: wants some spaces, and those that their titles name."""
+
+    def __init__(self, *roots: str, keeper: str = "shelf", rank: Rank = Rank.NEEDED) -> None:
+        self.keeper, self.rank = keeper, rank
+        self.stamps = dict.fromkeys(roots, "1")
+        self.followed: list[str] = []
+        self.rounds: list[RoundKind] = []
+
+    def wants(self, round_kind: RoundKind) -> Iterable[Want]:
+        self.rounds.append(round_kind)
+        for name, stamp in self.stamps.items():
+            yield want(name, self.keeper, self.rank, stamp, leads_on=True, label=f"the space {name}")
+
+    def follow(self, want: Want, value: Space) -> Iterable[Want]:
+        self.followed.append(value.id)
+        for name in value.title.split():
+            yield globals()["want"](name.rstrip("+"), self.keeper, self.rank, leads_on=name.endswith("+"))
+
+
+@pytest.fixture
+def server(shelf: ResponseCache) -> Server:
+    return Server(shelf)
+
+
+@pytest.fixture
+async def syncer(server: Server, clock: Clock) -> AsyncIterator[Syncer[Space]]:
+    syncer = server.syncer(clock)
+    yield syncer
+    await syncer.close()
+
+
+async def ticks(number: int = 8) -> None:
+    for _ in range(number):
+        await asyncio.sleep(0)
+
+
+class TestCallers:
+    """Callers share a request, and each may leave."""
+
+    @pytest.mark.parametrize("seed", range(12))
+    async def test_callers_that_are_cancelled_leave_nothing_and_each_read_sees_the_writes_before_it(
+        self, seed: int, server: Server, syncer: Syncer[Space]
+    ) -> None:
+        rng = random.Random(seed)
+        names = [f"n{number}" for number in range(6)]
+        server.delay = lambda: rng.choice([0, 0.001, 0.002])
+
+        async def reader() -> int:
+            name, patience = rng.choice(names), rng.choice([0, 0.0005, 0.002, None])
+            await asyncio.sleep(rng.choice([0, 0.001, 0.002, 0.003]))
+            if rng.random() < 0.3:
+                server.versions[name] += 1
+                syncer.invalidate(lambda other: other == op(name))
+            least = server.versions[name]
+            try:
+                async with asyncio.timeout(patience):
+                    value = await syncer.get(op(name), rng.choice([Rank.NOW, Rank.AWAITED, Rank.AHEAD]))
+            except TimeoutError:
+                return 0
+            assert least <= value.comments <= server.versions[name]
+            return 1
+
+        async def keeper(name: str, rank: Rank) -> int:
+            for _ in range(6):
+                syncer.set_wants(name, [want(each, name, rank) for each in rng.sample(names, rng.randint(0, 5))])
+                await asyncio.sleep(rng.choice([0, 0.001]))
+            syncer.drop(name)
+            return 0
+
+        async with asyncio.timeout(10):
+            ranks = {"inbox": Rank.NEEDED, "offline": Rank.OFFLINE, "poll": Rank.VISIBLE}
+            readers, keepers = [reader() for _ in range(50)], [keeper(*each) for each in ranks.items()]
+            assert sum(await asyncio.gather(*readers, *keepers)) > 0
+            await syncer.wait_all_idle()
+        await ticks()
+        assert not syncer.queue.flights
+        assert not syncer.is_busy
+        assert not any(syncer.queue.is_wanted(encode(op(name)).url) for name in names)
+        assert not server.running.total()
+
+    async def test_last_caller_that_leaves_cancels_the_request_and_others_do_not(
+        self, server: Server, syncer: Syncer[Space]
+    ) -> None:
+        server.gate.clear()
+        callers = [asyncio.create_task(syncer.get(op("a"))) for _ in range(3)]
+        await ticks()
+        for number, caller in enumerate(callers):
+            assert server.running["a"] == 1, number
+            caller.cancel()
+            await ticks()
+        assert server.running["a"] == 0
+        assert server.asked == ["a"]
+
+    async def test_urgency_follows_those_who_wait(self, server: Server, syncer: Syncer[Space]) -> None:
+        syncer.set_wants("inbox", [want("a", "inbox"), want("b", "inbox")])
+        await syncer.get(op("c"))
+        await syncer.get(op("d"), Rank.AWAITED)
+        await syncer.wait_all_idle()
+        assert server.urgent == ["c"]
+
+    async def test_bug_is_raised_to_the_caller_and_shown(
+        self, server: Server, syncer: Syncer[Space], clock: Clock
+    ) -> None:
+        server.errors["a"] = KeyError("a bug")
+        reports: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: reports.append(context["exception"]))
+        with pytest.raises(KeyError, match="a bug"):
+            await syncer.get(op("a"))
+        await ticks()
+        assert reports == [server.errors["a"]]
+        assert server.shown == [("a", "Could not load the response. This is a bug in Octavo.")]
+        del server.errors["a"]
+        assert (await syncer.get(op("a"))).id == "a"
+
+    async def test_end_of_the_session_ends_all_waiting(self, server: Server, syncer: Syncer[Space]) -> None:
+        server.gate.clear()
+        syncer.run(Shelf("b"), "start")
+        waiting = [asyncio.create_task(each) for each in (syncer.get(op("a")), syncer.wait_idle("shelf"))]
+        await ticks()
+        await syncer.close()
+        await asyncio.wait(waiting, timeout=5)
+        assert waiting[0].cancelled()
+        assert waiting[1].done()
+        assert not server.running.total()
+        assert server.shown == [], "no screen is told of an end that was asked for"
+        with pytest.raises(NotSent, match="ended"):
+            await syncer.get(op("a"))
+
+
+class TestPlanners:
+    """Planners tell what they want; the Syncer fetches what is due."""
+
+    async def test_wants_lead_to_others_each_is_fetched_once_and_at_the_next_start_nothing(
+        self, server: Server, syncer: Syncer[Space], clock: Clock
+    ) -> None:
+        server.titles = {"root": "a b branch+", "branch": "c d"}
+        plan = Shelf("root")
+        syncer.run(plan, "start")
+        await syncer.wait_idle("shelf")
+        assert Counter(server.asked) == Counter(["root", "a", "b", "branch", "c", "d"])
+        assert syncer.progress("shelf") == (6, 0, 6)
+        server.asked.clear()
+        later = server.syncer(clock)
+        again = Shelf("root")
+        later.run(again, "start")
+        await later.wait_idle("shelf")
+        assert server.asked == []
+        assert again.followed == ["root", "branch"], "both are read from disk"
+        assert later.progress("shelf") == (6, 0, 0)
+        await later.close()
+
+    async def test_only_what_moved_is_fetched_and_what_is_wanted_no_more_is_left(
+        self, server: Server, syncer: Syncer[Space]
+    ) -> None:
+        server.titles = {"root": "a b"}
+        plan = Shelf("root")
+        syncer.run(plan, "start")
+        await syncer.wait_idle("shelf")
+        server.asked.clear()
+        server.titles["root"], plan.stamps["root"] = "b c", "2"
+        syncer.run(plan, "moved")
+        await syncer.wait_idle("shelf")
+        assert server.asked == ["root", "c"]
+        assert syncer.progress("shelf") == (3, 0, 2)
+        server.held.add("d")
+        server.titles["root"], plan.stamps["root"] = "d", "3"
+        syncer.run(plan, "moved")
+        await ticks(20)
+        assert server.running["d"] == 1
+        server.titles["root"], plan.stamps["root"] = "e", "4"
+        syncer.run(plan, "moved")
+        await syncer.wait_idle("shelf")
+        assert server.running["d"] == 0, "the request that the new list leaves out is cancelled"
+        assert syncer.progress("shelf") == (2, 0, 3)
+
+    async def test_response_that_is_not_on_disk_any_more_is_fetched_again(
+        self, server: Server, syncer: Syncer[Space], shelf: ResponseCache
+    ) -> None:
+        shelf.put_version(encode(op("root")).url, "1")
+        syncer.run(Shelf("root"), "start")
+        await syncer.wait_idle("shelf")
+        assert server.asked == ["root"]
+
+    async def test_refusal_is_repeated_only_by_a_refresh_and_a_failure_by_each_round(
+        self, server: Server, syncer: Syncer[Space]
+    ) -> None:
+        server.errors = {"secret": Forbidden("You need a role."), "slow": ServerError("The server failed.")}
+        plan = Shelf("secret", "slow", "fine")
+        rounds: tuple[tuple[RoundKind, list[str]], ...] = (
+            ("start", ["fine", "secret", "slow"]),
+            ("poll", ["slow"]),
+            ("moved", ["slow"]),
+            ("refresh", ["secret", "slow"]),
+        )
+        for kind, asked in rounds:
+            server.asked.clear()
+            syncer.run(plan, kind)
+            await syncer.wait_idle("shelf")
+            assert sorted(server.asked) == asked, kind
+            assert {(each.want.label, each.why) for each in syncer.failures("shelf")} == {
+                ("the space secret", "You need a role."),
+                ("the space slow", "The server failed."),
+            }
+        server.errors.clear()
+        syncer.run(plan, "refresh")
+        await syncer.wait_idle("shelf")
+        assert syncer.failures("shelf") == ()
+
+    async def test_unreached_server_ends_the_wait_and_the_first_response_goes_on(
+        self, server: Server, syncer: Syncer[Space]
+    ) -> None:
+        names = [f"n{number}" for number in range(9)]
+        server.errors = {name: NotSent("Can't reach the server.") for name in names}
+        plan = Shelf(*names)
+        syncer.run(plan, "start")
+        await syncer.wait_idle("shelf")
+        assert len(server.asked) == BACKGROUND, "the others are not tried"
+        assert [each.is_unreached for each in syncer.failures("shelf")] == [True] * BACKGROUND
+        server.errors.clear()
+        await syncer.get(op("other"))
+        await syncer.wait_idle("shelf")
+        assert syncer.progress("shelf") == (9, 0, 9)
+        assert syncer.failures("shelf") == ()
+
+    async def test_a_write_ends_the_pause_too(self, server: Server, syncer: Syncer[Space]) -> None:
+        server.errors = {"a": NotSent("Can't reach the server.")}
+        syncer.run(Shelf("a"), "start")
+        await syncer.wait_idle("shelf")
+        server.errors.clear()
+        syncer.reached()
+        await syncer.wait_idle("shelf")
+        assert server.asked == ["a", "a"]
+
+    async def test_response_that_a_write_may_have_changed_is_fetched_once_more_before_it_counts(
+        self, server: Server, syncer: Syncer[Space], shelf: ResponseCache
+    ) -> None:
+        server.gate.clear()
+        plan = Shelf("a")
+        syncer.run(plan, "start")
+        await ticks(12)
+        syncer.invalidate(lambda other: other == op("a"))
+        server.gate.set()
+        await syncer.wait_idle("shelf")
+        assert server.asked == ["a", "a"]
+        assert plan.followed == ["a"]
+        assert shelf.versions[encode(op("a")).url].stamp == "1"
+
+    async def test_dropped_keeper_leaves_no_request_and_is_not_followed(
+        self, server: Server, syncer: Syncer[Space]
+    ) -> None:
+        server.gate.clear()
+        plan, other = Shelf("a", "b"), Shelf("b", keeper="other")
+        syncer.run(plan, "start")
+        syncer.run(plan, "poll")
+        syncer.run(other, "start")
+        await ticks(12)
+        syncer.drop("shelf")
+        await ticks()
+        assert server.running == {"a": 0, "b": 1}
+        server.gate.set()
+        await syncer.wait_all_idle()
+        assert (plan.followed, other.followed) == ([], ["b"])
+        assert syncer.progress("shelf") == (0, 0, 0)
+        assert syncer.failures("shelf") == ()
+
+    async def test_keepers_share_a_request_and_both_are_told(self, server: Server, syncer: Syncer[Space]) -> None:
+        one, other, told = Shelf("a"), Shelf("a", keeper="other", rank=Rank.OFFLINE), Counter[str]()
+        syncer.changed.add(lambda keeper: told.update([keeper]))
+        for plan in (one, other):
+            syncer.run(plan, "start")
+        await syncer.wait_all_idle()
+        assert (server.asked, one.followed, other.followed) == (["a"], ["a"], ["a"])
+        assert told.keys() == {"shelf", "other"}
+
+    async def test_inbox_does_not_wait_for_what_may_be_later(self, server: Server, syncer: Syncer[Space]) -> None:
+        syncer.set_wants("inbox", [want("a", "inbox"), *(want(f"t{n}", "inbox", Rank.LATER) for n in range(3))])
+        await syncer.wait_idle("inbox", Rank.AHEAD)
+        assert server.asked[0] == "a"
+        assert syncer.progress("inbox").missing >= 2
+        assert not syncer.is_idle("inbox")
+
+    @pytest.mark.parametrize(("rank", "limit"), [(Rank.NEEDED, BACKGROUND), (Rank.OFFLINE, LIMITS[Rank.OFFLINE])])
+    async def test_budget_holds_and_the_user_is_not_held_up(
+        self, server: Server, syncer: Syncer[Space], rank: Rank, limit: int
+    ) -> None:
+        server.gate.clear()
+        syncer.set_wants("many", [want(f"n{number}", "many", rank) for number in range(12)])
+        await ticks()
+        assert server.running.total() == limit
+        reading = [asyncio.create_task(syncer.get(op(f"page {n}"))) for n in range(3)]
+        await ticks()
+        assert server.running.total() == limit + 3
+        server.gate.set()
+        await asyncio.gather(*reading)
+        await syncer.wait_idle("many")
+        assert len(server.asked) == 15
+
+    async def test_nothing_in_the_background_while_hidden_or_while_the_rate_limit_runs_low(
+        self, server: Server, clock: Clock
+    ) -> None:
+        seconds = [0.0]
+        syncer = server.syncer(clock, low=lambda: seconds[0])
+        syncer.hide()
+        syncer.set_wants("inbox", [want("a", "inbox")])
+        syncer.set_wants("offline", [want("b", "offline", Rank.OFFLINE)])
+        await syncer.wait_all_idle()
+        assert server.asked == ["b"]
+        seconds[0] = 0.01
+        syncer.show()
+        await ticks()
+        assert server.asked == ["b"]
+        assert (await syncer.get(op("c"))).id == "c"
+        seconds[0] = 0.0
+        async with asyncio.timeout(5):
+            while len(server.asked) < 3:  # noqa: ASYNC110  # no event tells of the rate limit
+                await asyncio.sleep(0.01)
+        assert server.asked == ["b", "c", "a"]
+        await syncer.close()
+
+    async def test_pause_ends_by_itself(self, server: Server, syncer: Syncer[Space], clock: Clock) -> None:
+        server.errors = {"a": RateLimited("Too many requests.")}
+        syncer.set_wants("inbox", [want("a", "inbox")])
+        await syncer.wait_all_idle()
+        at = syncer.queue.wake_at(clock())
+        assert at is not None
+        assert at - clock() == timedelta(seconds=5)
+        server.errors.clear()
+        clock.forward(seconds=5)
+        syncer.add(want("b", "view", Rank.VISIBLE))
+        await syncer.wait_all_idle()
+        assert sorted(server.asked) == ["a", "a", "b"]
+
+    async def test_requests_that_are_spaced_start_by_themselves(self, server: Server) -> None:
+        time = asyncio.get_running_loop().time
+        now = lambda: START + timedelta(seconds=time())  # noqa: E731  # the time of the loop, which tests may skip
+        syncer = Syncer(server.shelf, server.read, server.accept, server.fail, now=now)
+        syncer.set_wants("inbox", [want(f"t{n}", "inbox", Rank.LATER) for n in range(3)])
+        async with asyncio.timeout(10):
+            await syncer.wait_idle("inbox")
+        assert server.asked == ["t0", "t1", "t2"]
+        await syncer.close()
+
+    async def test_ten_thousand_unchanged_wants_leave_the_loop_its_turn(
+        self, server: Server, syncer: Syncer[Space], shelf: ResponseCache
+    ) -> None:
+        plan = Shelf(*(f"n{number}" for number in range(10_000)))
+        plan.wants = lambda round_kind: (want(name, "shelf") for name in plan.stamps)  # type: ignore[method-assign]  # none leads on
+        for name in plan.stamps:
+            shelf.put_version(encode(op(name)).url, "1")
+        turns = 0
+        syncer.run(plan, "poll")
+        while syncer.is_busy:
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns > 20
+        assert server.asked == []
+
+
+async def test_a_failed_read_is_told_to_each_caller(server: Server, syncer: Syncer[Space]) -> None:
+    server.errors["a"] = Lost("The connection broke.")
+    found = await asyncio.gather(*(syncer.get(op("a")) for _ in range(3)), return_exceptions=True)
+    assert [str(each) for each in found] == ["The connection broke."] * 3
+    assert server.asked == ["a"]
