@@ -102,8 +102,8 @@ class _Plan:
     """The wants that each response leads to, by its URL."""
     followed: dict[str, Version | None] = field(default_factory=dict)
     """The version of each response that the planner had last, by URL. It is not read from disk again."""
-    due: set[str] = field(default_factory=set)
-    """The URLs that were due in this round."""
+    due: dict[str, Rank] = field(default_factory=dict)
+    """The ranks of the wants that were due in this round, by URL."""
     rounds: int = 0
     """Number of rounds and responses that are being planned."""
     task: asyncio.Task[None] | None = None
@@ -219,7 +219,8 @@ class Syncer(Generic[R]):
         """Return how far the wants of `keeper` of ranks up to `last` are satisfied."""
         plan = self._plans.get(keeper) or _Plan()
         urls = {url for url, want in plan.wants.items() if want.rank <= last}
-        return Progress(len(urls), len(urls & self.queue.waiting(keeper)), len(urls & plan.due))
+        due = sum(rank <= last for rank in plan.due.values())
+        return Progress(len(urls), len(urls & self.queue.waiting(keeper)), due)
 
     def failures(self, keeper: str) -> tuple[LoadFailure, ...]:
         """Return the wants of `keeper` whose responses could not be fetched."""
@@ -307,7 +308,7 @@ class Syncer(Generic[R]):
 
     def _set(self, keeper: str, plan: _Plan) -> None:
         self._cancel(self.queue.set_wants(keeper, plan.wants.values(), self._now()))
-        plan.due = set(self.queue.waiting(keeper))
+        plan.due = {url: plan.wants[url].rank for url in self.queue.waiting(keeper)}
         self._soon()
         self.changed.notify(keeper)
 
@@ -342,7 +343,7 @@ class Syncer(Generic[R]):
                 else:
                     self._shelf.drop_version(want.url)
                     self.queue.add(want, self._now())
-                    plan.due.add(want.url)
+                    plan.due[want.url] = want.rank
                     self._soon()
 
     def _decoded(self, wants: Iterable[tuple[Want, Version, Any]]) -> list[Any]:
@@ -374,7 +375,7 @@ class Syncer(Generic[R]):
                 return  # a later response leads elsewhere, or the plan was dropped
             plan.wants[child.url] = child
             if self.queue.add(child, self._now()):
-                plan.due.add(child.url)
+                plan.due[child.url] = child.rank
                 self._soon()
             else:
                 not_due.append(child)
