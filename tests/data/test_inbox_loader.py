@@ -18,7 +18,7 @@ from octavo.data.comment_words import mention_of
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import Said, ThreadRef, Unknown
 from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
-from octavo.data.inbox_plan import KEEPER, address
+from octavo.data.inbox_plan import KEEPER, url_of
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.live import Live
 from octavo.data.offline import Offline
@@ -441,7 +441,7 @@ async def test_responses_are_read_from_disk_once(
 ) -> None:
     await ask(comments.Create(at=here, body=says("Hm.")), "tom")
     view = await follow(inbox)
-    assert address(comments.List, here) in shelf.versions
+    assert url_of(comments.List, here) in shelf.versions
     read: list[object] = []
     monkeypatch.setattr(shelf, "decoded", lambda op, *body: read.append(op))
     await look_again(inbox, view)

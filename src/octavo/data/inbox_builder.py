@@ -28,7 +28,7 @@ class InboxBuilder:
         not. `show` is called afterwards."""
         self.inbox = Inbox()
         self.may_begin = False
-        """Whether enough is loaded to build rows. Until then, the rows may be those of an earlier run."""
+        """True once enough is loaded to build rows. Until then, the rows may be those of an earlier run."""
         self._build, self._show = build, show
         self._made = MadeRows()
         self._tasks = Tasks("Building the rows of the inbox")
@@ -60,7 +60,7 @@ class InboxBuilder:
             await asyncio.wait([self._task])
 
     def stop(self) -> None:
-        """Stop building rows: nobody watches them."""
+        """Stop building rows."""
         if self._task is not None:
             self._task.cancel()
 

@@ -1,13 +1,12 @@
-"""The current rows of the inbox: fetches what they are built from, with few requests, and only while somebody
-watches.
+"""Loads the inbox: keeps its rows current with few requests, and only while it has subscribers.
 
     loader = InboxLoader(live, drafts, organization)
     leave = loader.subscribe(self.show)        # called now with the cached rows, and on each change
     await loader.refresh()                     # another round: the lists, what has changed, and a few rechecks
 
-A round fetches the three lists of the organization. `InboxPlan` tells what the inbox needs according to them, and the
-`Syncer` fetches what differs from the versions on disk, which may be of an earlier run. In the first round all
-differs: what most likely concerns the user is fetched first. Rows are built in a thread while responses arrive.
+A round has three steps. The three lists of the organization are fetched. `InboxPlan` computes from them which
+responses the inbox needs. The `Syncer` fetches the responses that differ from those on disk, which may be of an
+earlier run; responses that most likely concern the user are first. `InboxBuilder` builds rows while they arrive.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from octavo.data.answer import Snapshot
 from octavo.data.drafts import Draft, Drafts
 from octavo.data.inbox import Inbox, Known, MadeRows, Row, ThreadRef, Unknown, inbox_of
 from octavo.data.inbox_builder import InboxBuilder, packed, unpacked
-from octavo.data.inbox_plan import KEEPER, MOST_LISTED, FinishedWrite, InboxPlan, Lists, address, place_of
+from octavo.data.inbox_plan import KEEPER, MOST_LISTED, FinishedWrite, InboxPlan, Lists, place_of, url_of
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.live import Live
 from octavo.data.observers import Observers
@@ -64,7 +63,7 @@ class InboxFailure:
     why: str
     """The cause, as a sentence."""
     is_unreached: bool = False
-    """Whether the server was not reached: what is cached is shown."""
+    """True if the server was not reached. Then cached rows are shown."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +72,16 @@ class InboxSnapshot:
 
     rows: tuple[Row, ...] = ()
     unknown: Unknown = _ALL_UNKNOWN
-    """What is not loaded yet and may make rows."""
+    """Responses that are not loaded yet and may lead to rows."""
     asked: int = 0
     """Number of the `of` responses that this round fetches that are here."""
     of: int = 0
     is_loading: bool = False
     failed: tuple[InboxFailure, ...] = ()
     is_known: bool = False
-    """Whether the lists have ever been loaded."""
+    """True if the lists have been loaded, also in an earlier run."""
     is_first: bool = False
-    """Whether nothing was cached, so that rows appear one by one."""
+    """True if no rows were cached: then rows appear one by one."""
 
 
 class InboxLoader:
@@ -100,7 +99,7 @@ class InboxLoader:
         at = OrganizationRef(organization_id=organization.id)
         self._plan = InboxPlan(at, self._responses, lambda url: live.shelf.versions.get(url), live.now)
         self._errors: dict[str, ApiError] = {}
-        """Why a list or the account of the user could not be loaded, by name."""
+        """Errors of the lists and of the account of the user, by name."""
         self._failures: dict[str, LoadFailure] = {}
         """Other failures, by URL."""
         self._drafts_before: tuple[Draft, ...] = ()
@@ -110,7 +109,7 @@ class InboxLoader:
         self._tasks = Tasks("Updating the inbox")
         self._round: asyncio.Task[None] | None = None
         self._is_quiet = False
-        """Whether the round is not shown."""
+        """True if the current round is not shown."""
         self._shown: InboxSnapshot | None = None
         self._builder = InboxBuilder(self._build, self._show)
         self._cached_as = f"inbox of {organization.id}"
@@ -143,13 +142,13 @@ class InboxLoader:
         return leave
 
     async def refresh(self) -> None:
-        """Fetch the lists and what has changed, or wait for the round that runs. Sends nothing without subscribers."""
+        """Fetch the lists and all that has changed, or wait for the round that runs. Sends nothing without subscribers."""
         if self._observers:
             await asyncio.wait([self._begin("refresh")])
             await self._builder.wait_idle()
 
     async def poll(self) -> None:
-        """Fetch what has changed according to lists that were just fetched, or wait for the round that runs."""
+        """Fetch all that has changed according to lists that were just fetched, or wait for the round that runs."""
         if self._observers:
             await asyncio.wait([self._begin("poll")])
             await self._builder.wait_idle()
@@ -176,12 +175,12 @@ class InboxLoader:
 
     @property
     def lists(self) -> tuple[Listing[Any], ...]:
-        """The lists that tell what there is and what has changed."""
+        """Return the operations of the lists of the organization."""
         return tuple(self._listings.values())
 
     @property
     def as_of(self) -> datetime | None:
-        """When the oldest of the lists was fetched. None if one of them never was."""
+        """Return when the oldest of the lists was fetched. None if one of them never was."""
         lists = [self._live.as_of(self._listings[name]) for name in _LISTS if name in self._lists]
         fetched = [each for each in lists if each is not None]
         return min(fetched) if len(fetched) == len(_LISTS) else None
@@ -208,7 +207,7 @@ class InboxLoader:
 
     @property
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
-        """The open comments of each change request, as they were fetched last. What is the same as before is the same
+        """Return the open comments of each change request. Comments that were fetched again and are the same stay the same
         object."""
         found = {}
         for url, want in self._plan.all.items():
@@ -219,14 +218,14 @@ class InboxLoader:
 
     def comment(self, thread: ThreadRef) -> Comment | None:
         """Return the first comment of the thread of a row, as it was last fetched. None if it is not here."""
-        found: Sequence[Comment] | None = self._responses.values.get(address(comments.List, thread.at))
+        found: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
         if found is None:
             cached = self._live.shelf.get(open_threads_of(thread.at))
             found = cached[0].items if cached is not None else ()
         return next((each for each in found if each.id == thread.comment_id), None)
 
     def _stop(self) -> None:
-        """Request nothing more: nobody watches."""
+        """Send no more requests: the last subscriber has left."""
         for leave in self._leaving:
             leave()
         self._leaving.clear()
@@ -250,7 +249,7 @@ class InboxLoader:
         self._is_quiet = kind == "poll"
         await self._load_user()
         if kind == "start" and self._cached is None:
-            await self._plan_round(kind, is_from_disk=True)  # cached rows are shown before any response arrives
+            await self._plan_round(kind, is_from_disk=True)  # rows of cached responses are shown meanwhile
         if kind in ("start", "refresh"):
             await self._load_lists(kind)
             self.rebuild()
@@ -263,7 +262,8 @@ class InboxLoader:
             self.rebuild()
 
     async def _plan_round(self, kind: RoundKind, *, is_from_disk: bool = False) -> None:
-        """Begin to fetch what the lists lead to, and take what is on disk. With `is_from_disk`, nothing is fetched."""
+        """Begin to fetch the wants of the current lists, and read responses from disk. With `is_from_disk`, nothing is
+        fetched."""
         plan, entries, syncer = self._plan, self._live.outbox.entries, self._live.syncer
         plan.lists, plan.is_from_disk = self._current_lists(), is_from_disk
         sending = [each for each in entries if each.state in ("held", "queued", "sending") and not each.asks]
@@ -291,7 +291,7 @@ class InboxLoader:
         except ApiError as error:
             self._errors["me"] = error
         if self._me != before:
-            self._live.syncer.drop(KEEPER)  # everything is read from disk again: other threads concern the user
+            self._live.syncer.drop(KEEPER)  # all responses are read from disk again: other threads concern the user
             self._plan.me = self._me.id if self._me is not None else ""
             self.rebuild()
 
@@ -319,7 +319,7 @@ class InboxLoader:
         if self.is_loading or snapshot.loading or self._round is None:
             return
         if before is not None and _is_cut_off(before) and not any(map(_is_cut_off, self._lists.values())):
-            self._begin("start")  # the server responds again: fetch what failed before
+            self._begin("start")  # the server responds again: repeat failed requests
         elif not self._plan.is_of(self._current_lists()):
             self._begin("moved")
 

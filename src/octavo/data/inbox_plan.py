@@ -83,7 +83,7 @@ class InboxPlan:
         """The id of the user. Empty if it is not known."""
         self.lists: Lists = ()
         self.is_from_disk = False
-        """Whether only what is on disk is wanted, of whatever version."""
+        """True if only responses on disk are wanted, also outdated ones."""
         self.busy: frozenset[Discussion] = frozenset()
         """Spaces and change requests to which a write is being sent. Their responses are not fetched meanwhile."""
         self.finished: list[FinishedWrite] = []
@@ -206,10 +206,9 @@ class InboxPlan:
                     yield replace(self.all[url], max_age=timedelta())
 
     def _rechecks(self, taken: set[str], now: datetime) -> list[Want]:
-        """Return the few wants, of those that are not due, that are fetched again.
+        """Choose a few wants that are not due, and return them as due.
 
-        Places in which somebody has recently posted in a thread that concerns the user are rechecked often, others
-        rarely, and each at some time.
+        Places with a recent post in a thread of the user are chosen often, others rarely, and each at some time.
         """
         resting = [
             want
@@ -241,7 +240,7 @@ class InboxPlan:
         return again + [replace(want, max_age=timedelta()) for want in requests if place_of(want) in few]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
-        """Return when somebody last posted in the threads of the user, by place."""
+        """Return the time of the last post in the threads of the user, by place."""
         found: dict[Discussion, datetime] = {}
         for url, want in self.all.items():
             is_near = want.rank is not Rank.LATER
@@ -295,9 +294,9 @@ def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bo
 def changed_by(entry: Entry) -> list[str]:
     """Return the URLs of the responses that a write changes."""
     if entry.is_verdict:
-        return [address(kind, entry.at) for kind in (reviews.List, reviews.ListRequested)]
-    urls = [address(comments.List, entry.at)]
-    return urls + ([address(comments.ListReplies, entry.at, entry.facts.thread)] if entry.facts.thread else [])
+        return [url_of(kind, entry.at) for kind in (reviews.List, reviews.ListRequested)]
+    urls = [url_of(comments.List, entry.at)]
+    return urls + ([url_of(comments.ListReplies, entry.at, entry.facts.thread)] if entry.facts.thread else [])
 
 
 def place_of(want: Want) -> Discussion:
@@ -307,7 +306,7 @@ def place_of(want: Want) -> Discussion:
     return at
 
 
-def address(kind: type[Listing[Any]], at: Discussion, thread: str = "") -> str:
+def url_of(kind: type[Listing[Any]], at: Discussion, thread: str = "") -> str:
     """Return the URL of a response of a place."""
     return _asking(kind, at, thread)[1]
 

@@ -60,7 +60,7 @@ class InboxResponses:
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, is_mine: bool) -> datetime | None:
-        """Return when somebody last posted in the threads of the user in a response. None if nobody has.
+        """Return the time of the last post in the threads of the user in a response. None without such a thread.
 
         `is_mine` tells whether a thread with these replies concerns the user.
         """
