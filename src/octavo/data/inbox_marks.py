@@ -147,7 +147,8 @@ class InboxMarks:
         await self._put(new)
         if (over := len(self._all()) - MOST_MARKS) > 0:
             oldest = sorted(self._all().items(), key=lambda each: each[1].marked_at)[:over]
-            await self._put(dict.fromkeys(place for place, _ in oldest), remember=False)
+            gone: dict[tuple[str, bool], Mark | None] = {place: None for place, _ in oldest}
+            await self._put(gone, remember=False)
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None], *, remember: bool = True) -> None:
         """Set or delete (None) marks, in memory now and on disk before this returns. Raises NotSaved."""
