@@ -113,7 +113,7 @@ async def test_a_change_request_edited_since_the_checks_is_not_merged(
     checked = await basis(ask, at)
     await edit(ask, at, "# Intro\n\nSomething else.")
     outcome = await merge(live, at, checked)
-    edited = "This change request has been edited since these checks. Read the checks again, then merge."
+    edited = "This change request has been edited since these checks. Review the checks again before you merge."
     assert (outcome.kind, outcome.message) == ("changed", edited)
     assert merges(gate) == 0
     assert (await merge(live, at, await basis(ask, at))).kind == "done"
@@ -127,9 +127,7 @@ async def test_a_merge_for_an_older_main_is_not_sent_and_names_what_was_merged(
         await merge_other(ask, here, subject)
         outcome = await merge(live, at, checked)
         number = (await ask(change_requests.List(at=here, status="merged"))).items[0].number
-        main = (
-            f"Main has changed since these checks: #{number} {subject} was merged. Read the checks again, then merge."
-        )
+        main = f"Main has changed since these checks: #{number} {subject} was merged. Review the checks again before you merge."
         assert (outcome.kind, outcome.message) == ("changed", main)
     assert merges(gate) == 0
     assert (await merge(live, at, await basis(ask, at))).kind == "done"
@@ -155,7 +153,7 @@ async def test_where_the_newest_revision_cannot_be_read_main_changed_is_all_that
     await merge_other(ask, here, "Press more")
     platform.refuse_next(content.Get, 403, "Revisions are not for you.")
     outcome = await merge(live, at, checked)
-    assert outcome.message == "Main has changed since these checks. Read the checks again, then merge."
+    assert outcome.message == "Main has changed since these checks. Review the checks again before you merge."
     assert merges(gate) == 0
 
 

@@ -85,7 +85,7 @@ OFFERS: Commands[CheckedDialog[Any]] = Commands(
 class CheckedDialog(Confirm, Generic[Seen]):
     """Asks the server, shows what it said, and is confirmed by `y`: another key than opened it."""
 
-    CONTEXT: ClassVar[str] = "checks before a merge or an update"
+    CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (OFFERS,)
 
     def __init__(self, app: Shell, write: CheckedWrite[Seen]) -> None:
