@@ -137,7 +137,7 @@ async def test_changes_that_are_merged_before_are_not_merged_again(live: Live, d
 async def test_one_that_was_edited_since_ends_it(three: Merging, desk: Desk) -> None:
     await desk.edit(three.at[1], insert("# New\n\nNew.\n"))
     assert await three() == MergeTotals(
-        ("#2 in Docs",), "Stopped at #3 in Docs: this change request was edited after the checks"
+        ("#2 in Docs",), "Stopped at #3 in Docs: this change request was edited after the checks ran"
     )
     assert await three.statuses == ["merged", "draft", "draft"]
 

@@ -189,7 +189,7 @@ async def merge_in_order(
 
 _OVER = "Octavo is no longer merging. Press esc to close this dialog."
 _ASKING = "The checks are still running."
-_EDITED = "this change request was edited after the checks"
+_EDITED = "this change request was edited after the checks ran"
 _INTRO = (
     "Octavo will merge the change requests in this order. Before each merge, Octavo will repeat the checks. "
     "Octavo will stop at the first problem."

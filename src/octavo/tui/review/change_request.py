@@ -141,7 +141,7 @@ class ChangeRequestScreen(View):
     HELP = (
         "The changed pages are on the left, and the diff of the selected page is on the right. "
         "Press c to comment on a block, a to approve, A to request changes, or m to run the checks and merge. "
-        "Press esc to go back to the pages, then to the list."
+        "Press esc to go back to the pages. Press esc again to go back to the list."
     )
     CSS_PATH = "change_request.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (

@@ -92,9 +92,9 @@ def _only_mine(_: Shell, view: ChangesScreen) -> None:
 CHANGES: Commands[ChangesScreen] = Commands(
     "changes",
     (
-        Command("read_on", "space", "Scroll", "Scroll the preview, then go to the next change request", shown=False,
+        Command("read_on", "space", "Scroll", "Scroll the preview; at its end, go to the next change request", shown=False,
                 run=lambda _, view: _read_on(view, 1)),
-        Command("read_back", "b", "Scroll back", "Scroll back, then go to the previous change request", shown=False,
+        Command("read_back", "b", "Scroll back", "Scroll back; at the top, go to the previous change request", shown=False,
                 run=lambda _, view: _read_on(view, -1)),
         Command("next", "J", "Next", "Go to the next change request", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous", "K", "Previous", "Go to the previous change request", run=lambda _, view: view.rows.move(-1), shown=False),

@@ -66,7 +66,7 @@ CONFLICT: Commands[ConflictsScreen] = Commands(
         _taking("main", "m", "Use main", "Use the version in main (press again to clear)", "main"),
         _taking("this", "t", "Use change request", "Use the version in this change request (press again to clear)", "request"),
         _taking("both", "b", "Use both", "Use both versions, main first (press again to clear)", "both"),
-        _taking("words", "w", "Suggested", "Use both changes, merged word by word (press again to clear)", "words"),
+        _taking("words", "w", "Use suggestion", "Use both changes, merged word by word (press again to clear)", "words"),
         Command("edit", "e", "Edit", "Resolve the conflict in your editor",
                 run=lambda _, view: view.edit(), why_not=lambda _, view: view.why_not_take("edit")),
         Command("preview", "p", "Preview", "Preview the merged page",
@@ -344,7 +344,7 @@ class ConflictsScreen(View):
         """Return why no page with the moved text can be opened, in a sentence. None if it can."""
         conflict = self._conflict
         if conflict is None or conflict.page_of_base_text is None:
-            return "Main did not move this text to another page."
+            return "This text was not moved to another page in main."
         return None
 
     def follow_text(self) -> None:

@@ -336,12 +336,12 @@ class Comparison:
         if review is None:
             off = "You have not reviewed this change request yet."
         elif review.revision == about.revision:
-            off = "No edits since your last review."
+            off = "This change request has not been edited since your last review."
         merged = about.status == "merged"
         base = "main before the merge" if merged else "the revision of main that this change request is based on"
         choices: list[Choice[Base]] = [
             Choice("base", "Base", detail=base),
-            Choice("review", "Your last review", detail="edits since your review", off=off,
+            Choice("review", "Your last review", detail="the revision that you reviewed last", off=off,
                    right=short_age(review.created_at) if review else ""),
             Choice("main", "Main", detail="the current content of main"),
         ]  # fmt: skip

@@ -74,7 +74,7 @@ async def links_broken(
         return await _links_read(live, both, changed)
     said = [f"{_where(link)} → {_to(link)}" for link in found.items]
     if not said:
-        return (Fact("ok", "links", "no link would break"),)
+        return (Fact("ok", "links", "no links would break"),)
     more = "at least " if found.next is not None else ""
     return (Fact("care", "links", f"{more}{wording.plural(len(said), 'link')} would break: {some(said)}"),)
 
