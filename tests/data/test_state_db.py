@@ -241,7 +241,7 @@ class TestMigrations:
     [
         (errno.ENOLCK, "Set OCTAVO_STATE_DIR to a folder on a local disk"),
         (errno.EOPNOTSUPP, "Set OCTAVO_STATE_DIR"),
-        (errno.EROFS, "Make it writable"),
+        (errno.EROFS, "Make this path writable"),
         (errno.EDQUOT, "Free some space"),
     ],
 )

@@ -170,7 +170,7 @@ async def test_what_somebody_else_had_done_is_not_undone(
     await outbox.run_dry()
     assert undone
     assert (undone.done, await open_ones(ask, here), gate.writes) == (False, 0, [])
-    assert undone.message == "Could not undo “resolve the thread”: another person did it first."
+    assert undone.message == "Nothing to undo for “resolve the thread”: someone else did this first."
 
 
 async def test_an_edit_is_held_against_what_was_read_when_it_was_begun(

@@ -122,8 +122,10 @@ def _said(piece: Piece) -> str:
     return " " if piece.furniture or is_mark else piece.text
 
 
-def faults(document: Document, widths: Sequence[int]) -> Iterator[Fault]:
-    """What is wrong with a page that is set in these widths."""
+def faults(document: Document, widths: Sequence[int], source: str = "") -> Iterator[Fault]:
+    """What is wrong with a page that is set in these widths. Its source tells more than what is kept of it: signs that
+    show nothing are taken out there."""
+    source = source or document.source
     looks = (coloured(), Styles.plain(ascii=True))
     for width in widths:
         for look in looks:
@@ -139,9 +141,9 @@ def faults(document: Document, widths: Sequence[int]) -> Iterator[Fault]:
         yield from _broken_words(document, width)
     wide = max(WIDEST, max(map(len, document.source.split("\n"))) + 100)
     widest, narrow = (set_lines(document, width, Styles.plain()) for width in (wide, NARROW))
-    for said in lost(document.source, text_of(widest), text_of(narrow)):
+    for said in lost(source, text_of(widest), text_of(narrow)):
         yield Fault(said.line, f"not shown: {said.text}")
-    yield from _raw(widest, document.source)
+    yield from _raw(widest, source)
     yield from _unknown_blocks(widest)
     yield from _unsteady(narrow)
     yield from _unknown_icons(document)

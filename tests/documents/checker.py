@@ -25,7 +25,7 @@ def faults(source: str, widths: Iterable[int] = WIDTHS) -> list[Fault]:
     found = [Fault(said.line, f"not read: {said.text}") for said in lost(source, audit.tree_text(document.blocks))]
     unread = {fault.what.replace("not read", "not shown") for fault in found}
     found += [Fault(0, f"out of place: {each}") for each in audit.misplaced(document)]
-    found += audit_of_lines.faults(document, tuple(widths))
+    found += audit_of_lines.faults(document, tuple(widths), source)
     return sorted({fault for fault in found if fault.what not in unread})
 
 

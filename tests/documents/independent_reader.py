@@ -21,7 +21,8 @@ from octavo.api.safety import text as safe
 _WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+")
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\n(?:.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _TAKEN_OUT = re.compile(
-    r"(?<!\\)\{%[^\n%{}]*[\"'][ \t]*\}(?=[ \t]*$)"  # a tag whose end lacks its sign
+    r"^[ \t]*<!--(?:(?!-->).)*-->"  # a comment, with the tags in it
+    r"|(?<!\\)\{%[^\n%{}]*[\"'][ \t]*\}(?=[ \t]*$)"  # a tag whose end lacks its sign
     r"|(?<!\\)\{%(?:(?!\{%).)*?%\}"  # a tag
     r"|^[ \t]*</?[A-Z]\w*(?:\s[^<>]*)?>[ \t]*$"  # one of a component, as other systems have them
     r"|(?<=\s)[\w-]+=\{\{[^{}]*\}\}(?=[^<>]*>)"  # an attribute of theirs
@@ -34,6 +35,16 @@ _SHOWN_OF_TAGS = re.compile(
     r"\b(title|caption|description|summary|label|tags|path|method|name|alt|content)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')",
     re.IGNORECASE,
 )
+_NO_FENCE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
+"""What an invisible sign keeps from beginning or ending code."""
+_CODE_IN_TAG = re.compile(
+    r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(?:.*\n)*?[ \t]*\1"
+    r"|^\{%[ \t]*(?!code\b)(\w+)[^\n%]*\blang=[^\n%]*%\}[ \t]*\n"
+    r"(?P<code>(?:(?!\{%[ \t]*\2\b).*\n)*?)\{%[ \t]*end\2[ \t]*%\}",
+    re.MULTILINE,
+)
+"""Code between fences, or in a tag of a plugin that says in which language it is."""
+_FENCE = "~" * 30
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _OWN_ID = re.compile(r"\{#[\w.:-]+\}\s*$")
 _EMOJI = re.compile(r":(?=[\w+-]*[a-z+])[\w+-]+:")
@@ -42,6 +53,8 @@ _LOOSE = re.compile(r"""<(?:a|div|font|h[1-6]|img|p|span|table|td|th)\s[\w:@-]+=
 _AROUND_MENTION = re.compile(r'\[([^\[\]\n]*\[[^\[\]\n]+\]\([^()\n]+"mention"\)[^\[\]\n]*)\]\([^()\n]*\)')
 """A link around a mention: for cmark-gfm it is brackets and an address."""
 _FENCE_BEFORE_TAG = re.compile(r"([ \t]*(?:`{3,}|~{3,}))[ \t]*(<!--held \d+-->.*)")
+_BREAK = re.compile(r"<br\s*/?>\s*")
+"""A break on a line of its own: behind a list, where it goes on with the last item, it begins HTML for cmark-gfm."""
 _PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
 """What some editors write as the alternative text of an image: the image."""
 _NOTHING = re.compile(r"&(?:amp;)?#x?NAN;", re.IGNORECASE)
@@ -109,7 +122,13 @@ def letters_in(text: str) -> str:
 
 def read(source: str) -> list[Said]:
     """All that a page says, in its order."""
-    return list(_Reader(safe(source.replace("\r\n", "\n").replace("\r", "\n"))).read())
+    source = source.replace("\r\n", "\n").replace("\r", "\n")
+    source = _CODE_IN_TAG.sub(_in_fences, _NO_FENCE.sub(r"\1·", source))
+    return list(_Reader(safe(source)).read())
+
+
+def _in_fences(found: re.Match[str]) -> str:
+    return found[0] if found["code"] is None else f"{_FENCE}\n{found['code']}{_FENCE}\n"
 
 
 @dataclass
@@ -144,7 +163,11 @@ class _Reader:
         self.first = first.end() if first is not None else 0
         number = source.count("\n", 0, self.first) + 1
         out: list[str] = []
+        is_code = False
         for row in _AROUND_MENTION.sub(r"\1", _TAKEN_OUT.sub(self._hold, source[self.first :])).split("\n"):
+            is_code ^= row.lstrip().startswith(("```", "~~~"))
+            if not is_code and _BREAK.fullmatch(row) and out and out[-1].strip():
+                row = "&nbsp;"
             indent = row[: len(row) - len(row.lstrip())]
             behind = row
             if closing := _FENCE_BEFORE_TAG.fullmatch(row):
@@ -165,6 +188,8 @@ class _Reader:
         return "\n".join(out)
 
     def _hold(self, found: re.Match[str]) -> str:
+        if found[0].lstrip().startswith("<!--"):
+            return found[0]
         self.held.append(found[0])
         self.held_at.append(self.source.count("\n", 0, self.first + found.start()) + 1)
         number = len(self.held) - 1

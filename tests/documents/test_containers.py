@@ -188,6 +188,22 @@ CASES = {
         '{% frob b a="1" %}\nx\n{% endfrob %}',
         "unknown [name=frob arguments={'a': '1', '': 'b'}]\n  paragraph x",
     ),
+    "unknown tag around code": (
+        "{%ace edit=false, lang='html'%}\n<h1>x</h1>\n\n  <p>\n{% endace %} y",
+        "code [language=html] '<h1>x</h1>\\n\\n  <p>'\nparagraph y",
+    ),
+    "unknown tag around code in a list": (
+        '* a\n  {% frob lang="sh" %}\n  b\n  {% endfrob %}\n* c',
+        "list\n  item\n    paragraph a\n    code [language=sh] 'b'\n  item\n    paragraph c",
+    ),
+    "unknown tag around code, its end forgotten": (
+        "{%ace lang='java'%}\na\n\nb {%ace lang='c'%}\n\n{%ace lang='c'%}\n<p>\n{%endace%}\n\nd",
+        "code [language=java] \"a\\n\\nb {%ace lang='c'%}\"\ncode [language=c] '<p>'\nparagraph d",
+    ),
+    "unknown tag of a language without end": (
+        '{% frob lang="sh" %}\nx',
+        "unknown [name=frob arguments={'lang': 'sh'}]\nparagraph x",
+    ),
     "unknown tag without end": ("{% frob %}\nx", "unknown [name=frob arguments={}]\nparagraph x"),
     "raw": ("{% raw %}\n{{ x }}\n{% endraw %}", "paragraph {{ x }}"),
     "escaped tag": ("\\{% code %\\}", "paragraph {% code %}"),
@@ -196,6 +212,10 @@ CASES = {
     "unknown tag after words": ("text {% url x %} more", "paragraph text  <expression|url x>  more"),
     "block formula": ("$$\na^2\n$$", "math 'a^2'"),
     "formula on one line": ("$$a^2$$", "math 'a^2'"),
+    "fence in code behind nothing": (
+        "> ```md\n> \u200b```sh\n> ls\n> \u200b```\n> ```\n\n\u200b```\nx",
+        "quote\n  code [language=md] '```sh\\nls\\n```'\nparagraph ``` x",
+    ),
     "fence of math": ("```math\nx\n```", "math 'x'"),
     "divider": ("a\n\n***\n\nb", "paragraph a\ndivider\nparagraph b"),
     "lists": (
@@ -271,7 +291,7 @@ def test_construct(markdown: str, expected: str) -> None:
         ("a\n\n{% endhint %}", 2, "{% endhint %} has no opening tag."),
         ('{% tab title="x" %}\na\n{% endtab %}', 0, "{% tab %} is outside {% tabs %}."),
         ("a\n\n</details>", 2, "</details> has no opening tag."),
-        ('a\n\n{% hint style="x"', 2, "This tag is not closed: shown as text."),
+        ('a\n\n{% hint style="x"', 2, "This tag is not closed, so it is shown as text."),
         ("{% tabs %}\n{% hint %}\n{% endtabs %}", 2, "{% hint %} is not closed before {% tabs %}."),
     ],
 )

@@ -66,6 +66,11 @@ def test_the_checker_sees_emoji_nobody_knows() -> None:
         'In [[p.md](p.md "mention")](q.md#a) it is.\n',
         '{% code title="t" %}```sh\nls\n```{% endcode %}\n\nAfter\n',
         "Some \\*\\*Why?\\*\\*Because **b**.\n",
+        "<!-- Not yet\n\n{% hint %}\nso far\n{% endhint %} -->\n\nNow.\n",
+        "1. One:\n<br>\n![shot](a/b.png)\n\n2. Two\n<br>\n```js\nx()\n```\n",
+        "{%ace edit=true, lang='html'%}\n\n<h1>a</h1>\n<br>\n{%endace%}\n\nAfter\n",
+        "```\n{%ace lang='html'%}\n<h1>a</h1>\n{%endace%}\n```\n",
+        "```md\na\n\u200b```\n\u200b```java\nx();\n```\n\nAfter\n",
         "| Long | B |\n|-|-|\n| RESTゲートウェイの長い名前 | `x` |\n",
     ],
 )
@@ -84,7 +89,12 @@ ROW = "const client = await ServiceClientFactory.init<Indexer>({ network: Networ
 @pytest.mark.parametrize(
     ("old", "new", "source", "said"),
     [
-        ("tables._COMFORTS", ((8, 9, 9),), f"| Name | Text |\n|-|-|\n| IssuingCountryCode | {ROW} |\n", "a word of 18"),
+        (
+            "tables._COMFORTS",
+            ((8, 9, 9, 1),),
+            f"| Name | Text |\n|-|-|\n| IssuingCountryCode | {ROW} |\n",
+            "a word of 18",
+        ),
         ("code.panned", cut_short, f"```ts\n{ROW}\n```\n", "room left in code"),
         ("inline.file_part", str, "x ![](data:image/png;base64,AA**BB**CC)\n", "raw **"),
     ],

@@ -24,6 +24,7 @@ from tests.documents.outline import inline
         ("<strong>b</strong><kbd>K</kbd><sub>1</sub><sup>2</sup>", "<bold|b> <kbd|K> <sub|1> <sup|2>"),
         ("a\\\nb", "a ⏎ b"),
         ("a<br>b", "a ⏎ b"),
+        ("a <br>\n b", "a ⏎ b"),
         ("a&#x20;\n", "a"),
         ("a&#xNAN;b `&#xNAN;` &#xNAN;_&#x69;t_", "ab  <code;code|&#xNAN;>   <italic|it>"),
         ("a\\&#xNAN;_b_", "a <italic|b>"),
@@ -79,6 +80,10 @@ from tests.documents.outline import inline
         ),
         ('<code class="expression">space.vars.x</code>', "<expression|space.vars.x>"),
         ("Go to <dir>, see 05:14 <DIR> x", "Go to <dir>, see 05:14 <DIR> x"),
+        ("The <script> tag, <style> and a <select> x", "The <script> tag, <style> and a <select> x"),
+        ("In <head>, from <body> to </body>: <TITLE>", "In <head>, from <body> to </body>: <TITLE>"),
+        ("an <input>, </form> or <video> *x*", "an <input>, </form> or <video>  <italic|x>"),
+        ("a <script>x</script> <button>b</button> <u>c", "a   <button;style=secondary|b>   <underline|c>"),
         ("Use <token>, <your key> or <b>b</b><x-y>z</x-y>", "Use <token>, <your key> or  <bold|b> z"),
         (
             "x <img src='a.png' style={{ width: '50%' }} alt=\"i\"/> z, <b = c> and <x y={{z: 1}}>",

@@ -39,7 +39,7 @@ async def test_people_are_invited_and_one_made_a_reviewer(stage: Stage, size: tu
     async with stage.play(NOOR, start="admin", size=size) as run:
         await open_kind(run, "members")
         await run.press("ctrl+n")
-        await run.see("Each person gets an e-mail")
+        await run.see("Each person gets an email")
         await run.press(*"ann@harbour.example", "enter", *"bo@harbour.example", "ctrl+s")
         await run.hear("Invited 2 new members.")
         await run.until(lambda: "ann" in titles(run), "list whom was invited")

@@ -32,7 +32,7 @@ async def test_details_of_a_team_member_are_called_as_the_columns_are(stage: Sta
         await run.press("enter")
         await run.see("Admin › Harbour software › Members · 4", "Harbour software › Members 4", "Yuki Tanabe")
         said = labels(run)
-        assert {"ID", "role", "team role", "e-mail", "joined", "last seen", "SSO", "disabled"} <= set(said)
+        assert {"ID", "role", "team role", "email", "joined", "last seen", "SSO", "disabled"} <= set(said)
         assert not [each for each in said if each.startswith("organization") or each.endswith(" at")]
         assert "…" not in run.text.partition("Yuki Tanabe\n")[2]
 

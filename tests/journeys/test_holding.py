@@ -70,7 +70,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await run.press("a")
         await run.hear("Your review of #7 is already being sent, after its comments.")
         await run.sent()
-        await run.hear("Submitted your review: request changes on #7.")
+        await run.hear("Submitted your review to request changes on #7.")
         await run.see("Mara Lindqvist requested changes", "● 3 open")
         sent = [op for op in run.gate.passed if isinstance(op, (comments.Create, reviews.Submit))]
         assert [each.body.markdown for each in sent if isinstance(each, comments.Create)] == [

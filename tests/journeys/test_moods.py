@@ -107,9 +107,9 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
         await run.settle()
         if becomes == "refused":
             await run.hear("Could not comment: The harbour master says no. Your text is saved as a draft.")
-            await run.see(WORDS, "not sent", "1 needs your decision: press !")
+            await run.see(WORDS, "not sent", "1 change needs your decision: press !")
         else:
-            await run.see(WORDS, "sending", "1 queued")
+            await run.see(WORDS, "sending", "1 change queued")
         moody.mood = None
         assert await posted(run) == 0
         if becomes == "refused":
@@ -119,7 +119,7 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
         if becomes == "doubted":
             await run.later(seconds=100)
             await run.hear("“comment” may have been sent: the response was lost, and Octavo did not find the change.")
-            await run.see(WORDS, "● Mara … may have bee…", "1 needs your decision: press !")
+            await run.see(WORDS, "● Mara … may have bee…", "1 change needs your decision: press !")
             await run.press("d")
             await run.hear("This comment may have been sent. Press ! to see why, and to retry or discard it.")
             await run.press("!")

@@ -185,7 +185,7 @@ async def test_many_writes_that_need_a_person_are_named_and_sent_again_at_once(s
         await run.type("Done.")
         await run.press("ctrl+s")
         await run.later(seconds=6)
-        await run.see("3 need your decision: press !")
+        await run.see("3 changes need your decision: press !")
         await run.press("!")
         await run.see("NEED YOUR DECISION", "reply  “", " on How a change becomes a page")
         await run.press("*")

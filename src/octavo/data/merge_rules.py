@@ -16,8 +16,8 @@ from octavo.api.safety import line
 from octavo.api.spaces import Space
 
 _UNDECIDED = {
-    "custom": "a custom rule: the server decides",
-    "require_agent_review": "a review by an agent: the server decides",
+    "custom": "a custom rule: the server checks this rule",
+    "require_agent_review": "a review by an agent: the server checks this rule",
 }
 
 
@@ -109,10 +109,10 @@ class MergeCandidate:
         """Return why Octavo cannot check a rule. Empty if it can."""
         kind = str(rule.get("rule"))
         if kind == "require_author_to_merge" and (self._author is None or self.me is None):
-            return "only the author can merge: the server decides"
+            return "only the author can merge: the server checks this rule"
         if kind in _KNOWN:
             return ""
-        return _UNDECIDED.get(kind, f"{line(kind)}: the server decides")
+        return _UNDECIDED.get(kind, f"{line(kind)}: the server checks this rule")
 
     @property
     def _author(self) -> str | None:

@@ -27,6 +27,9 @@ from octavo.documents.tags import Tag, TagScanner
 STRETCH = 3000
 """Characters read at a time. A block that goes on beyond them is read again, with as much again."""
 
+NO_FENCE = "\U0010f7e5"
+"""Stands in a source before a fence that begins and ends nothing. What is read has none."""
+
 _LINES = 200
 """Lines between two pauses."""
 
@@ -223,6 +226,7 @@ class Chunks:
             for tokens, block_end in blocks:
                 for token in tokens:
                     breathe()
+                    token.content = token.content.replace(NO_FENCE, "")
                     if token.type == "inline":
                         self._read_words(token)
                         taken += parts(token.children or ())
@@ -244,7 +248,9 @@ class Chunks:
         if has_too_many_marks(token.content):
             token.children.append(Token("platform_source", "", 0, content=token.content.replace("\n", " ")))
             line = token.map[0] if token.map else 0
-            self.diagnostics.append(Diagnostic(line, "Too much formatting in one paragraph: shown as source."))
+            self.diagnostics.append(
+                Diagnostic(line, "This paragraph has too much formatting, so it is shown as source.")
+            )
         else:
             state = _Words(token.content, parser(), self._env, token.children)
             parser().inline.tokenize(state)

@@ -21,6 +21,7 @@ _PIECE = re.compile(
 )
 _CLOSING = re.compile(r"</([a-zA-Z][\w-]*+)")
 _PLACEHOLDER = re.compile(r"<([a-zA-Z][\w-]*+)(?:[ \t]++[\w.-]++)*+[ \t]*+>")
+_BARE = re.compile(r"<(/?)([a-zA-Z]+)>")
 _ATTRIBUTE = re.compile(r"""([a-zA-Z_:@*\[(#.][^\s=/>"']*+)(?:\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]++)))?""")
 _LOOSE = re.compile(r"<([a-zA-Z][\w-]*+)\s++[\w:@-]++=")
 _SPACE = re.compile(r"[ \t\n\r\f]+")
@@ -44,6 +45,15 @@ _KNOWN = (
     "textarea tfoot th thead time title tr track tt u ul var video wbr xmp"
 )
 _NAMES_OF_HTML = frozenset(_KNOWN.split())
+
+_NEVER_IN_WORDS = frozenset({"html", "head", "body", "title", "base", "meta", "link"})
+_BLOCKS_AND_PARTS = (
+    "article aside audio button canvas caption dialog embed fieldset footer form frame frameset header iframe input "
+    "label legend main nav noframes noscript object option output script section select source style svg table tbody "
+    "td template textarea tfoot th thead tr video xmp"
+)
+_NOT_BARE = frozenset(_BLOCKS_AND_PARTS.split())
+"""Elements that a sentence has none of at all, and those that say nothing in one unless they are closed in it."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
@@ -148,6 +158,15 @@ class Placeholders:
     def __init__(self, source: str) -> None:
         self._source = source
         self._closed: frozenset[str] | None = None
+
+    def end_in_words(self, text: str, position: int) -> int | None:
+        """As `end_at`, in the words of a paragraph, which name elements of HTML too: `the <script> tag`."""
+        if (match := _BARE.match(text, position)) is not None:
+            name = match[2].lower()
+            other = f"<{name}" if match[1] else f"</{name}"
+            if name in _NEVER_IN_WORDS or (name in _NOT_BARE and other not in text.lower()):
+                return match.end()
+        return self.end_at(text, position)
 
     def end_at(self, text: str, position: int) -> int | None:
         """Where the one ends that begins at a position of a text, if there is one."""

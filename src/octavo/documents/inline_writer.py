@@ -77,6 +77,8 @@ class Ink:
 
     def text(self, text: str) -> None:
         """Write words as they are; addresses and names of emoji in them come to life."""
+        if self.runs and self.runs[-1].kind == "break" and "code" not in self._marks:
+            text = text.lstrip(" \t")
         if not text or self._unseen or self._names_icon(text):
             return
         if ":" not in text or self._kind != "text":
@@ -226,7 +228,7 @@ class Ink:
             if lists and lists[-1].name == "ol":
                 lists[-1].number += 1
                 bullet = f"{lists[-1].number}. "
-            self.text("  " * (len(lists) - 1) + bullet)
+            self._write("  " * (len(lists) - 1) + bullet, "text", self._link, self._attrs)
         if element.attrs.get("data-tag") == "hint":
             style = element.attrs.get("data-style", "info")
             self.special("icon", "", {"name": _HINT_ICONS.get(style, "circle-info")})

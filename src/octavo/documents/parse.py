@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from octavo.documents import front_matter
 from octavo.documents.blocks import NOTHING, Block, Diagnostic, Document
 from octavo.documents.build import Builder
-from octavo.documents.chunks import STRETCH, Chunks
+from octavo.documents.chunks import NO_FENCE, STRETCH, Chunks
 from octavo.documents.cleaning import cleaned
 from octavo.documents.cooperative import Pausing, breathe
 from octavo.documents.ends import Ends
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _NAME = re.compile(r'["\\{%}]')
 _AT_A_TIME = 500
 _INK = re.compile(r"[^\n]")
+_FENCE_IN_CODE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
+"""A fence behind a character that shows nothing, as editors write one that is part of the code."""
 
 
 def parse(markdown: str) -> Document:
@@ -90,19 +92,21 @@ class Reading:
         return document
 
     def _read(self) -> None:
-        self.source = source = cleaned(self._given)
-        self._given = ""
+        given = self._given
+        marked = cleaned(_FENCE_IN_CODE.sub(rf"\1{NO_FENCE}", given) if "\u200b" in given else given)
+        self.source = source = marked.replace(NO_FENCE, "")
+        self._given = given = ""
         breathe()
         if len(source) > LARGEST or source.count("\n") > MOST_LINES:
             self._document = _as_source(source)
             self.blocks += self._document.blocks
             return
-        self._yaml, start = front_matter.split(source)
+        self._yaml, start = front_matter.split(marked)
         try:
             self._metadata = front_matter.read(self._yaml)
         except front_matter.Unreadable as wrong:
             self.blocks += self._sealer.take([self._unread_front_matter(str(wrong))])
-        body = "\n" * source.count("\n", 0, start) + source[start:] if start else source
+        body = "\n" * marked.count("\n", 0, start) + marked[start:] if start else marked
         breathe()
         body = _with_conflict_tags(body)
         breathe()
@@ -135,7 +139,7 @@ class Reading:
             while source[end - 1] == "\n":
                 end -= 1
             rest = source[_line(source, first) : end]
-            said.append(Diagnostic(first, "The rest of the page is too large to format: shown as source."))
+            said.append(Diagnostic(first, "The rest of the page is too large to format, so it is shown as source."))
             attrs = {"language": "markdown", "source": True}
             unfinished = [*unfinished, Draft("code", attrs, text=rest, first=first, last=last)]
         self.blocks += self._sealer.take(unfinished)
@@ -163,7 +167,9 @@ def _as_source(source: str) -> Document:
         lines=(0, source.count("\n") + 1),
         key="source",
     )
-    return Document("", (block,), source, (Diagnostic(0, "This page is too large to format: shown as source."),))
+    return Document(
+        "", (block,), source, (Diagnostic(0, "This page is too large to format, so it is shown as source."),)
+    )
 
 
 def _line(text: str, number: int) -> int:

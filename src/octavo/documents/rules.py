@@ -80,7 +80,7 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     last = start
     while last < end and (state.isEmpty(last) or state.sCount[last] >= state.blkIndent):
         last += 1
-    _push_source(state, start, last, "Too many nested levels: shown as source.")
+    _push_source(state, start, last, "This block has too many nested levels, so it is shown as source.")
     return True
 
 
@@ -131,7 +131,7 @@ def _rest_of_table(state: StateBlock, start: int, end: int) -> None:
     last = start
     while last < end and not state.isEmpty(last) and state.sCount[last] >= state.blkIndent:
         last += 1
-    _push_source(state, start, last, "Too many cells in one table: the rest is shown as source.")
+    _push_source(state, start, last, "This table has too many cells, so the rest is shown as source.")
 
 
 def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -143,7 +143,7 @@ def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     tag = scanner.at(position)
     if tag is None:
         if not silent:
-            state.env["diagnostics"].append(Diagnostic(start, "This tag is not closed: shown as text."))
+            state.env["diagnostics"].append(Diagnostic(start, "This tag is not closed, so it is shown as text."))
         return False
     line = start
     while line < end and state.eMarks[line] < tag.end:
@@ -152,6 +152,8 @@ def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return False
     if silent:
         return True
+    if _code_in_tag(state, tag, start, line):
+        return True
     _push_tag(state, tag, start, line)
     position = tag.end
     if _fence_behind(state, position, line, end):
@@ -159,6 +161,43 @@ def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     _push_rest(state, position, line)
     state.line = line + 1
     return True
+
+
+def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
+    """Take what stands in a tag that the platform does not know and that names a language: code, as plugins write it."""
+    if is_known(tag.closes or tag.name) or not tag.arguments.get("lang"):
+        return False
+    found = state.env["finder"].after(f"end{tag.name}", tag.end)
+    opening = state.src.rfind("{%", tag.end, found)
+    closing = state.env["tags"].at(opening) if opening >= 0 else None
+    last = bisect_right(state.eMarks, opening, line)
+    if closing is None or closing.closes != tag.name or last == line or closing.end > state.eMarks[last]:
+        return False
+    again = _again(state, tag, opening)
+    last = again if again >= 0 else last
+    token = state.push("fence", "code", 0)
+    token.info, token.map = tag.arguments["lang"], [start, last if again >= 0 else last + 1]
+    end_of_code = last
+    while state.isEmpty(end_of_code - 1):
+        end_of_code -= 1
+    token.content = state.getLines(line + 1, end_of_code, state.sCount[start], True)
+    if again < 0:
+        _push_rest(state, closing.end, last)
+        last += 1
+    state.line = last
+    return True
+
+
+def _again(state: StateBlock, tag: Tag, end: int) -> int:
+    """The line that begins with another tag of this name before it is closed, or -1: its own end was forgotten."""
+    position = tag.end
+    while (position := state.src.find("{%", position, end)) >= 0:
+        other = state.env["tags"].at(position)
+        line = bisect_right(state.eMarks, position)
+        if other is not None and other.name == tag.name and state.bMarks[line] + state.tShift[line] == position:
+            return line
+        position += 2
+    return -1
 
 
 def _push_rest(state: StateBlock, position: int, line: int) -> None:
@@ -267,10 +306,10 @@ def _trailing_break(state: StateInline, silent: bool) -> bool:
 
 
 def _placeholder(state: StateInline, silent: bool) -> bool:
-    """Names such as `<token>` that HTML does not have and nobody closes, as words."""
+    """Names in angle brackets that are words: `<token>`, which HTML does not have and nobody closes."""
     if not state.src.startswith("<", state.pos):
         return False
-    end = state.env["placeholders"].end_at(state.src, state.pos)
+    end = state.env["placeholders"].end_in_words(state.src, state.pos)
     if end is None:
         return _long_element(state, silent)
     if end > state.posMax:

@@ -309,6 +309,35 @@ def test_an_address_is_broken_into_parts_of_one_length_where_it_has_to_be() -> N
     assert address in lay_out(parse(markdown).blocks, 90, Styles.plain()).lines[2].text
 
 
+def test_no_part_of_a_word_is_broken_where_a_table_is_moved() -> None:
+    row = "Consecutive blocks | empty_consecutive_blocks | Sub-category Blockchain | Alert | Interval |"
+    markdown = f"| Sub-category | Alerts | Of | Type | Every |\n|-|-|-|-|-|\n| {row}\n"
+    text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 40, Styles.plain()).lines)
+    assert "›" in text
+    assert {"Consecutive", "consecutive_", "category", "Blockchain"} <= set(text.split())
+
+
+@pytest.mark.parametrize("width", [78, 80])
+@pytest.mark.parametrize(
+    ("name", "where", "path"),
+    [
+        ("getEveryJsonTicketOfAShop", "<https://shop.example.com/Every>", "{id}/of/every-ticket"),
+        ("UnbrokenNameOfADriverThatFails", "<https://code.example.com/FIX-2031-15>", "SHOP-2031-1531"),
+    ],
+)
+def test_an_address_is_broken_before_a_word_of_another_column(name: str, where: str, path: str, width: int) -> None:
+    markdown = f"| Name | Where | Path |\n|-|-|-|\n| {name} | {where} | {path} |\n"
+    lines = lay_out(parse(markdown).blocks, width, Styles.plain()).lines
+    assert lines[2].text.split() == [name, "https://" + where.split("/")[2] + "/", path]
+    assert all(line.width <= width for line in lines)
+
+
+def test_an_address_is_broken_before_a_name_beside_prose() -> None:
+    name, where = "/.well-known/change-password", "<https://w3c.example.org/well-known-addresses/#the-change-address>"
+    markdown = f"| Name | Meaning | Status | Where |\n|-|-|-|-|\n| `{name}` | {PROSE} | Provisional | {where} |\n"
+    assert name in lay_out(parse(markdown).blocks, 82, Styles.plain()).lines[2].text
+
+
 @pytest.mark.parametrize("width", [78, 80, 84, 88])
 def test_columns_that_leave_cells_free_beside_their_lines_give_them_to_a_broken_word(width: int) -> None:
     markdown = (

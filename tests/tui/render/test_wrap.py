@@ -37,10 +37,29 @@ def lines(text: str, width: int) -> list[str]:
         ("to=%2Fapps%2Fgenesys", 10, ["to=%2Fapps", "%2Fgenesys"]),
         ("go?endpoint=https%3A%2F%2Fa.b", 19, ["go?endpoint=https", "%3A%2F%2Fa.b"]),
         ("go?endpoint=https%3aX", 19, ["go?endpoint=https", "%3aX"]),
+        ("a.spec.patchJson", 12, ["a.spec.", "patchJson"]),
+        ("go?id=6&to=0xA0c22A2bc7E37C1d5", 26, ["go?id=6&to=", "0xA0c22A2bc7E37C1d5"]),
+        ("a/UseDistributedRuntime()", 18, ["a/UseDistributed", "Runtime()"]),
     ],
 )
 def test_lines_end_where_the_script_lets_them(text: str, width: int, expected: list[str]) -> None:
     assert lines(text, width) == expected
+
+
+@pytest.mark.parametrize(
+    ("markdown", "shown"),
+    [
+        ("one  two **three**  four\tfive", "one two three four five"),
+        ("one [two ](u) three  *four *  five", "one two three *four * five"),
+        ("`a  b`  c", "a  b c"),
+        ("one<br>\ntwo <br> three", "one / two / three"),
+        ("one&nbsp; two", "one\u00a0 two"),
+        ("|a|\n|-|\n|b  c<ul><li>d<ul><li>e  f</li></ul></li></ul>|", "a / ─────── / b c / • d /   • e f"),
+    ],
+)
+def test_blanks_in_a_row_are_one_and_none_stand_at_the_beginning_of_a_line(markdown: str, shown: str) -> None:
+    rows = [line.text.rstrip().removeprefix(" ") for line in lay_out(parse(markdown).blocks, 70, Styles.plain()).lines]
+    assert " / ".join(rows) == shown
 
 
 @settings(max_examples=200, deadline=None)

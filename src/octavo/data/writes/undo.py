@@ -98,7 +98,7 @@ def _opposite(entry: OutboxEntry) -> tuple[_Undone, list[NewWrite]]:
     if entry.state == "failed" or entry.needs_user:
         return _Undone(entry, "", f"Nothing to undo: {entry.reason}"), []
     if entry.already_done:
-        return _Undone(entry, "", f"Could not undo “{entry.action}”: another person did it first."), []
+        return _Undone(entry, "", f"Nothing to undo for “{entry.action}”: someone else did this first."), []
     opposite: Any = kind_of(entry.op).undo(entry.op, entry.basis)
     if not isinstance(opposite, str):
         going = "" if entry.state == "done" else "The change is already being sent, and will be undone after that."

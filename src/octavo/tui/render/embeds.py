@@ -92,8 +92,9 @@ def _gone(setting: LayoutContext, words: str, trouble: str, width: int) -> list[
 
 
 def embed(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Something that another site shows: its host and address, without the host and at last without what is asked of it
-    where there is no room for all of it. Of the platform's own pages: their titles."""
+    """Something that another site shows: its host and address, without the host where there is no room for all of it, and
+    at last without what is asked of it where a line of its own has no room for the rest. Of the platform's own pages: their
+    titles."""
     look, url = setting.look, str(block.attrs.get("url") or "")
     named = setting.targets.named(url) if setting.targets is not None else None
     refused = leads(url) is LinkDestination.REFUSED
@@ -108,8 +109,10 @@ def embed(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     beside = url if url != words else ""
     if beside and words == host_of(url) and width_of(left) + len("  ") + cells(url) > width - 2:
         beside = _rest_of(url)
-        if width_of(left) + len("  ") + cells(beside) > width - 2:
-            beside = file_name(url) if "%2F" in beside else beside.partition("?")[0].partition("#")[0]
+        if "%2F" in beside and width_of(left) + len("  ") + cells(beside) > width - 2:
+            beside = file_name(url)
+        elif width_of(left[:1]) + cells(beside) > width - 2:
+            beside = beside.partition("?")[0].partition("#")[0]
     if beside:
         left += [Piece("  ", PLAIN, None, True), Piece(beside, look.muted, spot, True)]
     right = [Piece("not opened", look.muted, None, True)] if refused else []
@@ -156,7 +159,7 @@ def include(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     named = "another space" if is_elsewhere else file_name(target)
     kept = [Piece(named, look.link if spot else look.muted, spot, True)]
     if not block.children:
-        said = "Reusable content of " if is_elsewhere else "Reusable content in "
+        said = "Reusable content from "
         left = [Piece(f"{look.glyphs.diamond} ", look.muted, None, True), Piece(said, look.text, None, True)]
         return bar(setting, [*left, *kept], [], width)
     rail = [Piece(look.glyphs.rail + " ", look.muted, None, True)]

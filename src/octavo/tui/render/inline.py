@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rich.style import Style
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _SMALL = 3
 """More letters than these are not set above or below the line."""
 _SPACE = re.compile(r"[\s_-]+")
+_BLANKS = re.compile(r"[ \t]+")
 _MARKS = {
     "bold": Style(bold=True),
     "italic": Style(italic=True),
@@ -49,7 +50,20 @@ def labelled(name: object, label: str, look: Styles) -> str:
 def inline(runs: Iterable[Run], look: Styles, base: Style | None = None, targets: Targets | None = None) -> list[Piece]:
     """The pieces of `runs`, on text of style `base`. A break is a line feed in a piece. `targets` says what links lead
     to and what that is called."""
-    return [piece for part in inline_parts(runs, look, base, targets) for piece in part]
+    return [piece for part in inline_parts(_squeezed(runs), look, base, targets) for piece in part]
+
+
+def _squeezed(runs: Iterable[Run]) -> Iterator[Run]:
+    """Runs with one blank where their words have several in a row, as in a browser. Blanks at the beginning of a line
+    indent it."""
+    before = "\n"
+    for run in runs:
+        if run.kind == "text" and "code" not in run.marks and (" " in run.text or "\t" in run.text):
+            words = run.text.lstrip(" \t") if before in ("\n", " ") else run.text
+            indent = run.text[: len(run.text) - len(words)] if before == "\n" else ""
+            run = run._replace(text=indent + _BLANKS.sub(" ", words))
+        before = run.text[-1:] or (before if run.kind == "text" else "\ufffc")
+        yield run
 
 
 def inline_parts(

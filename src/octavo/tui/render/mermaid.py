@@ -26,6 +26,7 @@ _LONG_ARROW = re.compile(
     r"|(?P<arrow><?(?:-{3,}|={3,}|-\.{2,}-)>|-{3,}[ox](?=\s)|-{4,}|={4,}|-\.{2,}-)"
 )
 """Labels, and the arrows that are longer than they have to be."""
+_NAMED_SERIES = re.compile(r"""^([ \t]*(?:line|bar))[ \t]+("[^"\n]*"|[^\s"\[]+)[ \t]*(?=\[)""", re.MULTILINE)
 _KIND = re.compile(r"[A-Za-z0-9]+")
 
 _SEQUENCE_TITLE = re.compile(r"title(?:[ \t]*:|[ \t])[ \t]*(.+)")
@@ -63,6 +64,10 @@ def read(text: str) -> tuple[str, str]:
         sequence = _Sequence()
         text = "\n".join(sequence.read(text))
         title = title or sequence.title
+    if text.startswith("xychart"):
+        # The program draws no names of lines and bars.
+        title = title or ", ".join(name.strip('"') for _, name in _NAMED_SERIES.findall(text))
+        text = _NAMED_SERIES.sub(r"\1 ", text)
     if text.startswith(("graph", "flowchart")):
         # Both begin a line of a label, but in flowcharts with groups only the second is understood.
         text = _LONG_ARROW.sub(_shortened, _BREAK.sub(r"\\n", text))
@@ -82,9 +87,9 @@ def _shortened(found: re.Match[str]) -> str:
 def undrawable(source: str) -> str:
     """Return why the source of a diagram cannot be drawn. Empty if it can be tried."""
     if not source:
-        return "it is empty."
+        return "the source is empty."
     if len(source) > DRAWN:
-        return f"its source is longer than {DRAWN:,} characters."
+        return f"the source is longer than {DRAWN:,} characters."
     kind = _KIND.match(source)
     if kind is None or not kind[0].startswith(KINDS):
         return f"“{source.split(maxsplit=1)[0][:30]}” is not a supported type of diagram."

@@ -36,11 +36,12 @@ _LONG_WORD = 16
 """Cells from which on a word is rather broken than the table moved."""
 _ANY = 2000
 _COMFORTS = (
-    *((16, _ANY, 48), (16, _ANY, 40), (16, _ANY, 32), (16, _ANY, 24), (12, _ANY, 24), (12, 32, 16), (8, 32, 16)),
-    *((12, 24, 16), (8, 24, 16), (12, 18, 16), (8, 14, 16)),
+    *((16, _ANY, 48, 1), (16, _ANY, 40, 1), (16, _ANY, 32, 1), (16, _ANY, 24, 1), (12, _ANY, 24, 1), (12, _ANY, 24, 2)),
+    *((12, 32, 16, 1), (12, 32, 16, 2), (8, 32, 16, 1), (8, 32, 16, 2)),
+    *((12, 24, 16, 1), (8, 24, 16, 1), (12, 18, 16, 1), (8, 14, 16, 1)),
 )
 """Columns up to so wide stay whole, wider ones are left so many cells for their longest word, and so many for prose: the first
-for which there is room."""
+for which there is room. The last number is the one of `_longest` that counts: whether addresses are words."""
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
 """A pattern that is compiled for the first table: that takes a millisecond."""
 _WITHIN_WORDS = re.compile(r"[/\-_]|[.,](?!\d)")
@@ -181,18 +182,18 @@ def fitted(
     ]
     if _over(natural, room) <= 0:
         return Grid(head, body, aligns, natural)
-    parts_and_words = list(map(_longest, texts, natural))
-    least = [part for part, _ in parts_and_words]
+    longest_of = list(map(_longest, texts, natural))
+    least = [each[0] for each in longest_of]
     hinted = [
         max(low, min(wide, hint)) if hint else wide
         for low, wide, hint in zip_longest(least, natural, hints[: len(least)], fillvalue=0)
     ]
     held = [sum(column) for column in sizes]
     widths = _shared(natural, hinted, held, room)
-    for whole, longest, prose in _COMFORTS:
+    for whole, longest, prose, counted in _COMFORTS:
         kept = [
-            wide if wide <= whole else min(max(part, word), longest)
-            for wide, (part, word) in zip(widths, parts_and_words, strict=True)
+            wide if wide <= whole else min(max(each[0], each[counted]), longest)
+            for wide, each in zip(widths, longest_of, strict=True)
         ]
         if _over([max(low, min(wide, prose)) for wide, low in zip(widths, kept, strict=True)], room) <= 0:
             break
@@ -201,10 +202,10 @@ def fitted(
     widths = _shared(widths, kept, held, room)
     if _over(widths, room) > 0:
         # Rather long words in two than a table to move, where that is enough.
-        words = [word if word <= NARROW + 2 else NARROW for _, word in parts_and_words]
+        words = [word if word <= NARROW + 2 else NARROW for _, word, _ in longest_of]
         tight = _shared(widths, [min(width, word) for width, word in zip(widths, words, strict=True)], held, room)
         widths = tight if _over(tight, room) <= 0 else widths
-    broken = {at: word for at, (_, word) in enumerate(parts_and_words) if word > widths[at]}
+    broken = {at: word for at, (_, word, _) in enumerate(longest_of) if word > widths[at]}
     if broken and _over(widths, room) <= 0:
         least = _around_words(every, widths, broken, room)
         most = [least[at] if at in broken else wide for at, wide in enumerate(natural)]
@@ -248,20 +249,22 @@ def _readable(texts: Sequence[str], natural: int) -> int:
     return natural if natural <= _WIDEST_COLUMN else max(_WIDEST_COLUMN, _longest(texts, natural)[1])
 
 
-def _longest(texts: Sequence[str], natural: int) -> tuple[int, int]:
-    """The longest part of the words of a column that is not broken, within reason, and its longest word: in cells."""
+def _longest(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
+    """The longest part of the words of a column that is not broken, within reason, its longest word, and its longest word
+    that is no address: in cells."""
     if natural <= NARROW:
-        return natural, natural
+        return natural, natural, natural
     part = NARROW if natural > _SHORT else _NARROWEST
-    word = _NARROWEST
+    word = label = _NARROWEST
     for text in texts:
         if len(text) > _NARROWEST:
             for each in text.split() if text.isascii() else re.split(_BETWEEN_WORDS, text):
-                if len(each) > word:
+                label = max(label, cells(each)) if len(each) > label and "://" not in each else label
+                if len(each) > min(word, part):
                     word = max(word, cells(each))
                     *signed, last = _WITHIN_WORDS.split(each)
                     part = max(part, min(cells(last), _LONG_WORD), *[min(cells(e) + 1, _LONG_WORD) for e in signed])
-    return min(natural, part), min(natural, word)
+    return min(natural, part), min(natural, word), min(natural, label)
 
 
 def _shared(natural: Sequence[int], least: Sequence[int], held: Sequence[int], room: int) -> list[int]:

@@ -36,7 +36,9 @@ _ITEM = re.compile(r"^ *(?:[•*]|\d{1,3}\.) ", re.MULTILINE)
 _HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u2013\u2014](?=[^\W\d_]{2})")
 _JOINED = re.compile(r"[\"'“‘(]*[^\W\d_]+(?:['’\u2010\u2013\u2014-][^\W\d_]+)+[^\w/@=:\\]*")
 """What parts a word made of words, and such a word. No option, name of a file or address is one."""
-_INNER_BREAK = re.compile(r"[/\-_.?&=,:;#]+|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(])|(?<=[\w)])(?=%[0-9A-Fa-f]{2})")
+_SIGN = r"[/\-_.?&=,:;#]+|(?<=[\w)])(?=%[0-9A-Fa-f]{2})"
+_SIGN_BREAK = re.compile(_SIGN)
+_INNER_BREAK = re.compile(rf"{_SIGN}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(])")
 _AHEAD = 3
 """Letters behind a break that say whether it is one."""
 _NO_BREAK = re.compile(r"(?!)")
@@ -153,16 +155,24 @@ def _cuts(word: str, width: int) -> list[int]:
         last = first + 1
         while last + 1 < len(edges) and edges[last + 1] - edges[first] <= width:
             last += 1
-        fits = word[ends[first] : ends[last]]
-        found = breaks.finditer(word[ends[first] : ends[last] + _AHEAD])
-        nice = [min(match.end(), len(fits)) for match in found if match.start() < len(fits) or match.end() == len(fits)]
-        rest = breaks.split(word[ends[first] + nice[-1] :], maxsplit=1)[0] if nice else ""
-        if nice and (nice[-1] > len(fits) // 3 or (nice[-1] > 1 and cells(rest) < width)):
-            target = ends[first] + nice[-1]
-            last = next((index for index in range(first + 1, last + 1) if ends[index] == target), last)
+        start, full = ends[first], ends[last]
+        signs = _SIGN_BREAK if breaks is _INNER_BREAK else breaks
+        at = _last(signs, word, start, full)
+        if at <= (full - start) // 3 or cells(signs.split(word[start + at :], maxsplit=1)[0]) >= width:
+            at = _last(breaks, word, start, full)
+        rest = breaks.split(word[start + at :], maxsplit=1)[0]
+        if at > (full - start) // 3 or (at > 1 and cells(rest) < width):
+            last = next((index for index in range(first + 1, last + 1) if ends[index] == start + at), last)
         out.append(ends[last])
         first = last
     return out
+
+
+def _last(breaks: re.Pattern[str], word: str, start: int, end: int) -> int:
+    """How far from `start` the last break of a word is, up to `end`. 0 if there is none."""
+    size = end - start
+    found = breaks.finditer(word[start : end + _AHEAD])
+    return max((min(each.end(), size) for each in found if each.start() < size or each.end() == size), default=0)
 
 
 def _sliced(pieces: Sequence[Piece], spans: Sequence[tuple[int, int]]) -> list[list[Piece]]:

@@ -160,7 +160,9 @@ class CheckedDialog(Confirm, Generic[Seen]):
             return
         compare = self._write.what_changed
         said = await compare(before, after) if compare is not None else ""
-        self._octavo.say(f"{said or 'Something has changed since these checks.'} {self._write.again}", tone="care")
+        self._octavo.say(
+            f"{said or 'Something has changed since the checks were loaded.'} {self._write.again}", tone="care"
+        )
 
     def _go(self, seen: Seen) -> None:
         stack = self.app.screen_stack
