@@ -24,7 +24,7 @@ async def check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> Ch
         result = MergeResult(revision=now.change_request.revision_merged, result="")
         return AlreadyDone(result=result, remark=f"#{now.change_request.number} is already merged.")
     if changed := await what_changed(send, attempt.op.at, attempt.basis, now):
-        return Changed(f"{changed} Read the checks again, then merge")
+        return Changed(f"{changed} Review the checks again before you merge")
     return Ready()
 
 
@@ -44,7 +44,7 @@ async def check_update(send: Send, attempt: Attempt[change_requests.UpdateFromMa
         result = MergeResult(revision=about.revision, result="update")
         return AlreadyDone(result=result, remark=f"#{about.number} is already up to date with main.")
     if changed := await what_changed(send, attempt.op.at, attempt.basis, now):
-        return Changed(f"{changed} Read the checks again, then update")
+        return Changed(f"{changed} Review the checks again before you update")
     return Ready()
 
 
