@@ -123,7 +123,7 @@ async def test_help_says_who_i_am_what_the_header_counts_and_where_signs_are(sta
         await run.see("Mara Lindqvist  DEMO")
         await run.press("?")
         await run.see(
-            "You are Mara Lindqvist. The keys 1 to 6 open the views. The header shows item counts. f1 explains the symbols."
+            "You are Mara Lindqvist. Press 1 to 6 to open the views. The header shows item counts. Press f1 to read about the symbols."
         )
         await run.press("f1")
         await run.see("signs")

@@ -152,7 +152,7 @@ async def test_a_main_that_changes_during_the_last_read_ends_it(
         return await send(op)
 
     live.send = overtaken
-    main = f"main has changed since the checks were loaded{name}. Read the checks again, then merge"
+    main = f"main has changed since the checks were loaded{name}. Review the checks again before you merge"
     assert await three() == MergeTotals((), f"Stopped at #2 in Docs: {main}")
     assert await three.statuses == ["draft"] * 3
 
