@@ -72,7 +72,7 @@ async def test_of_many_replies_half_sent_it_says_how_many_are_posted(
     assert undone
     assert (
         undone.message
-        == "Canceled: reply, 2 of 3 (1 was already sent). Could not undo: the comment is already posted. Delete it instead."
+        == "Canceled: reply, 2 of 3 (1 was already sent). Could not undo: the comment has already been posted. Delete the comment instead."
     )
     await outbox.run_dry()
     assert [(await ask(comments.Get(at=here, comment_id=each.id))).replies for each in about] == [1, 0, 0]

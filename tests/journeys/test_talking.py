@@ -234,7 +234,7 @@ async def test_a_comment_that_was_sent_cannot_be_unsaid_by_undo_and_undo_says_so
         await on_quickstart(run)
         await begin(run, "Too soon?")
         await run.press("u")
-        await run.hear("Could not undo: the comment is already posted. Delete it instead.")
+        await run.hear("Could not undo: the comment has already been posted. Delete the comment instead.")
         await run.see("THREADS  3 open")
 
 

@@ -91,7 +91,7 @@ async def find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyDo
 
 def no_undo_of_review(op: reviews.Submit, basis: Basis) -> str:
     """Return why a submitted review cannot be undone."""
-    return "Could not undo: your review is already submitted. Withdraw the review, or submit another review."
+    return "Could not undo: your review has already been submitted. Withdraw the review, or submit another review."
 
 
 async def check_creation(send: Send, attempt: Attempt[change_requests.Create]) -> Check:

@@ -270,7 +270,7 @@ class ActivityScreen(Dialog[None]):
             self.dismiss(None)
             self.app.call_later(editor_files.open_again, self.shell, file)
         elif self.rows.item is not None:
-            self.shell.explain("This item cannot be opened. The line below the list shows its details.")
+            self.shell.explain("You cannot open this item. For details, see the line below the list.")
 
     @on(Rows.Ticked)
     @on(Lines.Highlighted)

@@ -74,7 +74,7 @@ class SignInScreen(HasCommands, Screen[None]):
         sign_in_methods = self.shell.sign_in_methods
         with Vertical(id="middle"):
             yield Static("◆", id="mark")
-            yield Static("Read, review and merge documentation in the terminal.", id="motto")
+            yield Static("Read, review, and merge documentation in the terminal.", id="motto")
             with Vertical(id="card") as card:
                 card.border_title = " Sign in "
                 yield Static(self._asks_for(sign_in_methods.host, ""), id="said")
@@ -88,7 +88,7 @@ class SignInScreen(HasCommands, Screen[None]):
                     yield TextButton("Start", "enter", id="start")
             with Horizontal(classes="way"):
                 yield TextButton("Try the demo", "ctrl+d", id="demo")
-                yield Static("sample content, no account or network needed", classes="why")
+                yield Static("no account or network needed", classes="why")
             with Horizontal(classes="way"):
                 yield TextButton("Open a folder", "ctrl+o", id="open")
                 yield PathInput(placeholder="path to a folder of Markdown files", id="folder")
