@@ -52,7 +52,7 @@ async def test_what_null_means_is_said_where_it_is_chosen(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "members")
         await run.press("e", "enter")
-        await run.see("Guest       has access only to spaces where they have a role")
+        await run.see("Guest       can access only spaces where they have a role")
         await run.press("up", "up", "up", "up", "up", "up", "up", "up", "enter")
         await run.see("Guest ▾")
         await run.press("ctrl+b", "escape")
