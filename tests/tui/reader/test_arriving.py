@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from octavo.documents.parse import parse
-from octavo.tui.reader import streaming_page
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.streaming_page import PageLoaded
 from tests.tui.reader.panes import PaneApp, screen
-from tests.tui.reader.test_while_arriving import begun, read
+from tests.tui.reader.test_while_arriving import HeldPage, begun, read
 
 PAGE = "\n\n".join(f"## Section {number % 200}\n\nParagraph {number % 200} says a little." for number in range(2000))
 ARRIVING = PAGE + "\n\n## The last of all\n\nA needle.\n"
@@ -27,16 +24,22 @@ async def test_a_long_page_shows_its_beginning_before_it_is_read() -> None:
         assert [type(each) for each in app.said] == [PageLoaded]
 
 
-async def test_a_title_is_shown_once_though_nothing_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming_page, "FIRST", 0.0)
-    app = PaneApp(PageView())
+async def test_a_first_screen_that_the_loop_does_not_wait_for_is_shown_when_it_is_read() -> None:
+    app = PaneApp(HeldPage())
+    app.pane.stream.is_held_from_the_beginning = True
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show_markdown("# Long\n\n" + PAGE, title="Long", key="p")
+        assert app.pane.key == "p"
         assert app.pane.document is not None
         assert not app.pane.document.blocks
+        app.pane.stream.is_held_from_the_beginning = False
         while "Section 0" not in screen(app.pane):
             await pilot.pause()
+        assert not app.pane.contents.is_whole
         assert screen(app.pane).count("Long") == 1
+        await read(app, pilot)
+        assert app.pane.galley.units[-1].block.plain() == "Paragraph 199 says a little."
+        assert len(app.pane.galley) == 4001
 
 
 async def test_a_heading_comes_to_stand_at_the_top_though_what_is_below_it_is_not_read_yet() -> None:

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from octavo.documents.blocks import Block
 from octavo.documents.changes import Changed, Lines
 from octavo.documents.merging.page_merge import merge
-from octavo.documents.parse import Reading, parse
+from octavo.documents.parse import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWay
@@ -98,18 +98,6 @@ def test_blocks_are_cut_a_while_at_a_time() -> None:
         steps += 1
     assert steps > 20
     assert [unit.part for unit in cutting.units] == [unit.part for unit in units(parse(HUGE["code"](100)).blocks)]
-
-
-@pytest.mark.parametrize("name", ["code of short lines", "table of columns", "footnotes", "marked source", "heading"])
-def test_a_huge_block_is_read_with_pauses(name: str) -> None:
-    page = HUGE[name](40)
-    reading = Reading(page)
-    pauses = 0
-    while not reading.is_done:
-        reading.read(0)
-        pauses += 1
-    assert pauses > 15
-    assert reading.document == parse(page)
 
 
 def test_the_top_of_a_unit_is_found_without_counting_all_above_it() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.strip import Strip
@@ -19,16 +18,12 @@ from octavo.tui.render.failed_block import written_in
 from octavo.tui.render.layout import Unit, guess, set_block, set_unit, stops
 from octavo.tui.render.layout_context import LayoutContext, trail
 from octavo.tui.render.page_parts import same_title, source_blocks
-from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.side_by_side_blocks import SplitLine, bar_apart, block_apart, blocks_of
 from octavo.tui.render.source_finders import sources
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.text_search import Find, Finder
 from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.widgets.empty_states import nothing
-
-if TYPE_CHECKING:
-    from octavo.documents.parse import Reading
 
 MEASURES = (76, 100, 0)
 """Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
@@ -49,10 +44,8 @@ class PageContents(Contents):
         """What the page on show is called."""
         self.head: Head = ("", "")
         self.is_whole = True
-        self.cut: UnitReader[Unit] = UnitReader()
-        """The units of the page on show."""
-        self.arriving: Reading | None = None
-        """What is being read of the page on show, while its beginning is shown already."""
+        self.page_units: Sequence[Unit] = ()
+        """The units of the page on show, as far as it is read."""
         self.sources = sources()
         self.shows_source = False
         self.source_of: Block | None = None
@@ -94,7 +87,7 @@ class PageContents(Contents):
         set_one = self._late.completed(self.sources, lambda unit: set_unit(setting, unit, measure))
         return VirtualLines(self.units(), lambda unit: guess(unit, measure), set_one)
 
-    def units(self) -> list[Unit]:
+    def units(self) -> Sequence[Unit]:
         """The units of the page, as far as it is read, or of its source."""
         if self.document is None:
             return []
@@ -103,11 +96,7 @@ class PageContents(Contents):
                 blocks = source_blocks(self.document.source, self.document.blocks, self.source_of)
                 self._source_cut = [Unit(block, rows=max(1, block.lines[1] - block.lines[0])) for block in blocks]
             return self._source_cut
-        if self.arriving is not None:
-            self.document = self.arriving.document
-        else:
-            self.cut.cut()
-        return self.cut.units
+        return self.page_units
 
     def walk(self) -> Iterator[Block]:
         """All blocks of the page, as far as it is read."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -25,7 +24,6 @@ from octavo.tui.reader.reading_place import HEADINGS, SOURCE, ReadingPlace
 from octavo.tui.reader.streaming_page import PageStream
 from octavo.tui.reader.table_reading import TableReading
 from octavo.tui.reader.thread_marks import PAGE_THREADS, PageThreads
-from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.styled_lines import HotSpot
 from octavo.tui.terminal.text_direction import FROM_RIGHT
 from octavo.tui.widgets.commands import Command, Commands
@@ -75,7 +73,7 @@ def _why_no_measure(_: object, page: PageView) -> str | None:
 
 
 def _why_not_on(_: object, page: PageView) -> str | None:
-    return STILL if page.stream.is_growing and page.viewport.is_at_end else None
+    return STILL if not page.contents.is_whole and page.viewport.is_at_end else None
 
 
 MEASURE: Commands[PageView] = Commands(
@@ -246,21 +244,10 @@ class PageView(Reader):
         self.stream.stop_reading()
         self.selection.stop_copying()
         self.stream.leave()
-        self.contents.document, self.contents.key, self.contents.cut = None, "", UnitReader()
+        self.contents.document, self.contents.key, self.contents.page_units = None, "", ()
         self.threads.forget()
         self.place.wanted = None
         self.reset()
-
-    @property
-    def has_work(self) -> bool:
-        return self.stream.is_reading or self.stream.has_left or super().has_work
-
-    def work(self, seconds: float) -> bool:
-        if self.stream.is_reading:
-            self.stream.read_on(seconds)
-            return False
-        until = time.perf_counter() + seconds
-        return super().work(seconds) and self.stream.let_go(until - time.perf_counter())
 
     def on_unmount(self) -> None:
         self.stream.stop_reading()
