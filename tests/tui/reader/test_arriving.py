@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.streaming_page import PageLoaded
-from tests.tui.reader.panes import PaneApp, screen
+from tests.tui.reader.panes import PaneApp, laid_out, screen
 from tests.tui.reader.test_while_arriving import HeldPage, begun, read
 
 PAGE = "\n\n".join(f"## Section {number % 200}\n\nParagraph {number % 200} says a little." for number in range(2000))
+WIDE = PAGE.replace("says a little", "says much more than fits into one line of a pane that is narrow, and then some")
 ARRIVING = PAGE + "\n\n## The last of all\n\nA needle.\n"
 
 
@@ -63,8 +66,77 @@ async def test_what_is_asked_of_a_page_that_is_still_being_read_is_found_once_it
         assert "The last of all" in screen(view)
 
 
-async def test_only_what_is_looked_at_is_set() -> None:
+@pytest.mark.parametrize(("times", "keeps_all"), [(1, True), (3, False)])
+async def test_of_a_page_all_heights_are_exact_and_of_one_beyond_256_kb_few_lines_are_kept(
+    times: int, keeps_all: bool
+) -> None:
     app = PaneApp(PageView())
-    async with app.run_test(size=(80, 20)):
-        app.pane.show(parse(PAGE * 3), title="Long", key="p")
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show_markdown(PAGE * times, title="Long", key="p")
+        while app.pane.stream.is_reading:
+            await pilot.pause()
+        assert app.pane.galley.unset == 0
+        kept = len(app.pane.galley.kept)
+        assert kept == len(app.pane.galley) if keeps_all else kept < 100
+        before = app.pane.galley.total
+        assert sum(len(app.pane.galley.lines(unit)) for unit in range(len(app.pane.galley))) == before
+
+
+async def test_a_page_that_is_read_already_is_laid_out_in_the_thread() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(PAGE), title="Long", key="p")
         assert app.pane.galley.unset > len(app.pane.galley) // 2
+        await pilot.press("ctrl+d", "ctrl+d")
+        here = screen(app.pane)
+        await laid_out(app.pane, pilot)
+        await pilot.pause()
+        assert screen(app.pane) == here
+        assert app.pane.virtual_size.height == app.pane.galley.total
+
+
+async def test_after_a_resize_all_heights_are_exact_again_and_the_top_stays() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(WIDE), title="Long", key="p")
+        await laid_out(app.pane, pilot)
+        assert app.pane.place.go_to_anchor("section-150")
+        total = app.pane.galley.total
+        await pilot.resize_terminal(50, 20)
+        while app.pane.set_width > 50 or app.pane.galley.unset:
+            await pilot.pause()
+        await pilot.pause()
+        assert app.pane.galley.total > total
+        assert "Section 150" in "".join(screen(app.pane).splitlines()[:3])
+
+
+async def test_what_is_expanded_while_the_thread_lays_out_the_page_stays_expanded() -> None:
+    page = "<details>\n\n<summary>Closed</summary>\n\nInner words.\n\n</details>\n\n" + PAGE
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(page), key="p")
+        await pilot.pause()
+        block = app.pane.galley.units[0].block
+        app.pane.folds.toggle(block)
+        app.pane.change(0)
+        await laid_out(app.pane, pilot)
+        await pilot.pause()
+        assert "Inner words." in screen(app.pane)
+        app.pane.folds.toggle(block)
+        app.pane.change(0)
+        assert "Inner words." not in screen(app.pane)
+
+
+async def test_colours_that_come_late_come_to_lines_of_the_thread() -> None:
+    page = PAGE + "\n\n```python\nimport harbour\n```\n"
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show_markdown(page, key="p")
+        while app.pane.stream.is_reading:
+            await pilot.pause()
+        await pilot.press("G")
+        code = len(app.pane.galley) - 1
+        styles: dict[str, object] = {}
+        while styles.get("import") == styles.get("harbour"):
+            await pilot.pause()
+            styles = {piece.text: piece.style for line in app.pane.galley.lines(code) for piece in line.pieces}

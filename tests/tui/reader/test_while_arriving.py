@@ -23,7 +23,7 @@ from octavo.tui.reader.text_selection import CopiedLater, CopiesLater, Gathering
 from octavo.tui.render.painting import words_between
 from octavo.tui.render.reading_position import ReadingPosition
 from tests.benchmarks.texts import made_page
-from tests.tui.reader.panes import P, PaneApp, bar_at, screen
+from tests.tui.reader.panes import P, PaneApp, bar_at, laid_out, screen
 
 PAGE = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(80))
 OTHER = PAGE.replace("a little", "much more")
@@ -68,7 +68,7 @@ async def begun(
     app = LaterApp(HeldPage())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streaming_page, "FIRST", blocks)
-        patch.setattr(streaming_page, "AT_ONCE", 2_000)
+        patch.setattr(streaming_page, "SHORT", 2_000)
         patch.setattr(streaming_page, "WAIT", 60.0)
         async with app.run_test(size=size) as pilot:
             app.pane.show_markdown(markdown, title="Long", key="p")
@@ -307,8 +307,7 @@ async def test_what_is_gathered_in_slices_is_what_is_selected(selection: Selecti
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(made_page(20_000)), title="Long", key="p")
-        while app.pane.stream.is_reading:
-            await pilot.pause()
+        await laid_out(app.pane, pilot)
         at_once = app.pane.get_selection(selection)
         slices = Gathering(selection, app.pane.galley)
         count = 0

@@ -71,7 +71,7 @@ class LinePainter:
         if (foot := pane.foot()) is not None and frame:
             frame[foot[0]] = foot[1].crop_extend(0, width, ground)
         if not self.was_painted:
-            pane.work_soon()
+            pane.call_later(pane.work_soon)
         self._frame, self._frame_key = frame, (*key[:4], pane.galley.total, key[5])
         if pane.galley.total != total:
             self.viewport.sync_after_refresh()

@@ -31,6 +31,7 @@ from octavo.tui.widgets.commands import Command, Commands
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.tui.render.reading_position import ReadingPosition
+    from octavo.tui.render.unit_layout import LaidUnits
 
 
 FOR_WHOLE = "This key acts on the page as a whole. Press esc to go back to the page, then try again."
@@ -187,7 +188,7 @@ class PageView(Reader):
         self.threads = PageThreads(self, self.cursor, lambda key, bring: self.place.go_to_block(key, bring))
         self.tables = TableReading(self)
         late = LateSources(self, self.viewport, self.painter, self.cursor)
-        self.contents = PageContents(self, self.prefetch, self.threads, self.tables, late)
+        self.contents = PageContents(self, self.threads, self.tables, late)
         self.place = ReadingPlace(self, self.contents, self.viewport, self.cursor, self.finder)
         self.links = PageLinks(self, self.contents, self.spots, self.place)
         self.stream = PageStream(self, self.contents, self.place, self.threads)
@@ -254,8 +255,8 @@ class PageView(Reader):
 
     # What is done with it
 
-    def reset(self, *, anchor: ReadingPosition | None = None) -> None:
-        super().reset(anchor=anchor)
+    def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        super().reset(anchor=anchor, laid=laid)
         self.place.go_back()
 
     def open_spot(self, hot: HotSpot, *, outside: bool) -> None:

@@ -12,24 +12,21 @@ from textual.message import Message
 
 from octavo.documents.blocks import Document
 from octavo.tui.reader.page_contents import Head, PageContents, top_blocks
-from octavo.tui.reader.pane import no_lines
+from octavo.tui.reader.pane import SHORT, WAIT, fail, no_lines
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_place import ReadingPlace
 from octavo.tui.reader.thread_marks import PageThreads
 from octavo.tui.render.layout import Unit, units
 from octavo.tui.render.layout_context import Folds, trail
 from octavo.tui.render.reading_position import ReadingPosition
+from octavo.tui.render.unit_layout import LaidUnits, UnitLayout, lay_out
 from octavo.tui.terminal import polite_thread
 
 if TYPE_CHECKING:
     from octavo.documents.parse import Reading
 
-AT_ONCE = 6_000
-"""Pages of fewer characters are read before anything of them is shown, without the thread."""
 FIRST = 24
 """Blocks of the first screen."""
-WAIT = 0.02
-"""Seconds for which the event loop waits for the first screen."""
 TO_PLACE = 0.06
 """Seconds for which the first screen waits for the place the reader comes back to, and the page before stays."""
 _FREED_AT_ONCE = 4
@@ -44,14 +41,18 @@ class ReadPage(NamedTuple):
 
     document: Document
     units: list[Unit]
+    laid: LaidUnits | None = None
+    """The units that the thread laid out. None if the pane had no width."""
 
 
 class PageReading:
     """A page that the thread reads: `first` and `whole` are there once they are read."""
 
-    def __init__(self, markdown: str, head: Head, key: str, place: str) -> None:
-        """`place`: the block the reader comes back to, which the first screen waits for."""
-        self.markdown, self.head, self.key = markdown, head, key
+    def __init__(self, markdown: str, head: Head, key: str, place: str, folds: Folds) -> None:
+        """`place`: the block the reader comes back to, which the first screen waits for. `folds`: what is expanded on it."""
+        self.markdown, self.head, self.key, self.folds = markdown, head, key, folds
+        self.layout: UnitLayout | None = None
+        """How the thread lays out the page. None if it does not."""
         self._place = place
         self._units: list[Unit] = []
         self._cut = 0
@@ -75,7 +76,10 @@ class PageReading:
                 self.first = self._page(reading)
                 self.has_first.set()
             yield
-        self.whole = self._page(reading)
+        whole = self._page(reading)
+        if self.layout is not None:
+            whole = whole._replace(laid=(yield from lay_out(self.layout, whole.units, range(len(whole.units)))))
+        self.whole = whole
         self.has_first.set()
 
     def _page(self, reading: Reading) -> ReadPage:
@@ -102,7 +106,8 @@ class PageStream:
     def show(self, document: Document, head: Head, key: str) -> None:
         """Show a page that is read."""
         self.stop_reading()
-        self._show_whole(ReadPage(document, list(units(top_blocks(document.blocks, head, whole=True)))), head, key)
+        page = ReadPage(document, list(units(top_blocks(document.blocks, head, whole=True))))
+        self._show_whole(page, head, key, Folds())
 
     def read(self, markdown: str, head: Head, key: str) -> None:
         """Show the first screen of a page, then all of it. What is on show of the same `key` stays until all is read."""
@@ -114,23 +119,25 @@ class PageStream:
         self.to_end = None
         coming_back = self.place.coming_back
         place = coming_back[1].block if coming_back is not None and coming_back[0] == key and not is_on_show else ""
-        reading = PageReading(markdown, head, key, place)
-        if len(markdown) < AT_ONCE:
+        reading = PageReading(markdown, head, key, place, self.pane.folds if is_on_show else Folds())
+        if len(markdown) < SHORT:
             for _ in reading.steps():
                 pass
         else:
+            if not is_on_show:
+                reading.layout = self.pane.background.prepare(reading.folds, len(markdown))
             self._work = polite_thread.thread.begin(self.steps(reading), self._failed)
             if not is_on_show:
                 reading.has_first.wait(WAIT)
         if reading.whole is not None:
             self._work = None
-            self._show_whole(reading.whole, head, key)
+            self._show_whole(reading.whole, head, key, reading.folds)
             return
         self._reading, self._replaces = reading, is_on_show
         if not is_on_show:
             if reading.first is None:
                 self.pane.painter.keep_frame(TO_PLACE)
-            self._show(reading.first or ReadPage(Document("", (), ""), []), head, key, whole=False)
+            self._show(reading.first or ReadPage(Document("", (), ""), []), head, key, reading.folds, whole=False)
 
     def steps(self, reading: PageReading) -> Iterator[None]:
         """Read a page in the thread, and let the pane show it."""
@@ -143,9 +150,9 @@ class PageStream:
         self.pane.call_later(self._take_whole, reading)
 
     def _failed(self, error: Exception) -> None:
-        self.pane.call_later(partial(_raise, error))
+        fail(self.pane, error)
 
-    def _show(self, page: ReadPage, head: Head, key: str, *, whole: bool) -> None:
+    def _show(self, page: ReadPage, head: Head, key: str, folds: Folds, *, whole: bool) -> None:
         """Show a page, or the first screen of it."""
         pane, contents, document = self.pane, self.contents, page.document
         same = key == contents.key and contents.document is not None
@@ -162,14 +169,14 @@ class PageStream:
         contents.forget_source()
         if not same:
             contents.key, contents.shows_source = key, False
-            pane.folds, pane.cursor.at = Folds(), None
+            pane.folds, pane.cursor.at = folds, None
             self.threads.forget()
             pane.finder.clear()
             pane.galley = no_lines()
             for late in contents.sources:
                 late.drop()
             pane.viewport.scroll_there(0)
-        pane.reset(anchor=anchor)
+        pane.reset(anchor=anchor, laid=page.laid)
         pane.finder.content_changed()
         self.threads.read(document)
         if self.place.wanted is not None and not same:  # asked for before anything was on show
@@ -177,8 +184,8 @@ class PageStream:
         pane.refresh_bindings()
         pane.tell()
 
-    def _show_whole(self, page: ReadPage, head: Head, key: str) -> None:
-        self._show(page, head, key, whole=True)
+    def _show_whole(self, page: ReadPage, head: Head, key: str, folds: Folds) -> None:
+        self._show(page, head, key, folds, whole=True)
         self._all_read(page.document)
 
     def _all_read(self, document: Document) -> None:
@@ -204,7 +211,7 @@ class PageStream:
 
     def leave(self) -> None:
         """The page on show is not shown any more. The thread frees it: to free a long page takes long."""
-        if (document := self.contents.document) is not None and len(document.source) > AT_ONCE:
+        if (document := self.contents.document) is not None and len(document.source) > SHORT:
             left: list[object] = [*document.blocks, *self.pane.galley.kept, *self.contents.page_units]
             free = partial(polite_thread.thread.begin, _free(left), self._failed, soon=False)
             self.pane.call_later(free)  # not before the pane has another page: who drops a block last frees it
@@ -234,17 +241,16 @@ class PageStream:
         self._reading = self._work = None
         wants_end = self.to_end is not None and not self.place.here().has_moved(self.to_end)
         if self._replaces:
-            self._show(whole, reading.head, reading.key, whole=True)
+            self._show(whole, reading.head, reading.key, reading.folds, whole=True)
         else:
             known = len(pane.galley)
             contents.document, contents.page_units, contents.is_whole = whole.document, whole.units, True
             if contents.shows_source:
                 self.place.source_known()
-            elif known and whole.units:
-                pane.galley.extend(whole.units[known:])
-                pane.repaint()
+            elif known and whole.laid is not None:
+                pane.background.take(whole.laid, whole.units[known:])
             else:
-                pane.reset()
+                pane.reset(laid=whole.laid)
             pane.viewport.sync()
             pane.finder.content_changed()
         if wants_end:
@@ -257,7 +263,3 @@ def _free(left: list[object]) -> Iterator[None]:
     while left:
         del left[-_FREED_AT_ONCE:]
         yield
-
-
-def _raise(error: Exception) -> None:
-    raise error

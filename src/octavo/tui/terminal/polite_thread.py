@@ -59,6 +59,11 @@ class PoliteThread:
         self._has_work = threading.Condition()
         self._thread: threading.Thread | None = None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether all work is done."""
+        return not self._works
+
     def begin(self, steps: Iterator[object], failed: Callable[[Exception], object], *, soon: bool = True) -> Work:
         """Do these steps in the thread, before all other work, or after it if they need not be done `soon`."""
         work = Work(steps, failed)
