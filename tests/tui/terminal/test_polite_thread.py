@@ -79,11 +79,11 @@ def test_an_error_is_told_and_other_work_goes_on() -> None:
 
 
 def test_work_waits_for_the_frame_that_answers_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polite_thread, "_LONGEST_ANSWER", 30.0)
+    monkeypatch.setattr(polite_thread, "_LONGEST", 30.0)
     thread, done = PoliteThread(), list[str]()
     steps = Steps("a", done)
     steps.may.release(3)
-    polite_thread.key_pressed()
+    polite_thread.expect_frame()
     thread.begin(iter(steps), steps.errors.append)
     assert not steps.stands.acquire(timeout=0.05)
     polite_thread.frame_written()
@@ -91,11 +91,11 @@ def test_work_waits_for_the_frame_that_answers_a_key(monkeypatch: pytest.MonkeyP
 
 
 def test_a_key_that_changes_nothing_on_the_screen_holds_work_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polite_thread, "_LONGEST_ANSWER", 0.01)
+    monkeypatch.setattr(polite_thread, "_LONGEST", 0.01)
     thread, done = PoliteThread(), list[str]()
     steps = Steps("a", done, count=100_000)
     steps.may.release(100_000)
-    polite_thread.key_pressed()
+    polite_thread.expect_frame()
     thread.begin(iter(steps), steps.errors.append)
     assert steps.ended.wait(30)
     assert len(done) == 100_000

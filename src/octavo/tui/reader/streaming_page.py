@@ -48,9 +48,10 @@ class ReadPage(NamedTuple):
 class PageReading:
     """A page that the thread reads: `first` and `whole` are there once they are read."""
 
-    def __init__(self, markdown: str, head: Head, key: str, place: str, folds: Folds) -> None:
-        """`place`: the block the reader comes back to, which the first screen waits for. `folds`: what is expanded on it."""
-        self.markdown, self.head, self.key, self.folds = markdown, head, key, folds
+    def __init__(self, markdown: str, head: Head, key: str, place: str, folds: Folds, *, replaces: bool) -> None:
+        """`place`: the block the reader comes back to, which the first screen waits for. `folds`: what is expanded on it.
+        `replaces`: the page takes the place of the page on show once all of it is read."""
+        self.markdown, self.head, self.key, self.folds, self.replaces = markdown, head, key, folds, replaces
         self.layout: UnitLayout | None = None
         """How the thread lays out the page. None if it does not."""
         self._place = place
@@ -74,6 +75,8 @@ class PageReading:
                 self._place, first = "", max(first, len(reading.blocks) + FIRST)
             if self.first is None and not self._place and len(reading.blocks) >= first:
                 self.first = self._page(reading)
+                if not self.replaces:
+                    polite_thread.expect_frame()  # which shows the first screen
                 self.has_first.set()
             yield
         whole = self._page(reading)
@@ -97,8 +100,6 @@ class PageStream:
     def __init__(self, pane: Reader, contents: PageContents, place: ReadingPlace, threads: PageThreads) -> None:
         self.pane, self.contents, self.place, self.threads = pane, contents, place, threads
         self._reading: PageReading | None = None
-        self._replaces = False
-        """Whether what is being read takes the place of what is on show once all of it is read."""
         self._work: polite_thread.Work | None = None
         self.to_end: ReadingPosition | None = None
         """Where the reader was when they went to the end of a page that was not all read."""
@@ -119,7 +120,8 @@ class PageStream:
         self.to_end = None
         coming_back = self.place.coming_back
         place = coming_back[1].block if coming_back is not None and coming_back[0] == key and not is_on_show else ""
-        reading = PageReading(markdown, head, key, place, self.pane.folds if is_on_show else Folds())
+        folds = self.pane.folds if is_on_show else Folds()
+        reading = PageReading(markdown, head, key, place, folds, replaces=is_on_show)
         if len(markdown) < SHORT:
             for _ in reading.steps():
                 pass
@@ -133,11 +135,12 @@ class PageStream:
             self._work = None
             self._show_whole(reading.whole, head, key, reading.folds)
             return
-        self._reading, self._replaces = reading, is_on_show
+        self._reading = reading
         if not is_on_show:
             if reading.first is None:
                 self.pane.painter.keep_frame(TO_PLACE)
             self._show(reading.first or ReadPage(Document("", (), ""), []), head, key, reading.folds, whole=False)
+            self.pane.call_after_refresh(polite_thread.frame_written)
 
     def steps(self, reading: PageReading) -> Iterator[None]:
         """Read a page in the thread, and let the pane show it."""
@@ -225,13 +228,14 @@ class PageStream:
     def _take_first(self, reading: PageReading) -> None:
         """Show the first screen of what is being read, if the event loop did not wait for it."""
         first, contents = reading.first, self.contents
-        if reading is not self._reading or first is None or self._replaces or contents.page_units:
+        if reading is not self._reading or first is None or reading.replaces or contents.page_units:
             return
         contents.document, contents.page_units = first.document, first.units
         contents.forget_source()
         self.threads.read(first.document)
         self.pane.reset()
         self.pane.tell()
+        self.pane.call_after_refresh(polite_thread.frame_written)
 
     def _take_whole(self, reading: PageReading) -> None:
         """Show all of what was being read."""
@@ -240,7 +244,7 @@ class PageStream:
             return
         self._reading = self._work = None
         wants_end = self.to_end is not None and not self.place.here().has_moved(self.to_end)
-        if self._replaces:
+        if reading.replaces:
             self._show(whole, reading.head, reading.key, reading.folds, whole=True)
         else:
             known = len(pane.galley)

@@ -1,4 +1,4 @@
-"""One thread for long work on pages and diffs. The work gives way while a key is answered."""
+"""One thread for long work on pages and diffs. The work gives way while a frame is awaited."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import threading
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 
-_LONGEST_ANSWER = 0.1
-"""Seconds for which work waits for the frame that answers a key."""
-_answered = threading.Event()
-_answered.set()
+_LONGEST = 0.1
+"""Seconds for which work waits for a frame."""
+_is_written = threading.Event()
+_is_written.set()
 
 
-def key_pressed() -> None:
-    """Let work wait for the next frame."""
-    _answered.clear()
+def expect_frame() -> None:
+    """Let work wait for the next frame: a key is answered, or a page is shown."""
+    _is_written.clear()
 
 
 def frame_written() -> None:
     """Let work go on."""
-    _answered.set()
+    _is_written.set()
 
 
 class Work:
@@ -36,9 +36,9 @@ class Work:
         self.is_stopped = True
 
     def step(self) -> bool:
-        """Do one step, after the key that is being answered. Return whether there may be more steps."""
-        if not _answered.wait(_LONGEST_ANSWER):
-            _answered.set()  # the key changed nothing that is on the screen
+        """Do one step, after the frame that is awaited. Return whether there may be more steps."""
+        if not _is_written.wait(_LONGEST):
+            _is_written.set()  # the key changed nothing that is on the screen
         if self.is_stopped:
             return False
         try:
