@@ -259,6 +259,11 @@ class PageView(Reader):
         super().reset(anchor=anchor, laid=laid)
         self.place.go_back()
 
+    def before_painting(self) -> None:
+        super().before_painting()
+        if self.stream.is_reading and self.painter.rows_on_show:
+            self.call_later(self.stream.painted)
+
     def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
         if self.excerpt is not None and self.excerpt.open_spot is not None:
             self.excerpt.open_spot(hot, outside)

@@ -29,6 +29,8 @@ FIRST = 24
 """Blocks of the first screen."""
 TO_PLACE = 0.06
 """Seconds for which the first screen waits for the place the reader comes back to, and the page before stays."""
+PAINTED = 0.1
+"""Seconds for which the thread waits until the first screen is painted."""
 _FREED_AT_ONCE = 4
 
 
@@ -60,6 +62,8 @@ class PageReading:
         """How many blocks are cut into units."""
         self.first: ReadPage | None = None
         self.whole: ReadPage | None = None
+        self.is_painted = False
+        """Whether the first screen is on the terminal."""
         self.has_first = threading.Event()
         """Set once the first screen or the whole page is read."""
 
@@ -75,15 +79,21 @@ class PageReading:
                 self._place, first = "", max(first, len(reading.blocks) + FIRST)
             if self.first is None and not self._place and len(reading.blocks) >= first:
                 self.first = self._page(reading)
-                if not self.replaces:
-                    polite_thread.expect_frame()  # which shows the first screen
                 self.has_first.set()
+                yield from self._wait_until_painted()
             yield
         whole = self._page(reading)
         if self.layout is not None:
             whole = whole._replace(laid=(yield from lay_out(self.layout, whole.units, range(len(whole.units)))))
         self.whole = whole
         self.has_first.set()
+
+    def _wait_until_painted(self) -> Iterator[None]:
+        """Wait for the first screen: the thread would take turns with the event loop that paints it."""
+        until = time.perf_counter() + PAINTED
+        while not (self.replaces or self.is_painted) and time.perf_counter() < until:
+            time.sleep(0.001)
+            yield
 
     def _page(self, reading: Reading) -> ReadPage:
         blocks, known, self._cut = reading.blocks, self._cut, len(reading.blocks)
@@ -140,7 +150,6 @@ class PageStream:
             if reading.first is None:
                 self.pane.painter.keep_frame(TO_PLACE)
             self._show(reading.first or ReadPage(Document("", (), ""), []), head, key, reading.folds, whole=False)
-            self.pane.call_after_refresh(polite_thread.frame_written)
 
     def steps(self, reading: PageReading) -> Iterator[None]:
         """Read a page in the thread, and let the pane show it."""
@@ -206,6 +215,11 @@ class PageStream:
         self.pane.cursor.go_to_edge(1)
         self.to_end = self.place.here() if self.is_reading else None
 
+    def painted(self) -> None:
+        """The first screen is painted: let the thread go on."""
+        if self._reading is not None:
+            self._reading.is_painted = True
+
     def stop_reading(self) -> None:
         """What was being read is not wanted any more."""
         if self._work is not None:
@@ -235,7 +249,6 @@ class PageStream:
         self.threads.read(first.document)
         self.pane.reset()
         self.pane.tell()
-        self.pane.call_after_refresh(polite_thread.frame_written)
 
     def _take_whole(self, reading: PageReading) -> None:
         """Show all of what was being read."""

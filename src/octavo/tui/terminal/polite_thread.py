@@ -13,7 +13,7 @@ _is_written.set()
 
 
 def expect_frame() -> None:
-    """Let work wait for the next frame: a key is answered, or a page is shown."""
+    """Let work wait for the next frame, which answers a key."""
     _is_written.clear()
 
 
