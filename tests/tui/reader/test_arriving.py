@@ -110,6 +110,27 @@ async def test_after_a_resize_all_heights_are_exact_again_and_the_top_stays() ->
         assert "Section 150" in "".join(screen(app.pane).splitlines()[:3])
 
 
+@pytest.mark.parametrize("keys", [("G",), ("G", "left_parenthesis", "left_parenthesis", "b"), ("G", "b", "b")])
+async def test_the_bar_stays_on_its_block_in_the_source_before_all_of_that_is_laid_out(keys: tuple[str, ...]) -> None:
+    page = WIDE.replace("Paragraph", f"```java\n{'words of code ' * 8}\n```\n\nParagraph")
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(page), title="Long", key="p")
+        await laid_out(app.pane, pilot)
+        await pilot.press(*keys)
+        here = app.pane.cursor.stop()
+        await pilot.press("backslash")
+        now = app.pane.cursor.stop()
+        assert here is not None
+        assert now is not None
+        assert now[3].key == here[3].key
+        await laid_out(app.pane, pilot)
+        await pilot.pause()
+        later = app.pane.cursor.stop()
+        assert later is not None
+        assert later[3].key == here[3].key
+
+
 async def test_what_is_expanded_while_the_thread_lays_out_the_page_stays_expanded() -> None:
     page = "<details>\n\n<summary>Closed</summary>\n\nInner words.\n\n</details>\n\n" + PAGE
     app = PaneApp(PageView())
