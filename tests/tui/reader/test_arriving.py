@@ -131,6 +131,28 @@ async def test_the_bar_stays_on_its_block_in_the_source_before_all_of_that_is_la
         assert later[3].key == here[3].key
 
 
+@pytest.mark.parametrize("keys", [("ctrl+d",), ("ctrl+d", "ctrl+d", "ctrl+d"), ("G",)])
+async def test_the_bar_stays_on_the_block_that_is_cut_by_the_top_when_the_pane_gets_wider(
+    keys: tuple[str, ...],
+) -> None:
+    paragraph = "Wide words wander wearily westward while weather worsens. " * 4
+    page = "\n\n".join(f"{number} {paragraph}" for number in range(12))
+    app = PaneApp(PageView())
+    async with app.run_test(size=(50, 12)) as pilot:
+        app.pane.show(parse(page), title="Long", key="p")
+        await pilot.pause()
+        await pilot.press(*keys)
+        before = app.pane.cursor.stop()
+        await pilot.resize_terminal(100, 12)
+        while app.pane.set_width < 90 or app.pane.galley.unset:
+            await pilot.pause()
+        await pilot.pause()
+        after = app.pane.cursor.stop()
+        assert before is not None
+        assert after is not None
+        assert after[3] is before[3]
+
+
 async def test_what_is_expanded_while_the_thread_lays_out_the_page_stays_expanded() -> None:
     page = "<details>\n\n<summary>Closed</summary>\n\nInner words.\n\n</details>\n\n" + PAGE
     app = PaneApp(PageView())

@@ -55,16 +55,20 @@ class BackgroundLayout:
         set_unit = contents.set_unit_with(layout, laid)
         return VirtualLines(contents.units(), layout.guess, set_unit, laid, keeps_all=layout.keeps_lines)
 
+    def lay_out_short(self) -> None:
+        """Lay out a page of few lines."""
+        if self.pane.galley.total <= FEW_LINES:
+            self.pane.galley.lay_out_some(FEW_LINES)
+
     def begin(self) -> None:
         """Lay out the units that have a guessed height: at once if the page is short, else in the thread."""
         galley, layout = self.pane.galley, self._layout
         if self.is_busy or not galley.unset or layout is None:
             return
-        if galley.total <= FEW_LINES:
-            with self.viewport.steady():
-                galley.lay_out_some(FEW_LINES)
-            self.viewport.sync()
+        with self.viewport.steady():
+            self.lay_out_short()
         if not galley.unset or not self.pane.contents.is_whole:
+            self.viewport.sync()
             return  # the thread lays out all of the page once it is read
         self.stop()
         galley.forgotten.clear()

@@ -199,7 +199,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.relaid()
         self.changes += 1
         if self.painter.was_painted:
-            self.background.begin()
+            self.background.lay_out_short()
         self.viewport.sync()
         if held is not None:
             self.viewport.hold(held)
