@@ -214,7 +214,11 @@ async def test_without_a_revision_to_compare_with_that_is_said_until_the_server_
         run.gate.shut(change_requests.Get)
         change_request = refused.model_copy(update={"revision_initial": None})
         run.app.go(ToChangeRequest(change_request.ref(at), change_request))
-        await run.see("Could not compare Time and time zones", "The server did not return the base revision", "r retry")
+        await run.see(
+            "Could not compare the versions of Time and time zones",
+            "The server did not return the base revision",
+            "r retry",
+        )
         run.gate.open()
         await run.see("+ All times in requests")
 
