@@ -68,7 +68,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await run.hear("Submitting your review of #7 with 2 pending comments…")
         await run.gone("◌ 2 pending comments")
         await run.press("a")
-        await run.hear("Your review of #7 is already being sent, after its comments.")
+        await run.hear("Your review of #7 is already being submitted. Octavo is sending the comments first.")
         await run.sent()
         await run.hear("Submitted your review to request changes on #7.")
         await run.see("Mara Lindqvist requested changes", "● 3 open")

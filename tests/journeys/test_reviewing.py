@@ -214,7 +214,11 @@ async def test_without_a_revision_to_compare_with_that_is_said_until_the_server_
         run.gate.shut(change_requests.Get)
         change_request = refused.model_copy(update={"revision_initial": None})
         run.app.go(ToChangeRequest(change_request.ref(at), change_request))
-        await run.see("Could not compare Time and time zones", "The server did not return the base revision", "r retry")
+        await run.see(
+            "Could not compare the versions of Time and time zones",
+            "The server did not return the base revision",
+            "r retry",
+        )
         run.gate.open()
         await run.see("+ All times in requests")
 
@@ -327,7 +331,7 @@ async def test_what_changed_since_one_looked_is_not_merged(stage: Stage) -> None
         at = run.gate.sent(change_requests.Get)[-1].at
         await run.ask(reviews.Submit(at=at, status="changes-requested"), "noor-haddad")
         await run.press("y")
-        await run.hear("Something changed since these checks. Review the checks again before you merge.")
+        await run.hear("Something has changed since the checks were loaded. Review the checks again before you merge.")
         await run.see("Noor Haddad requested changes")
         assert not run.gate.sent(change_requests.Merge)
 
