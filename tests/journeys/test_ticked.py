@@ -166,7 +166,7 @@ async def test_one_change_request_ticked_and_another_under_the_cursor_is_said(st
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")
         await run.press("x", "a")
-        await run.hear("1 change request is selected, but only the keys m and ~ act on a selection.")
+        await run.hear("1 change request is selected, but only the m and ~ keys apply to a selection.")
         reasons = {each.id: each.reason for each in active_commands(run.app.screen)}
         for id in ("thing.yank", "change.archive", "change.merge"):
             assert "this is for the one under the cursor" in (reasons[id] or ""), (
