@@ -107,7 +107,7 @@ async def test_what_is_done_one_by_one_says_so_while_others_are_ticked(stage: St
         await run.press("C")
         await run.hear("3 threads are selected. This key acts on one thread")
         await run.press("enter", "c")
-        await run.hear("3 threads are selected in the list. Press esc to go back to the list")
+        await run.hear("3 threads are selected in the list. To act on the selection, press esc to go back to the list")
         await run.press("escape", "escape", "c")
         await run.see("Reply to ")
         assert "threads" not in run.text.split("Reply to ")[1].split("\n")[0]
