@@ -11,11 +11,11 @@ from octavo.tui.resources.form_fields import FormField
 
 _MEANINGS = {
     "visibility": {
-        "public": "everyone; search engines list the site",
-        "unlisted": "anyone with the link; search engines do not list the site",
-        "share-link": "anyone with a share link",
-        "visitor-auth": "visitors who sign in",
-        "private": "members only",
+        "public": "everyone can see the site, and search engines list it",
+        "unlisted": "anyone with the link can see the site, but search engines do not list it",
+        "share-link": "only visitors with a share link can see the site",
+        "visitor-auth": "only visitors who sign in can see the site",
+        "private": "only members can see the site",
     },
     "edit_mode": {
         "live": "pages can be edited directly",
@@ -25,7 +25,7 @@ _MEANINGS = {
         "included": "AI agents get context about the site",
         "excluded": "AI agents get no context about the site",
     },
-    "default_level": {"inherit": "the default access of the collection or organization"},
+    "default_level": {"inherit": "uses the default access of the collection or organization"},
     "spaces": {"sample": "a new space with sample pages", "empty": "a new space without pages"},
 }
 
@@ -36,9 +36,9 @@ _GUEST = ("Guest", "can access only spaces where they have a role")
 def nothing(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str]:
     """Return the label of null in a field, and its explanation."""
     if operation in _GIVING:
-        return "none", "removes the role given here"
+        return "none", "removes the assigned role"
     if field.name == "default_level":
-        return "none", "only members who were given a role have access"
+        return "none", "only members with an assigned role have access"
     return _GUEST if field.name in ("role", "default_role") else ("none", "")
 
 
