@@ -157,7 +157,7 @@ def before_publishing(found: Found) -> Shown:
         facts.append(Fact("note", "starts at", begins))
     if conditions := [each for each, _ in site_tree.walk(found.structure) if getattr(each, "condition", None)]:
         facts.append(
-            Fact("note", "conditional", f"{_named(conditions)}: shown only to visitors who meet the condition")
+            Fact("note", "conditional", f"{_named(conditions)}: shown only to visitors who meet the condition.")
         )
     if site.adaptive_content is not None and site.adaptive_content.enabled:
         facts.append(Fact("note", "adaptive", "Visitors see different content depending on their claims."))

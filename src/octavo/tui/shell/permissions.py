@@ -122,9 +122,9 @@ def _is_denied(message: Comment | Reply, right: str) -> bool:
 def _not_there_yet(app: Shell, message_id: str) -> str | None:
     """Why nothing can be done with a message the server does not have, in a sentence."""
     if app.workspace.on_its_way(message_id) == NOT_SENT:
-        return "This comment was not sent. Press ! to see why, then retry or discard the comment."
+        return "This comment was not sent. Press ! to see why, then retry or discard it."
     if app.workspace.on_its_way(message_id) == MAY_BE_SENT:
-        return "This comment may have been sent. Press ! to see the details, then retry or discard the comment."
+        return "This comment may have been sent. Press ! to retry or discard it."
     if message_id.startswith("pending-"):
         return "This comment has not been sent yet. Press u to cancel it."
     return None
