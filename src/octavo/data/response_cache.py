@@ -179,6 +179,11 @@ class ResponseCache:
         row = (self._namespace, url, stamp, version.read_at.timestamp(), error)
         self._later("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", lambda: row)
 
+    def drop_version(self, url: str) -> None:
+        """Forget the version of a response that is not on disk any more."""
+        self._known_versions().pop(url, None)
+        self._later("DELETE FROM versions WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
+
     @property
     def versions(self) -> Mapping[str, Version]:
         """The version of each response, by its URL. The responses of some may have been evicted."""

@@ -17,7 +17,7 @@ from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.places import Discussion, SpaceRef
 from octavo.data.inbox import Row, ThreadRef, matches
-from octavo.data.inbox_answers import InboxSnapshot
+from octavo.data.inbox_loader import InboxSnapshot
 from octavo.data.inbox_marks import MarkedRows
 from octavo.settings import FILE
 from octavo.tui.comments.filters import Thread
@@ -277,7 +277,7 @@ class InboxScreen(ListView[Row]):
         if self.wanted is not None:
             self._go_to_wanted()
         snapshot = self.snapshot
-        wrong = [each for each in snapshot.failed if not (each.unreached and of_tab)]
+        wrong = [each for each in snapshot.failed if not (each.is_unreached and of_tab)]
         if wrong:
             more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
             what = wrong[0].what
@@ -471,10 +471,10 @@ class InboxScreen(ListView[Row]):
         self.standings.ask_again()
         super().ask_again()
         self.row_preview.thread.ask_again()
-        if self.feed.answers is not None:
+        if self.feed.loader is not None:
             if self.feed.marks is not None:
                 self.feed.marks.reload()
-            self.shell.background(self.feed.answers.refresh())
+            self.shell.background(self.feed.loader.refresh())
 
     def back_to_list(self) -> None:
         """Go to the list; from there show all rows again."""
