@@ -51,9 +51,7 @@ async def test_a_site_is_unpublished_and_published_again_knowing_what_that_means
         await run.see(
             "Publish Saltmarsh Docs?", "anyone with one of the 2 active share links", "Instruments › Limpet manual"
         )
-        await run.see(
-            "Harbour software: shown only to visitors who meet the", "2 spaces, 2 sections, 1 group"
-        )
+        await run.see("Harbour software: shown only to visitors who meet the", "2 spaces, 2 sections, 1 group")
         links = (await run.ask(share_links.List(at=SITE), NOOR)).items
         for each in links:
             await run.ask(share_links.Update(at=SITE, share_link_id=each.id, active=False), NOOR)

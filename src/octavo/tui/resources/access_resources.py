@@ -63,7 +63,7 @@ def _given_to(op: permissions.Grant, answer: None) -> str:
 
 PEOPLE: Resource[permissions.UserPermission] = Resource(
     "member", "members", permissions.ListUsers,
-    about="Members who have a role that was assigned directly, not through a team.",
+    about="Members with a role that was assigned to them directly, not through a team.",
     create=permissions.Grant, update=permissions.UpdateUser, delete=permissions.DeleteUser,
     title=lambda each: each.user.name,
     key=lambda each: each.user.id,

@@ -177,7 +177,7 @@ class BrowserScreen(ListView[Any]):
 
     CONTEXT = "sites and organization"
     HELP = (
-        "This view has a list of tables on the left, and the items in the selected table on the right with their details. "
+        "The tables are on the left. The items in the selected table and the details of the selected item are on the right. "
         "Press enter to open an item, ctrl+n to create an item, e to edit the selected items, or X to delete them. "
         "Press esc to go up one level."
     )

@@ -25,7 +25,7 @@ def text_of(title: str, fields: Sequence[FormField], begin: Written, written: Wr
     lines = [
         f"# {title}",
         "#",
-        "# Save and close to return to the form. Nothing is sent yet. Lines that begin with # are ignored.",
+        "# Save and close the file to return to the form. Nothing is sent yet. Lines that begin with # are ignored.",
         "# Only changed values are sent." if begun else "# Only the values that you fill in are sent.",
     ]
     tops = dict.fromkeys(each.top for each in fields)

@@ -173,7 +173,7 @@ COLLECTION_SPACES: Resource[spaces.Space] = Resource(
 )  # fmt: skip
 COLLECTIONS: Resource[collections.Collection] = Resource(
     "collection", "collections", collections.List,
-    about="Collections group spaces and other collections.",
+    about="Collections contain spaces and other collections.",
     get=collections.Get, create=collections.Create, update=collections.Update, delete=collections.Delete,
     title=lambda each: each.title or each.id,
     named=lambda known, each: {"at": CollectionRef(collection_id=each.id), "organization_id": known["at"].organization_id},
@@ -211,7 +211,7 @@ LOGINS: Resource[sso.Login] = Resource(
     title=lambda each: each.label or each.id,
     columns=(Column("PROVIDER", "label"), Column("LINK", "start_url")),
     address=lambda each: each.start_url,
-    elsewhere="You cannot change a sign-in link: it belongs to a SAML provider. Change the SAML provider instead.",
+    elsewhere="Sign-in links belong to SAML providers, so you cannot change them here. Change the SAML provider instead.",
     rights=Rights("", "", ""),
 )  # fmt: skip
 VERSIONS: Resource[openapi.Version] = Resource(

@@ -171,7 +171,7 @@ def before_publishing(found: Found) -> Shown:
         facts.append(Fact("note", "redirects", f"{plural(found.redirects, 'redirect')} will become active."))
     blocked = "This site is already published." if site.published else ""
     if not spaces:
-        blocked = "The site has no spaces. To add a space, press esc, press enter to open the site, and press ctrl+n."
+        blocked = "The site has no spaces. To add a space, press esc, then enter to open the site, then ctrl+n."
     return Shown(tuple(facts), intro="", after="You can undo this by pressing u.", blocked=blocked)
 
 
@@ -191,7 +191,7 @@ def before_unpublishing(found: Found) -> Shown:
             Fact(
                 "care",
                 "search engines",
-                "Search engines will stop listing the site. If you publish it again, it may take time to be listed again.",
+                "Search engines will stop listing the site. If you publish the site again, search engines may need time to list it.",
             )
         )
     facts.append(
