@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.journeys.stage import Stage
 
-GREETING = "Press ? for keys and : for commands."
+GREETING = "Press ? to show all keys or : to find a command."
 
 
 async def test_the_first_run_names_two_keys_and_no_later_run_does(stage: Stage) -> None:

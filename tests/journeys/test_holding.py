@@ -147,7 +147,7 @@ async def test_where_the_change_request_was_edited_meanwhile_the_words_stay_held
         await run.see("1 pending comment will be sent with the review:")
         await run.ask(change_requests.Update(at=await seven(run), status="archived"), MARA)
         await run.press("ctrl+s")
-        await run.hear("The change request is archived now. Your comments stay pending.")
+        await run.hear("The change request is archived now. Your comments are still pending.")
         await run.see("◌ 1 pending comment")
 
 

@@ -145,7 +145,7 @@ async def test_a_theme_that_is_none_is_said_with_its_place_and_the_nearest(stage
     )
     async with stage.play(theme=named.theme, location=named.location) as run:
         await run.hear(
-            f"{path}, line 2: theme is 'drak', which is not a theme. Did you mean dark? The themes are dark,"
+            f"{path}, line 2: theme is 'drak', which is not a theme. Did you mean dark? The available themes are dark,"
         )
 
 

@@ -51,7 +51,7 @@ async def test_a_merge_is_not_sent_when_main_changed_after_the_checks(stage: Sta
         name = await change_main(contest)
         await run.press("y")
         await run.hear(
-            f"Main has changed since the checks were loaded: {name} was merged. Read the checks again, then merge."
+            f"Main has changed since the checks were loaded: {name} was merged. Review the checks again before you merge."
         )
         assert await read_main(contest) == MAIN
         assert not run.gate.sent(change_requests.Merge)
@@ -96,7 +96,7 @@ async def test_a_merge_is_not_sent_when_the_change_request_was_edited_after_the_
         await run.press("y")
         if seconds < 5:
             await run.hear(
-                "This change request has been edited since the checks were loaded. Read the checks again, then merge."
+                "This change request has been edited since the checks were loaded. Review the checks again before you merge."
             )
         assert await read_main(contest) == BASE
         assert not run.gate.sent(change_requests.Merge)
@@ -137,7 +137,7 @@ async def test_an_update_is_not_sent_when_main_changed_after_the_checks(stage: S
         name = await change_main(contest, "Rotate them again")
         await run.press("y")
         await run.hear(
-            f"Main has changed since the checks were loaded: {name} was merged. Read the checks again, then update."
+            f"Main has changed since the checks were loaded: {name} was merged. Review the checks again before you update."
         )
         assert not run.gate.sent(change_requests.UpdateFromMain)
         assert (await run.ask(change_requests.Get(at=at), MARA)).revision == before.revision

@@ -327,7 +327,7 @@ async def test_what_changed_since_one_looked_is_not_merged(stage: Stage) -> None
         at = run.gate.sent(change_requests.Get)[-1].at
         await run.ask(reviews.Submit(at=at, status="changes-requested"), "noor-haddad")
         await run.press("y")
-        await run.hear("Something changed since these checks. Read the checks again, then merge.")
+        await run.hear("Something changed since these checks. Review the checks again before you merge.")
         await run.see("Noor Haddad requested changes")
         assert not run.gate.sent(change_requests.Merge)
 

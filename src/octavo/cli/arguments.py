@@ -116,7 +116,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     top = argparse.ArgumentParser(
         prog="octavo",
-        description="Read, review and merge documentation in the terminal. Without a command, Octavo opens the app.",
+        description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
         epilog="Exit codes: 0 success, 1 failure, 2 wrong usage, 4 not signed in, 130 interrupted. "
         "More help: octavo help",
     )

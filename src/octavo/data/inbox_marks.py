@@ -140,15 +140,14 @@ class InboxMarks:
 
     async def _mark(self, kind: MarkKind, rows: Iterable[Row], until: datetime | None = None) -> None:
         now = self._state.now()
-        new = {
+        new: dict[tuple[str, bool], Mark | None] = {
             (row.key, kind == "read"): Mark(row.key, kind, row.stamp, now, until, row.words, row.title, row.context)
             for row in rows
         }
         await self._put(new)
         if (over := len(self._all()) - MOST_MARKS) > 0:
             oldest = sorted(self._all().items(), key=lambda each: each[1].marked_at)[:over]
-            gone: dict[tuple[str, bool], Mark | None] = {place: None for place, _ in oldest}
-            await self._put(gone, remember=False)
+            await self._put({place: None for place, _ in oldest}, remember=False)
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None], *, remember: bool = True) -> None:
         """Set or delete (None) marks, in memory now and on disk before this returns. Raises NotSaved."""

@@ -325,12 +325,14 @@ class ResponseCache:
                 private_folder(path.parent)
                 return self._prepared(path)
             except sqlite3.OperationalError as error:
-                self._notice(f"Could not open the cache {path}: {error}. Nothing will be cached for the next start.")
+                self._notice(
+                    f"Could not open the cache {path}: {error}. Nothing will be cached for the next time you start Octavo."
+                )
             except sqlite3.DatabaseError:
                 return self._rebuilt(path)
             except OSError as error:
                 self._notice(
-                    f"Could not open the cache {path}: {error.strerror or error}. Nothing will be cached for the next start."
+                    f"Could not open the cache {path}: {error.strerror or error}. Nothing will be cached for the next time you start Octavo."
                 )
             self._path = None
         db = connect(None)
@@ -374,7 +376,7 @@ class ResponseCache:
 
     def _rebuilt(self, path: Path) -> sqlite3.Connection:
         set_aside(path, f"{path.name}.damaged")
-        self._notice("The cache was damaged. Octavo loads everything from the server again.")
+        self._notice("The cache was damaged. Octavo will load everything from the server again.")
         return self._prepared(path)
 
     def _connect_writer(self) -> sqlite3.Connection:

@@ -476,7 +476,7 @@ class Syncer(Generic[R]):
             error = None if task.cancelled() else task.exception()
             self.queue.end(flight, error or asyncio.CancelledError(), self._now())
             if not self._is_closed:
-                why = "The request was cancelled." if error is None else "This is a bug in Octavo."
+                why = "The request was canceled." if error is None else "This is a bug in Octavo."
                 self._fail(flight.op, LocalFailure(f"Could not load the response. {why}"))
             for future in self._waiters.pop(flight.url, ()):
                 if error is None:

@@ -21,7 +21,7 @@ from octavo.data.writes.machine import NewWrite, OutboxEntry, has_review_in_flig
 
 Verdict = Literal["approved", "changes-requested"]
 
-_STAY = "Your comments stay pending."
+_STAY = "Your comments are still pending."
 _ON_ITS_WAY = "Your review is already being sent: its comments first, then the review. Press ! to see the status."
 
 

@@ -199,7 +199,7 @@ async def send_plain(
         if fate(error, has_left=True) == "unknown":
             return SendResult(
                 "unknown",
-                f"{error} The change may have been made. Check whether the change was made before you try again.",
+                f"{error} The change may have been made. Before you try again, check whether the change was made.",
             )
         return SendResult("refused", f"{failed}: {error}", error=error)
     return SendResult("done", result=True if answer is None else answer)
