@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
+from octavo.api import openapi
 from octavo.api.operation import SPECS, Model, Operation, Tagged, load
 from octavo.api.places import SiteRef
 from octavo.api.text import Colour, Hidden, Id, WebAddress
@@ -19,6 +20,7 @@ from octavo.api.wire import encode, in_path
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import Fault
 from octavo.tui.resources.form_fields import FormField, fields_of, words_of
+from octavo.tui.resources.form_meanings import meaning
 from octavo.tui.resources.form_values import FORM, Made, beginnings, make, refused_field, same
 from octavo.tui.resources.form_yaml import text_of, written_of
 
@@ -489,3 +491,12 @@ def test_names_are_said_as_people_say_them() -> None:
         "AI",
     ]
     assert words_of("space_id", is_reference=True) == "Space"
+
+
+def test_visibility_of_specification_is_not_explained_as_that_of_site() -> None:
+    """The fields have the same name and other values."""
+    (field,) = (each for each in fields_of(openapi.Update) if each.name == "visibility")
+    assert [meaning(field, each) for each in field.choices] == [
+        "only members can see the specification",
+        "everyone can see the specification",
+    ]

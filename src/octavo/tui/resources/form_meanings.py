@@ -15,7 +15,10 @@ _MEANINGS = {
         "unlisted": "anyone with the link can see the site, but search engines do not list it",
         "share-link": "only visitors with a share link can see the site",
         "visitor-auth": "only visitors who sign in can see the site",
-        "private": "only members can see the site",
+    },
+    "specification": {
+        "private": "only members can see the specification",
+        "public": "everyone can see the specification",
     },
     "edit_mode": {
         "live": "pages can be edited directly",
@@ -46,4 +49,7 @@ def meaning(field: FormField, word: str) -> str:
     """Return the explanation of a choice. Empty if its label says enough."""
     if word in ROLES and "admin" in field.choices:
         return f"can {actions(word)}"
-    return _MEANINGS.get(field.name.rpartition(".")[2], {}).get(word, "")
+    name = field.name.rpartition(".")[2]
+    if name == "visibility" and "private" in field.choices:
+        name = "specification"
+    return _MEANINGS.get(name, {}).get(word, "")
