@@ -11,10 +11,10 @@ from octavo.tui.resources.form_fields import FormField
 
 _MEANINGS = {
     "visibility": {
-        "public": "everyone can see the site, and search engines list it",
-        "unlisted": "anyone with the link can see the site, but search engines do not list it",
-        "share-link": "only visitors with a share link can see the site",
-        "visitor-auth": "only visitors who sign in can see the site",
+        "public": "everyone, and search engines list the site",
+        "unlisted": "everyone with the link, not search engines",
+        "share-link": "only visitors with a share link",
+        "visitor-auth": "only visitors who sign in",
     },
     "specification": {
         "private": "only members can see the specification",
@@ -28,7 +28,7 @@ _MEANINGS = {
         "included": "AI agents get context about the site",
         "excluded": "AI agents get no context about the site",
     },
-    "default_level": {"inherit": "uses the default access of the collection or organization"},
+    "default_level": {"inherit": "same as the collection or organization"},
     "spaces": {"sample": "a new space with sample pages", "empty": "a new space without pages"},
 }
 
