@@ -149,14 +149,14 @@ async def test_counts_say_what_they_count(stage: Stage) -> None:
         await run.press("escape", "escape", "F")
         await run.see("USED 4 TIMES ON 3 PAGES", "TYPE")
         await run.press("escape", "H")
-        await run.see("1 of 3 revisions changed this page", "Created on main", "page created")
+        await run.see("changed in 1 of 3 checked revisions", "Created on main", "page created")
 
 
 async def test_a_link_to_an_e_mail_address_is_no_site(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         await run.press("L", "]", "]", "]")
-        await run.see("Links to the app", "This link goes to an external site.")
+        await run.see("GitBook app links", "This link goes to an external site.")
         assert isinstance(run.app.screen, LinksScreen)
         while not (row := run.app.screen.rows.item) or not row.address.startswith("mailto:"):
             await run.press("j")
