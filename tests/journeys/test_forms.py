@@ -411,7 +411,7 @@ async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stag
         await form.open(teams.Create, known={"at": AT})
         run.platform.refuse_next(teams.Create, 502, "Nobody knows.")
         await run.press(*"Divers", "ctrl+s")
-        await run.see("Nobody knows.", "Check whether the change was made before you send the form again.")
+        await run.see("Nobody knows.", "Check the list before you send the form again.")
         assert len(run.gate.sent(teams.Create)) == 1
 
 
