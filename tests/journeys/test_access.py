@@ -78,7 +78,7 @@ async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_
         assert "Yuki Tanabe" not in titles(run)
         await open_kind(run, "teams")
         await run.press("ctrl+n")
-        await run.see("Give a role")
+        await run.see("Assign a role")
         await run.press("enter")
         await run.type("creator")
         await run.press("enter", "tab", "enter")

@@ -59,7 +59,7 @@ async def test_what_null_means_is_said_where_it_is_chosen(stage: Stage) -> None:
         await into(run, "collections", "Products")
         await open_kind(run, "teams")
         await run.press("ctrl+n", "enter")
-        await run.see("none        removes the role given here")
+        await run.see("none        removes the assigned role")
 
 
 async def test_what_does_not_fit_into_a_field_or_a_row_is_seen_to_go_on(stage: Stage) -> None:
@@ -70,7 +70,7 @@ async def test_what_does_not_fit_into_a_field_or_a_row_is_seen_to_go_on(stage: S
         await run.press("escape")
         await to_row(run, "harbour")
         await run.press("a")
-        await run.see("Upload a link, a file or text.")
+        await run.see("Enter a link, a file path, or the text of the new version.")
 
 
 async def test_a_file_is_chosen_for_the_only_field_that_takes_one(
@@ -96,12 +96,12 @@ async def test_where_things_are_made_is_said_where_they_are_only_listed(stage: S
         for key in ("ctrl+n", "e", "X"):
             await run.press(key)
             await run.hear(
-                "To create, edit or delete spaces, go to the list of spaces: press 2, then esc until the list appears."
+                "To create, edit, or delete spaces, go to the list of spaces. Press 2, then press esc until the list appears."
             )
         await into(run, "collections", "Products")
         await open_kind(run, "who can merge")
         await run.press("ctrl+n")
-        await run.hear("To change roles, go to Members or Teams: press ].")
+        await run.hear("To change roles, press ] to go to Members or Teams.")
 
 
 async def test_how_many_may_merge_is_not_said_any_more_once_a_role_is_given(stage: Stage) -> None:
@@ -116,7 +116,7 @@ async def test_how_many_may_merge_is_not_said_any_more_once_a_role_is_given(stag
         await run.see("Field crew")
         await run.type("Field")
         await run.press("enter", "escape", "ctrl+s")
-        await run.hear("Gave 1 team the role Creator.")
+        await run.hear("Assigned the Creator role to 1 team.")
         await run.see("Teams                1")
         await run.gone("Who can merge        2")
         await open_kind(run, "who can merge")

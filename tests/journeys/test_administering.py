@@ -39,7 +39,7 @@ async def test_people_are_invited_and_one_made_a_reviewer(stage: Stage, size: tu
     async with stage.play(NOOR, start="admin", size=size) as run:
         await open_kind(run, "members")
         await run.press("ctrl+n")
-        await run.see("Each person gets an email")
+        await run.see("Each person will get an email")
         await run.press(*"ann@harbour.example", "enter", *"bo@harbour.example", "ctrl+s")
         await run.hear("Invited 2 new members.")
         await run.until(lambda: "ann" in titles(run), "list whom was invited")
@@ -64,7 +64,7 @@ async def test_a_team_gets_access_and_the_reason_is_read_in_a_space_below(stage:
         await into(run, "collections", "Instruments")
         await open_kind(run, "teams")
         await run.press("ctrl+n")
-        await run.see("The role applies here and to everything inside.")
+        await run.see("The role applies to this space or collection and to everything in it.")
         await run.press("enter")
         await run.see("can merge, review, edit, comment, and read")
         await run.type("creator")
@@ -72,7 +72,7 @@ async def test_a_team_gets_access_and_the_reason_is_read_in_a_space_below(stage:
         await run.see("Field crew")
         await run.type("Field")
         await run.press("enter", "escape", "ctrl+s")
-        await run.hear("Gave 1 team the role Creator.")
+        await run.hear("Assigned the Creator role to 1 team.")
         given = (await run.ask(permissions.ListTeams(at=CollectionRef(collection_id="instruments")), NOOR)).items
         assert ("field-crew", "create") in {(each.team.id, each.permission) for each in given}
         await into(run, "spaces", "Limpet manual")
@@ -115,7 +115,7 @@ async def test_a_file_that_is_imported_says_what_it_is(stage: Stage, home: Path)
 async def test_a_site_begins_with_its_title_and_says_who_sees_it(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=(80, 24)) as run:
         await run.press("ctrl+n", *"Tide Notes", "tab", "enter")
-        await run.see("anyone with a share link", "everyone; search engines list the site")
+        await run.see("only visitors with a share link", "everyone, and search engines list the site")
         await run.type("unlisted")
         await run.press("enter", "ctrl+s")
         await run.hear("Created Tide Notes.")

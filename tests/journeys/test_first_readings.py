@@ -45,7 +45,7 @@ async def test_details_of_a_site_are_called_as_the_columns_are(stage: Stage) -> 
         await run.press("enter")
         await run.see("Structure · 4 parts", "NAME", "TYPE", "DEFAULT")
         await run.press("?")
-        await run.see("Structure: Section groups, sections and spaces")
+        await run.see("Structure: Section groups, sections, and spaces")
 
 
 async def test_acronyms_stay_in_the_list_of_columns(stage: Stage) -> None:

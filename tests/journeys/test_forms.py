@@ -148,7 +148,7 @@ async def test_what_somebody_else_changed_meanwhile_is_told_before_it_is_sent(st
         await run.press("ctrl+u", *"Mine")
         await run.ask(sites.Update(at=DOCS, title="Theirs", visibility="unlisted"), NOOR)
         await run.press("ctrl+s")
-        await run.see("Someone else changed this to “Theirs”. Save again to use your", "Mine", "unlisted")
+        await run.see("Someone else changed this field to “Theirs”. To use your value", "Mine", "unlisted")
         assert where(dialog) == "title"
         assert not run.gate.sent(sites.Update)
         await run.press("ctrl+s")
@@ -240,7 +240,7 @@ async def test_of_a_list_too_long_to_be_read_whole_others_are_found_by_what_is_t
         form = Opened(run)
         await form.open(teams.Create, known={"at": AT}, references={"members": some})
         await run.press(*"Divers", "tab", "enter")
-        await run.see("first 40, type to find more")
+        await run.see("first 40 shown · type to find more")
         await run.gone("Noor Haddad")
         await run.type("noor hadd")
         await run.see("Noor Haddad")
@@ -411,7 +411,7 @@ async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stag
         await form.open(teams.Create, known={"at": AT})
         run.platform.refuse_next(teams.Create, 502, "Nobody knows.")
         await run.press(*"Divers", "ctrl+s")
-        await run.see("Nobody knows.", "Check whether the change was made before you send the form again.")
+        await run.see("Nobody knows.", "Check the list before you send the form again.")
         assert len(run.gate.sent(teams.Create)) == 1
 
 

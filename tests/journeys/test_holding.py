@@ -33,7 +33,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await run.press("enter")
         await hold(run, "Say which zone.")
         await run.hear(
-            "Added to your review, which now has 1 pending comment. Press a or A to submit the review, or H to list its comments."
+            "Your review now has 1 pending comment. To submit the review, press a to approve or A to request changes. To list its comments, press H."
         )
         await run.see("◌ 1 pending comment", "Mara Lindqvist · pending comment", "┊ Say which zone.", "● 1 open")
         await hold(run, "And why.")
@@ -70,7 +70,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await run.press("a")
         await run.hear("Your review of #7 is already being submitted. Octavo is sending the comments first.")
         await run.sent()
-        await run.hear("Submitted your review to request changes on #7.")
+        await run.hear("Submitted your review: request changes on #7.")
         await run.see("Mara Lindqvist requested changes", "● 3 open")
         sent = [op for op in run.gate.passed if isinstance(op, (comments.Create, reviews.Submit))]
         assert [each.body.markdown for each in sent if isinstance(each, comments.Create)] == [

@@ -121,7 +121,7 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
             await run.hear("“comment” may have been sent: the response was lost, and Octavo did not find the change.")
             await run.see(WORDS, "● Mara … may have bee…", "1 change needs your decision: press !")
             await run.press("d")
-            await run.hear("This comment may have been sent. Press ! to see why, and to retry or discard it.")
+            await run.hear("This comment may have been sent. Press ! to retry or discard it.")
             await run.press("!")
             await run.see("WAITING FOR YOUR DECISION", "may have been sent", "Check on the server, then press !")
             await run.press("r", "escape")

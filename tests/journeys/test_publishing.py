@@ -36,7 +36,7 @@ async def test_a_site_is_unpublished_and_published_again_knowing_what_that_means
         await run.hear("Unpublished Saltmarsh Docs.")
         assert not (await run.ask(sites.Get(at=SITE), NOOR)).published
         await run.press("u")
-        await run.hear("Published Saltmarsh Docs again.")
+        await run.hear("Saltmarsh Docs is published again.")
         assert (await run.ask(sites.Get(at=SITE), NOOR)).published
 
         await run.ask(sites.Unpublish(at=SITE), NOOR)
@@ -51,7 +51,7 @@ async def test_a_site_is_unpublished_and_published_again_knowing_what_that_means
         await run.see(
             "Publish Saltmarsh Docs?", "anyone with one of the 2 active share links", "Instruments › Limpet manual"
         )
-        await run.see("Harbour software: only for visitors who meet the condition.", "2 spaces, 2 sections, 1 group")
+        await run.see("Harbour software: shown only to visitors who meet the", "2 spaces, 2 sections, 1 group")
         links = (await run.ask(share_links.List(at=SITE), NOOR)).items
         for each in links:
             await run.ask(share_links.Update(at=SITE, share_link_id=each.id, active=False), NOOR)
@@ -60,7 +60,7 @@ async def test_a_site_is_unpublished_and_published_again_knowing_what_that_means
         for section in ("docs-instruments", "docs-software"):
             await run.ask(site_structure.DeleteSection(at=SITE, site_section_id=section), NOOR)
         await run.press("r")
-        await run.see("The site has no spaces. Open the site with enter")
+        await run.see("The site has no spaces. To add a space, press esc")
         await run.press("y")
         assert len(run.gate.sent(sites.Publish)) == 1, "only that of u"
 
@@ -80,7 +80,7 @@ async def test_a_site_that_has_to_be_paid_for_is_not_said_to_be_published(stage:
         await run.see("everyone: the site is public, and search engines list it")
         await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # a dialog
         await run.press("y")
-        await run.hear("Could not publish Saltmarsh Docs: the site plan is not paid for.")
+        await run.hear("Could not publish Saltmarsh Docs: the site's plan has not been paid for.")
         assert "Published Saltmarsh Docs." not in run.said
 
 
@@ -89,6 +89,6 @@ async def test_who_does_not_administer_a_site_is_told_so_before_anything_is_aske
         await run.see("Sites · 1")
         await run.press("a")
         await run.hear(
-            "Your role in Saltmarsh Docs does not let you change sites. You need permission to administer it."
+            "Your role in Saltmarsh Docs does not let you change sites. You need permission to administer Saltmarsh Docs."
         )
         assert not isinstance(run.app.screen, CheckedDialog)

@@ -191,7 +191,9 @@ async def test_a_team_is_deleted_by_typing_its_name(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "teams")
         await run.press("X")
-        await run.see("Delete Harbour software?", "4 members will lose the access that this team gives to 1 space.")
+        await run.see(
+            "Delete Harbour software?", "4 members will lose the access to 1 space that this team gives them."
+        )
         await run.press("y")
         assert not run.gate.sent(teams.Delete), "y alone deletes nothing for good"
         await run.press("escape", "X")
@@ -200,7 +202,7 @@ async def test_a_team_is_deleted_by_typing_its_name(stage: Stage) -> None:
         await run.hear("Deleted Harbour software.")
         await run.until(lambda: "Harbour software" not in titles(run), "see it go")
         await run.press("u")
-        await run.hear("You cannot undo this with u")
+        await run.hear("You cannot undo this change by pressing u")
 
 
 async def test_redirects_that_are_ticked_are_deleted_together_and_put_back(stage: Stage) -> None:
@@ -209,7 +211,7 @@ async def test_redirects_that_are_ticked_are_deleted_together_and_put_back(stage
         await run.press("enter")
         await open_kind(run, "redirects")
         await run.press("enter", "x", "x", "X")
-        await run.see("Delete 2 redirects?", "You can undo this with u.", "/old/tides", "/api")
+        await run.see("Delete 2 redirects?", "You can undo this by pressing u.", "/old/tides", "/api")
         await run.press("y")
         await run.hear("Deleted 2 redirects.")
         await run.until(lambda: titles(run) == ["/help"], "see them go")

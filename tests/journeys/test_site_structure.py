@@ -78,19 +78,19 @@ async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage
         assert await outline(run) == [*built, "    Station register"]
 
         await run.press("a", "enter")
-        await run.hear("Visitors to Instruments now start at Station register.")
+        await run.hear("Visitors to Instruments now see Station register first.")
         assert await outline(run) == [*built[:-1], "    Limpet manual", "    Station register *"]
         await run.press("u")
-        await run.hear("Visitors start at Limpet manual again.")
+        await run.hear("Restored Limpet manual as the default.")
         assert await outline(run) == [*built, "    Station register"]
         await to_part(run, "Instruments")
         await run.press("a", "enter")
-        await run.hear("Visitors to Saltmarsh Docs now start at Instruments.")
+        await run.hear("Visitors to Saltmarsh Docs now see Instruments first.")
         assert (await outline(run))[:4] == ["Harbour software", "  Harbour API *", "Products", "  Instruments *"]
 
         await to_part(run, "Products")
         await run.press("alt+down")
-        await run.hear("Products is already the last item here. Press M to move it")
+        await run.hear("Products is already the last item at this level.")
         await run.press("alt+up")
         await run.hear("Moved Products up.")
         assert (await outline(run))[0] == "Products"
@@ -131,7 +131,7 @@ async def test_a_structure_is_filtered_with_what_its_parts_stand_in_and_a_space_
         await into_structure(run)
         await to_part(run, "Instruments")
         await run.press("S")
-        await run.hear("You cannot sort this list")
+        await run.hear("so you cannot sort it. To move an item")
         await run.press("/", *"limpet", "enter")
         await run.until(lambda: titles(run) == ["Instruments", "Limpet manual"], "keep the section it is in")
         await run.press("j")
@@ -149,7 +149,7 @@ async def test_who_may_not_arrange_a_site_finds_its_keys_dim_and_why(stage: Stag
         }
         assert {"ctrl+n", "e", "M", "X", "a", "alt+↑", "alt+↓"} <= why.keys()
         assert why["M"] == (
-            "Your role in Saltmarsh Docs does not let you move content on this site. You need permission to edit it. "
+            "Your role in Saltmarsh Docs does not let you move content on this site. You need permission to edit Saltmarsh Docs. "
             "Ask an organization admin for access."
         )
         await run.press("alt+up", "M", "X", "e")

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
+from octavo.api import openapi
 from octavo.api.operation import SPECS, Model, Operation, Tagged, load
 from octavo.api.places import SiteRef
 from octavo.api.text import Colour, Hidden, Id, WebAddress
@@ -19,6 +20,7 @@ from octavo.api.wire import encode, in_path
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import Fault
 from octavo.tui.resources.form_fields import FormField, fields_of, words_of
+from octavo.tui.resources.form_meanings import meaning
 from octavo.tui.resources.form_values import FORM, Made, beginnings, make, refused_field, same
 from octavo.tui.resources.form_yaml import text_of, written_of
 
@@ -399,7 +401,7 @@ def test_null_is_said_where_it_means_something_and_nowhere_else() -> None:
     assert changed_from(now, **{"place.kind": "", "place.length": ""}).wrong == {
         "place.kind": "Kind must be one of shore, deep."
     }
-    assert changed_from(now, headers="null").wrong == {"headers": "Headers cannot be removed, only changed."}
+    assert changed_from(now, headers="null").wrong == {"headers": "You can change Headers, but you cannot remove it."}
 
 
 def test_of_a_shape_all_travels_when_one_thing_is_changed() -> None:
@@ -466,11 +468,11 @@ def test_what_could_not_be_read_goes_to_the_editor_as_it_is_and_comes_back() -> 
 @pytest.mark.parametrize(
     ("text", "line", "sentence"),
     [
-        ("title: x\nnothing: y\n", 2, "Unknown name “nothing”. Known names: title, note,"),
+        ("title: x\nnothing: y\n", 2, "Unknown name “nothing”. Valid names: title, note,"),
         ("title:\n- x\n", 1, "title must be a single value."),
         ("pages:\n  a: b\n", 1, "pages must be a list"),
-        ("gauge:\n  name: x\n  weight: 2\n", 3, "Unknown name “weight”. Known names: name, accurate."),
-        ("\ngauge: Limpet\n", 2, "gauge must contain named values: name, accurate."),
+        ("gauge:\n  name: x\n  weight: 2\n", 3, "Unknown name “weight”. Valid names: name, accurate."),
+        ("\ngauge: Limpet\n", 2, "gauge must contain values with these names: name, accurate."),
         ("pages:\n- [a]\n", 2, "Each item in pages must be one line of text."),
         ("- a\n", 1, "Each value needs a name"),
     ],
@@ -489,3 +491,12 @@ def test_names_are_said_as_people_say_them() -> None:
         "AI",
     ]
     assert words_of("space_id", is_reference=True) == "Space"
+
+
+def test_visibility_of_specification_is_not_explained_as_that_of_site() -> None:
+    """The fields have the same name and other values."""
+    (field,) = (each for each in fields_of(openapi.Update) if each.name == "visibility")
+    assert [meaning(field, each) for each in field.choices] == [
+        "only members can see the specification",
+        "everyone can see the specification",
+    ]

@@ -51,19 +51,19 @@ def _unmaking(live: Live, known: Known) -> Unmaking:
     return ops
 
 
-_GIVING = "The role applies here and to everything inside."
+_GIVING = "The role applies to this space or collection and to everything in it."
 
 
 def _given_to(op: permissions.Grant, answer: None) -> str:
     """Return how many members and teams a role was given to."""
     counts = ((len(op.users or ()), "member"), (len(op.teams or ()), "team"))
     whom = " and ".join(plural(number, one) for number, one in counts if number)
-    return f"Gave {whom} the {label(op.role)} role." if op.role else f"Removed the role from {whom}."
+    return f"Assigned the {label(op.role)} role to {whom}." if op.role else f"Removed the role from {whom}."
 
 
 PEOPLE: Resource[permissions.UserPermission] = Resource(
     "member", "members", permissions.ListUsers,
-    about="Members who were given a role here.",
+    about="Members with a role that was assigned to them directly, not through a team.",
     create=permissions.Grant, update=permissions.UpdateUser, delete=permissions.DeleteUser,
     title=lambda each: each.user.name,
     key=lambda each: each.user.id,
@@ -73,14 +73,14 @@ PEOPLE: Resource[permissions.UserPermission] = Resource(
     again=lambda known, each: _given(permissions.UpdateUser, known, each.permission, user_id=each.user.id),
     lookups=(permissions.ListTeams,),
     unmaking=_unmaking,
-    new="Give a role",
+    new="Assign a role",
     making=_GIVING,
     said_new=_given_to,
     verbs=("remove the role from", "removed the role from"),
 )  # fmt: skip
 TEAMS_WITH_A_ROLE: Resource[permissions.TeamPermission] = Resource(
     "team", "teams", permissions.ListTeams,
-    about="Teams that were given a role here.",
+    about="Teams that have an assigned role. The role applies to all members of the team.",
     create=permissions.Grant, update=permissions.UpdateTeam, delete=permissions.DeleteTeam,
     title=lambda each: each.team.title,
     key=lambda each: each.team.id,
@@ -90,14 +90,14 @@ TEAMS_WITH_A_ROLE: Resource[permissions.TeamPermission] = Resource(
     again=lambda known, each: _given(permissions.UpdateTeam, known, each.permission, team_id=each.team.id),
     lookups=(permissions.ListUsers,),
     unmaking=_unmaking,
-    new="Give a role",
+    new="Assign a role",
     making=_GIVING,
     said_new=_given_to,
     verbs=("remove the role from", "removed the role from"),
 )  # fmt: skip
 EVERYBODY: Resource[permissions.UserPermission] = Resource(
     "member with access", "everyone with access", permissions.ListAggregate,
-    about="Everyone who has access here, and the highest role of each person. The details show where the role comes from.",
+    about="Everyone who has access, with each person's highest role. The details show where the role comes from.",
     title=lambda each: each.user.name,
     key=lambda each: each.user.id,
     columns=(
@@ -107,16 +107,16 @@ EVERYBODY: Resource[permissions.UserPermission] = Resource(
         Column("EMAIL", "user.email", drop=1),
     ),
     told=access_reading.of_person,
-    none="No one has a role here. To give someone a role, go to Members or Teams.",
-    elsewhere="To change roles, go to Members or Teams: press ].",
+    none="No one has a role here. To assign a role, go to Members or Teams.",
+    elsewhere="To change roles, press ] to go to Members or Teams.",
     rights=Rights("", "", ""),
 )  # fmt: skip
 WHO_MERGES: Resource[permissions.UserPermission] = replace(
     EVERYBODY,
     one="member who can merge",
     many="members who can merge",
-    about="Members whose role here lets them merge.",
-    none="No one can merge here. Give someone the Creator or Admin role in Members or Teams.",
+    about="Members whose role lets them merge change requests.",
+    none="No one can merge change requests here. Assign the Creator or Admin role to someone in Members or Teams.",
     items=lambda answer: tuple(each for each in answer.items if each.permission in MERGE_ROLES),
 )
 ACCESS = (EVERYBODY, WHO_MERGES, PEOPLE, TEAMS_WITH_A_ROLE)
@@ -129,7 +129,9 @@ def in_space(known: Known, space: str) -> Known:
     return {"at": SpaceRef(space_id=space), "organization_id": organization}
 
 
-IN_THE_TREE = "To create, edit or delete spaces, go to the list of spaces: press 2, then esc until the list appears."
+IN_THE_TREE = (
+    "To create, edit, or delete spaces, go to the list of spaces. Press 2, then press esc until the list appears."
+)
 
 SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", spaces.List,
@@ -160,7 +162,7 @@ MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
         Column("VISIBILITY", "space.visibility", 15, drop=1, coded=True),
     ),
     told=access_reading.of_space,
-    elsewhere="To change the role, open the space with enter, then go to Members.",
+    elsewhere="To change the role, press enter to open the space, then go to Members.",
     holder=lambda each: each.space,
     children=ACCESS,
     rights=Rights("", "", ""),

@@ -94,7 +94,7 @@ def _why_not_there(app: Shell, operation: type[Operation[Any]], inside: Model) -
 def _why_not_deleted(app: Shell, at: AtHand) -> str | None:
     verb = at.resource.verb.lower()
     if at.resource.delete is None:
-        return at.resource.elsewhere or f"The API does not let you {verb} {at.resource.many}."
+        return at.resource.elsewhere or f"The server's API has no way to {verb} {at.resource.many}."
     if why := _why_not_there(app, at.resource.delete, at.inside):
         return why
     me = app.workspace.me
@@ -133,7 +133,7 @@ def _delete(app: Shell, at: AtHand) -> None:
         Confirm(
             f"{title[:1].upper()}{title[1:]}?",
             verb=button,
-            intro="" if back is None else "You can undo this with u.",
+            intro="" if back is None else "You can undo this by pressing u.",
             facts=facts,
             typed=typed,
             why_typed=f"This cannot be undone. Type {typed} to confirm.",
@@ -170,7 +170,7 @@ def _change(app: Shell, at: AtHand) -> None:
 
 def _why_not_changed(app: Shell, at: AtHand) -> str | None:
     if at.resource.update is None:
-        return at.resource.elsewhere or f"The API does not let you change {at.resource.many}."
+        return at.resource.elsewhere or f"The server's API has no way to change {at.resource.many}."
     why = _why_not_there(app, at.resource.update, at.inside)
     return why or at.why_may_not(app, at.resource.rights.change, "change")
 
@@ -202,7 +202,7 @@ def _why_not_created(app: Shell, place: Place) -> str | None:
     if resource.single and place.row is not None:
         return f"The {resource.one} already exists. Press e to edit it."
     if resource.create is None and resource.add is None:
-        return resource.elsewhere or f"The API does not let you create {resource.many}."
+        return resource.elsewhere or f"The server's API has no way to create {resource.many}."
     if resource.create is not None and (why := _why_not_there(app, resource.create, place.inside)):
         return why
     lacks = lacks_right((place.inside,), resource.rights.create, f"create {resource.many}", resource.one)
@@ -347,7 +347,7 @@ THING: Commands[AtHand] = Commands(
     (
         Command("change", "e", "Edit", "Edit the selected items", run=_change, why_not=_why_not_changed, writes=True,
                 called=lambda _, at: "Edit" + (f" ({len(at.things)})" if len(at.things) > 1 else "")),
-        Command("delete", "X", "Delete", "Delete the selected items, after confirmation",
+        Command("delete", "X", "Delete", "Delete the selected items (asks for confirmation)",
                 run=_delete, why_not=_why_not_deleted, writes=True, called=lambda _, at: _called_delete(at)),
         Command("act", "a", "More…", "Show more actions for the selected item", run=_act, why_not=_why_no_action, writes=True,
                 there=lambda _, at: bool(at.resource.actions)),
@@ -391,7 +391,7 @@ def choose_order(app: Shell, table: Table, changed: Callable[[], None]) -> None:
 
 
 def _order_of(table: Table, column: Column[Any]) -> str:
-    return "" if column is not table.by else "current · press enter to reverse"
+    return "" if column is not table.by else "current · press enter to reverse the order"
 
 
 def choose_columns(app: Shell, table: Table, changed: Callable[[], None], now: Column[Any] | None = None) -> None:

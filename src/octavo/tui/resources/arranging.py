@@ -38,7 +38,7 @@ class Arranged:
     def why_not_moved(self) -> str | None:
         """Why the part cannot be moved anywhere, in a sentence."""
         if self.part is None:
-            return "Select a section, section group or space first."
+            return "Select a section, section group, or space first."
         return lacks_right((self.site,), "edit", "move content on this site", "site")
 
     def why_no_step(self, step: Literal[-1, 1]) -> str | None:
@@ -46,7 +46,7 @@ class Arranged:
         if (why := self.why_not_moved()) is not None or self.part is None or self.structure is None:
             return why
         if site_tree.a_step(self.structure, self.part, step) is None:
-            return f"{title_of(self.part)} is already the {FIRST_AND_LAST[step]} item here. Press M to move it to another section or group."
+            return f"{title_of(self.part)} is already the {FIRST_AND_LAST[step]} item at this level. To move it to another section or group, press M."
         return None
 
 
@@ -87,7 +87,11 @@ def _choose_holder(app: Shell, here: Arranged) -> None:
     now = site_tree.holder_of(part)
     choices = []
     for each in site_tree.holders_for(structure, part):
-        off = "" if each.row else f"This place is empty. The API can move a {_kind(part)} only next to another item."
+        off = (
+            ""
+            if each.row
+            else f"This destination is empty. The server can place a {_kind(part)} only next to another item."
+        )
         right = "current" if each.id == now else ""
         choices.append(Choice(each, f"{'  ' * each.depth}{each.title}", right=right, off=off))
 
@@ -122,7 +126,7 @@ def _choose_neighbour(app: Shell, here: Arranged, structure: SiteStructure, part
         if position is not None:
             _move(app, here, structure, part, position, f"Moved {title_of(part)}.")
 
-    app.push_screen(Picker(f"Position of {title_of(part)} {where}", choices), chosen)
+    app.push_screen(Picker(f"Choose a position for {title_of(part)} {where}", choices), chosen)
 
 
 def _move(app: Shell, here: Arranged, structure: SiteStructure, part: Movable, position: Position, said: str) -> None:
@@ -134,7 +138,7 @@ def _move(app: Shell, here: Arranged, structure: SiteStructure, part: Movable, p
         app.say(f"{name} is already in this position.")
         return
     if before is None:
-        final = f"You cannot undo this move with u, because {name} was the only item in its section or group."
+        final = f"You cannot undo this move by pressing u because {name} was the only item in its section or group."
         sending = send_plain(app.session.live, sort, f"Could not move {name}", shown)
         app.writes.send(f"move {name}", sending, said=said, final=final, is_shown=True)
         return
@@ -165,14 +169,14 @@ def make_default(app: Shell, at: AtHand) -> None:
         return
     name, before = title_of(part), site_tree.default_beside(structure, part)
     edit = (shown, lambda now: site_tree.beginning_at(now, part))
-    said = f"Visitors to {_whose(structure, at.inside, part)} now start at {name}."
+    said = f"Visitors to {_whose(structure, at.inside, part)} now see {name} first."
     op = beginning(where, part)
     if before is None:
         doing = f"set {name} as default"
         app.writes.send(doing, send_plain(app.session.live, op, f"Could not {doing}", edit), said=said, is_shown=True)
     else:
         back = beginning(where, before)
-        said_back = f"Visitors start at {title_of(before)} again."
+        said_back = f"Restored {title_of(before)} as the default."
         _write(app, f"set {name} as default", op, edit, said=said, back=back, said_back=said_back)
 
 
@@ -219,7 +223,7 @@ def add(app: Shell, place: Place) -> None:
         )
     else:
         offer("space", "Space", "a space in the organization")
-    offer("section", "Section", "a new section at the end, with one space")
+    offer("section", "Section", "a new section at the end of the site, with one space")
     if group is not None:
         offer("group", f"Section group in {title_of(group)}", "a group of sections under one title", parent=group.id)
     else:
@@ -253,11 +257,11 @@ def _is_there(app: Shell, here: Arranged) -> bool:
 STRUCTURE_KEYS: Commands[Arranged] = Commands(
     "structure",
     (
-        Command("move", "M", "Move", "Move to another section or group", writes=True, there=_is_there,
+        Command("move", "M", "Move", "Move the item to another section or group", writes=True, there=_is_there,
                 run=_choose_holder, why_not=lambda _, here: here.why_not_moved()),
-        Command("move_up", "alt+up", "Move up", "Move the section, group or space up", writes=True, shown=False, there=_is_there,
+        Command("move_up", "alt+up", "Move up", "Move the section, group, or space up", writes=True, shown=False, there=_is_there,
                 run=_step(-1), why_not=lambda _, here: here.why_no_step(-1)),
-        Command("move_down", "alt+down", "Move down", "Move the section, group or space down", writes=True, shown=False, there=_is_there,
+        Command("move_down", "alt+down", "Move down", "Move the section, group, or space down", writes=True, shown=False, there=_is_there,
                 run=_step(1), why_not=lambda _, here: here.why_no_step(1)),
     ),
     context="site structure",

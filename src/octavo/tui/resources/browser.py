@@ -98,12 +98,14 @@ def _why_no_table(app: Shell, view: BrowserScreen) -> str | None:
 
 def _why_no_order(app: Shell, view: BrowserScreen) -> str | None:
     if view.levels and view.level.kind.of_kinds is not None:
-        return "You cannot sort this list: it shows the order that visitors see. Press alt+↑ or alt+↓ to move an item."
+        here = arranged(view)
+        move = " To move an item, press alt+↑ or alt+↓." if here is not None and here.structure is not None else ""
+        return f"This list is in the order that visitors see, so you cannot sort it.{move}"
     return _why_no_table(app, view)
 
 
 def _why_nothing_to_export(app: Shell, view: BrowserScreen) -> str | None:
-    return None if view.rows.items else "There is nothing to export here."
+    return None if view.rows.items else "This list has no items to export."
 
 
 def _why_one_kind(app: Shell, view: BrowserScreen) -> str | None:
@@ -151,11 +153,11 @@ BROWSER: Commands[BrowserScreen] = Commands(
                 run=_go_through_kinds(-1), why_not=_why_one_kind),
         Command("next_kind", "right_square_bracket", "Next", "Show the next table", key_display="]",
                 run=_go_through_kinds(1), why_not=_why_one_kind),
-        Command("sort", "S", "Sort", "Sort by a column (repeat to reverse)",
+        Command("sort", "S", "Sort", "Sort by a column, or reverse the order",
                 run=lambda _, view: acting.choose_order(view.shell, view.table, view.draw_list), why_not=_why_no_order),
         Command("columns", "F", "Columns", "Show or hide columns",
                 run=lambda _, view: acting.choose_columns(view.shell, view.table, view.draw_list), why_not=_why_no_table),
-        Command("export", "ctrl+e", "Export", "Export the list as CSV, JSON or Markdown", shown=False,
+        Command("export", "ctrl+e", "Export", "Export the list as CSV, JSON, or Markdown", shown=False,
                 run=_export, why_not=_why_nothing_to_export),
         Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next item", shown=False,
                 run=lambda _, view: _read_on(view, 1)),
@@ -175,9 +177,9 @@ class BrowserScreen(ListView[Any]):
 
     CONTEXT = "sites and organization"
     HELP = (
-        "Tables on the left, the items in the selected table on the right, and the details of the selected item. "
-        "enter opens an item, ctrl+n creates an item, e edits and X deletes the selected item. "
-        "esc goes up one level."
+        "The tables are on the left. The items in the selected table and the details of the selected item are on the right. "
+        "Press enter to open an item, ctrl+n to create an item, e to edit the selected items, or X to delete them. "
+        "Press esc to go up one level."
     )
     CSS_PATH = "browser.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = (
@@ -537,7 +539,7 @@ def _hint(kind: Resource[Any], why: str | None, inside: Any) -> str:
         return kind.about if kind.absent(inside) is not None else "Press r to retry."
     if kind.none or (kind.create is None and kind.add is None):
         return kind.about or kind.elsewhere
-    return f"{kind.about} Press ctrl+n to {in_a_line(kind.new) or 'create the first one'}.".lstrip()
+    return f"{kind.about} Press ctrl+n to {in_a_line(kind.new) or f'create the first {kind.one}'}.".lstrip()
 
 
 def _forget_counts(view: BrowserScreen, op: Operation[Any], now: Any) -> None:
@@ -633,7 +635,7 @@ class Seeking:
             go_into_row(view, below)
         else:
             view.shell.say(
-                f"Could not find the item in {view.level.kind.many}: it was deleted, or you do not have access.",
+                f"Could not find the item in {view.level.kind.many}: it was deleted, or you do not have access to it.",
                 tone="care",
             )
 

@@ -40,8 +40,12 @@ def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[st
             app.writes.take_back_by(back)
         else:
             app.writes.is_final(
-                f"You cannot undo “{resource.called_new}” with u."
-                + (f" Press X on the {resource.one} to delete it." if resource.delete is not None else "")
+                f"You cannot undo “{resource.called_new}” by pressing u."
+                + (
+                    f" To {resource.verbs[0]} the {resource.one}, select the {resource.one} and press X."
+                    if resource.delete is not None
+                    else ""
+                )
             )
         if key := _key(resource, answer):
             then(key)
@@ -68,7 +72,7 @@ def act(app: Shell, resource: Resource[Any], known: Known, thing: Any, action: A
 
     def sent(op: Operation[Any], answer: Any) -> None:
         app.say(f"{name} {action.done}.")
-        app.writes.is_final(f"You cannot undo “{action.name}” with u.")
+        app.writes.is_final(f"You cannot undo “{action.name}” by pressing u.")
         if resource.afterwards is not None:
             app.background(resource.afterwards(app, here, op, answer))
 
@@ -100,7 +104,7 @@ def change(app: Shell, resource: Resource[Any], known: Known, thing: Any) -> Non
         back = _as_before(op, resource.written(thing), here)
         app.say(f"Changed {name}.", undo=back is not None)
         if back is None:
-            app.writes.is_final(f"You cannot undo the change to {name} with u. Press e to edit it again.")
+            app.writes.is_final(f"You cannot undo the change to {name} by pressing u. To edit {name} again, press e.")
             return
         app.writes.take_back_by(
             _undoing(live, f"undo the change to {name}", [(name, back)], f"Undid the change to {name}.")
@@ -173,7 +177,7 @@ async def _change_others(
         try:
             await live.write(each)
         except ApiError as error:
-            done = f"{number} of {len(others) + 1} were changed before the error."
+            done = f"Changed {number} of {len(others) + 1} {resource.many} before the error occurred."
             sentence = f"Could not change {resource.title(thing)}: {error} {done}"
             return SendResult("refused", sentence, error=error)
         note(thing, each)
@@ -260,7 +264,7 @@ def _where_one_may(app: Shell, resource: Resource[Any], known: Known) -> dict[st
 
     def only(lists: References, right: str) -> References:
         def choice(each: Any) -> Choice[str]:
-            lacks = lacks_right((each,), right, f"create {resource.many} there", "place")
+            lacks = lacks_right((each,), right, f"create {resource.many} there", "space or collection")
             return replace(lists.choice(each), off=lacks or "")
 
         return replace(lists, choice=choice)

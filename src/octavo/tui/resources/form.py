@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NO_REFERENCES: Mapping[str, References] = MappingProxyType({})
-_PICKED = {False: "press enter or space to choose", True: "press enter or space to switch"}
+_PICKED = {False: "press enter or space to choose an option", True: "press enter or space to switch between yes and no"}
 _FROM_FILE = {
-    "import_file": "a link (http or https) or a file, for example ~/notes.zip · tab completes the path",
-    "text": "or the path to a file, for example ~/spec.yaml · ctrl+f chooses a file",
-    "customization_font": "ctrl+f adds a font file; Octavo reads the weight from its name",
+    "import_file": "a link (http or https) or a file, for example ~/notes.zip · press tab to complete the path",
+    "text": "or the path to a file, for example ~/spec.yaml · press ctrl+f to choose a file",
+    "customization_font": "press ctrl+f to add a font file · Octavo reads the weight from the file name",
 }
 _LONG = 4000
 """Characters in all fields from which on they are not checked with each key."""
@@ -94,7 +94,7 @@ FORM_KEYS: Commands[FormDialog] = Commands(
                 there=lambda _, form: form.has_hidden, priority=True),
         Command("restore", "ctrl+b", "Reset", "Reset this field", run=lambda _, form: form.restore(),
                 why_not=lambda _, form: form.why_not_restore(), priority=True, shown=False),
-        Command("close", "escape", "Close", "Close and keep the draft, or cancel the upload",
+        Command("close", "escape", "Close", "Close the form and keep the draft, or cancel the upload",
                 run=lambda _, form: form.leave(), priority=True, called=lambda _, form: "Cancel" if form.state.is_uploading else None),
         Command("next", "tab", "Next", "Go to the next field", run=lambda _, form: form.focus_next(), shown=False),
         Command("previous", "shift+tab", "Previous", "Go to the previous field", run=lambda _, form: form.focus_previous(), shown=False),
@@ -108,9 +108,9 @@ class FormDialog(Dialog[None]):
 
     CONTEXT: ClassVar[str] = "form"
     HELP: ClassVar[str] = (
-        "Fill in the form. Only changed fields, marked +, are sent. "
-        "tab goes to the next field, enter or space opens a list, ctrl+s sends the form, ctrl+e opens it as YAML. "
-        "esc closes the form and keeps a draft."
+        "Fill in the form. Only changed fields, marked with +, are sent. "
+        "Press tab to go to the next field, enter or space to open a list, ctrl+s to send the form, or ctrl+e to edit it as YAML. "
+        "Press esc to close the form and keep a draft."
     )
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -307,7 +307,7 @@ class FormDialog(Dialog[None]):
         if self._row_for_file is not None:
             return None
         named = " and ".join(each.field.label for each in self._rows_for_files)
-        return f"This field does not accept a file. Fields that accept files: {named}."
+        return f"This field does not accept a file. These fields accept files: {named}."
 
     def choose_file(self) -> None:
         """Ask for a file for the field with the cursor, or for the only one that is filled from one."""
@@ -377,7 +377,9 @@ class FormDialog(Dialog[None]):
             for name, row in self._rows.items():
                 row.put(state.written[name])
         else:
-            self._said = f"{state.fault} Press ctrl+e to correct the YAML. To discard the YAML, empty the file."
+            self._said = (
+                f"{state.fault} Press ctrl+e to correct the YAML. To discard the YAML, delete all text in the file."
+            )
         self._judge()
 
     # Keeping, sending, leaving
@@ -437,7 +439,7 @@ class FormDialog(Dialog[None]):
             self._leave()
             form.sent(sent.operation, sent.answer)
         elif self not in self.app.screen_stack:
-            self._shell.say(f"{form.title}: {sent} Your text is kept as a draft.", tone="failed")
+            self._shell.say(f"{form.title}: {sent} Your text is saved as a draft.", tone="failed")
         else:
             for name, row in self._rows.items():
                 row.put(self.state.written[name])

@@ -82,7 +82,7 @@ class FieldRow(Vertical):
         field, written = self.field, self._written or ""
         limits = "an ID" if field.kind == "reference" else field.limits
         if field.file and field.kind in ("structure", "text"):
-            limits = "ctrl+f chooses a file"
+            limits = "press ctrl+f to choose a file"
         said = " · ".join(filter(None, ["required" if field.required else "", limits]))
         if field.example and field.kind in ("structure", "text", "list"):
             said = ", ".join(filter(None, (said, f"for example:\n{field.example}")))

@@ -11,11 +11,14 @@ from octavo.tui.resources.form_fields import FormField
 
 _MEANINGS = {
     "visibility": {
-        "public": "everyone; search engines list the site",
-        "unlisted": "anyone with the link; search engines do not list the site",
-        "share-link": "anyone with a share link",
-        "visitor-auth": "visitors who sign in",
-        "private": "members only",
+        "public": "everyone, and search engines list the site",
+        "unlisted": "everyone with the link, not search engines",
+        "share-link": "only visitors with a share link",
+        "visitor-auth": "only visitors who sign in",
+    },
+    "specification": {
+        "private": "only members can see the specification",
+        "public": "everyone can see the specification",
     },
     "edit_mode": {
         "live": "pages can be edited directly",
@@ -25,7 +28,7 @@ _MEANINGS = {
         "included": "AI agents get context about the site",
         "excluded": "AI agents get no context about the site",
     },
-    "default_level": {"inherit": "the default access of the collection or organization"},
+    "default_level": {"inherit": "same as the collection or organization"},
     "spaces": {"sample": "a new space with sample pages", "empty": "a new space without pages"},
 }
 
@@ -36,9 +39,9 @@ _GUEST = ("Guest", "can access only spaces where they have a role")
 def nothing(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str]:
     """Return the label of null in a field, and its explanation."""
     if operation in _GIVING:
-        return "none", "removes the role given here"
+        return "none", "removes the assigned role"
     if field.name == "default_level":
-        return "none", "only members who were given a role have access"
+        return "none", "only members with an assigned role have access"
     return _GUEST if field.name in ("role", "default_role") else ("none", "")
 
 
@@ -46,4 +49,7 @@ def meaning(field: FormField, word: str) -> str:
     """Return the explanation of a choice. Empty if its label says enough."""
     if word in ROLES and "admin" in field.choices:
         return f"can {actions(word)}"
-    return _MEANINGS.get(field.name.rpartition(".")[2], {}).get(word, "")
+    name = field.name.rpartition(".")[2]
+    if name == "visibility" and "private" in field.choices:
+        name = "specification"
+    return _MEANINGS.get(name, {}).get(word, "")

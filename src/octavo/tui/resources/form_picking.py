@@ -38,7 +38,7 @@ class _Offer:
 
     def title(self, field: FormField) -> str:
         """What stands above it."""
-        return f"{field.label}{' · esc to finish' if field.kind in ('list', 'choices') else ''}{self.listed.said}"
+        return f"{field.label}{' · press esc to finish' if field.kind in ('list', 'choices') else ''}{self.listed.said}"
 
 
 class Picking:

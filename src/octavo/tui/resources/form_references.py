@@ -30,7 +30,7 @@ class Listed:
     @property
     def said(self) -> str:
         """What is to be known of it, to go on with a title."""
-        return "" if self.is_whole else f" · first {len(self.choices)}, type to find more"
+        return "" if self.is_whole else f" · first {len(self.choices)} shown · type to find more"
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 NOTHING_CHANGED = "You have not changed anything."
-_MAYBE = "The change may have been made. Check whether the change was made before you send the form again."
+_MAYBE = "The change may already have been made. Check the list before you send the form again."
 
 
 Reads = Operation[Any] | Callable[[], Awaitable[Model | None]]
@@ -255,7 +255,7 @@ class FormState:
         except ApiError as error:
             return self._refuse(f"Could not check for newer changes, so nothing was sent: {error}", whole=True)
         if found is None:
-            return self._refuse("Nothing was sent, because the item was deleted.", whole=True)
+            return self._refuse("The item was deleted, so nothing was sent.", whole=True)
         before, self.begin = self.begin, beginnings(self.fields, found)
         clashes: dict[str, str] = {}
         for each in self.fields:
@@ -265,9 +265,9 @@ class FormState:
             if same(self.written[name], before[name]):
                 self.written[name] = there  # nobody wrote in it here
             elif not same(self.written[name], there):
-                clashes[name] = (
-                    f"Someone else changed this to {_quoted(each, there)}. {self.verb} again to use your value."
-                )
+                quoted = _quoted(each, there)
+                theirs = f"changed this field to {quoted}" if quoted else "cleared this field"
+                clashes[name] = f"Someone else {theirs}. To use your value instead, {self.verb.lower()} again."
         self.refused |= clashes
         return "Someone else changed the same fields. Check the fields, then save again." if clashes else ""
 
@@ -287,4 +287,4 @@ class FormState:
 
 def _quoted(made: FormField, written: str | None) -> str:
     text = made.label_of(" ".join((written or "").split()))
-    return f"“{text[:60]}{'…' if len(text) > 60 else ''}”" if text else "empty"
+    return f"“{text[:60]}{'…' if len(text) > 60 else ''}”" if text else ""

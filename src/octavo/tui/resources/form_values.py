@@ -198,7 +198,7 @@ def _fill(
     said = {way: value for way, value in found.items() if value is not None}
     if not said:
         if found and not _may_be_null(operation, top):
-            return {fields[0].name: f"{fields[0].label} cannot be removed, only changed."}
+            return {fields[0].name: f"You can change {fields[0].label}, but you cannot remove it."}
         values |= {way[0]: None for way in found}
         return {}
     tops = {way[:end] for way in said for end in range(1, len(way))}

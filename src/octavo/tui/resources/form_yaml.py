@@ -25,8 +25,8 @@ def text_of(title: str, fields: Sequence[FormField], begin: Written, written: Wr
     lines = [
         f"# {title}",
         "#",
-        "# Save and close to return to the form. Nothing is sent yet. Lines that begin with # are ignored.",
-        "# Only changed values are sent." if begun else "# Only values you fill in are sent.",
+        "# Save and close the file to return to the form. Nothing is sent yet. Lines that begin with # are ignored.",
+        "# Only changed values are sent." if begun else "# Only the values that you fill in are sent.",
     ]
     tops = dict.fromkeys(each.top for each in fields)
     for top in tops:
@@ -130,14 +130,14 @@ def _take(read: Read, fields: Sequence[FormField], depth: int, begin: Written, f
         here = [each for each in fields if each.wire[depth] == name]
         if not here:
             names = ", ".join(dict.fromkeys(each.wire[depth] for each in fields))
-            raise Fault(part.line, f"Unknown name “{name[:60]}”. Known names: {names}.")
+            raise Fault(part.line, f"Unknown name “{name[:60]}”. Valid names: {names}.")
         if len(here[0].wire) == depth + 1:
             found[here[0].name] = _as_before(here[0], begin, _read(here[0], part))
         elif part.value is None:
             found |= {each.name: None if begin[each.name] is None else "" for each in here}
         elif not part.parts:
             inner = ", ".join(dict.fromkeys(each.wire[depth + 1] for each in here))
-            raise Fault(part.line, f"{name} must contain named values: {inner}.")
+            raise Fault(part.line, f"{name} must contain values with these names: {inner}.")
         else:
             _take(part, here, depth + 1, begin, found)
 

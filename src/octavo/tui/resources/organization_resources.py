@@ -41,7 +41,7 @@ MEMBER_TEAMS: Resource[teams.TeamOfMember] = Resource(
     holder=lambda each: each.team,
     rights=Rights(of_thing=True, one_leaves=True),
     again=lambda known, each: made(teams.AddMember, {**known, "team_id": each.team.id, "role": _team_role(each.member)}),
-    elsewhere="To add a member to a team or change a team role, go to Teams and press enter on the team.",
+    elsewhere="To add a member to a team or change a team role, go to Teams, select the team, and press enter.",
     verbs=("remove this member from", "removed this member from"),
 )  # fmt: skip
 
@@ -53,9 +53,7 @@ def _team_role(of: teams.Membership) -> str | None:
 def _who_was_invited(op: invites.Invite, answer: invites.Invited | None) -> str:
     """Return how many people an invitation added, and who was not invited."""
     if answer is None:
-        return (
-            "The invitations were sent, but the server did not say how many members are new. Check the list of members."
-        )
+        return "The invitations were sent, but the server did not report how many members are new. Check the list of members."
     new, without = answer.invited, answer.failed_sso_emails
     already = len(answer.users) - new
     said = [f"Invited {plural(new, 'new member')}." if new else "No new members were invited."]
@@ -90,11 +88,11 @@ MEMBERS: Resource[organizations.Member] = Resource(
         Action("Require SSO sign-in", "This member will be able to sign in only through the organization's SAML provider.", organizations.EnrollMember,
                "must now sign in with SSO", why_not=lambda each: "This member already signs in with SSO." if each.sso else None),
     ),
-    hangs_on=lambda each: ["This member will lose all their roles" + (f" and leave {plural(each.teams, 'team')}." if each.teams else ".")],
+    hangs_on=lambda each: ["This member will lose all roles" + (f" and be removed from {plural(each.teams, 'team')}." if each.teams else ".")],
     state=lambda each: label(each.role or "guest"),
     new="Invite members",
     said_new=_who_was_invited,
-    making="Each person gets an email and becomes a member with this role.",
+    making="Each person will get an email and become a member with this role.",
     verbs=("remove", "removed"),
     out_of="organization",
 )  # fmt: skip
@@ -123,7 +121,7 @@ TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
 )  # fmt: skip
 TEAMS: Resource[teams.Team] = Resource(
     "team", "teams", teams.List,
-    about="Groups of members. A role given to a team applies to all its members.",
+    about="Groups of members. A role assigned to a team applies to all its members.",
     get=teams.Get, create=teams.Create, update=teams.Update, delete=teams.Delete,
     title=lambda each: each.title or each.id,
     named=by("team_id"),
@@ -135,12 +133,12 @@ TEAMS: Resource[teams.Team] = Resource(
     ),
     children=(TEAM_MEMBERS,),
     actions=(
-        Action("Change several members", "Add and remove several members at once, and set team roles by user ID.",
+        Action("Change several members", "Add or remove several members at once, or set team roles by user ID.",
                teams.UpdateMembers, "was updated", ask=acting.fill_in_first),
     ),
     references={"add": people, "remove": people},
     rights=Rights(create="admin", of_thing=True),
-    hangs_on=lambda each: [f"{plural(each.members, 'member')} will lose the access that this team gives to {plural(each.spaces, 'space')}."],
+    hangs_on=lambda each: [f"{plural(each.members, 'member')} will lose the access to {plural(each.spaces, 'space')} that this team gives them."],
 )  # fmt: skip
 INVITE_LINKS: Resource[invites.InviteLink] = Resource(
     "invite link", "invite links", invites.ListLinks,
@@ -157,7 +155,7 @@ INVITE_LINKS: Resource[invites.InviteLink] = Resource(
     lookups=(collections.List,),
     rights=Rights(places={"space": "admin", "collection": "admin"}),
     hangs_on=lambda each: ["The link will stop working. People who joined with the link will stay members."],
-    making="Anyone who opens the link joins with this role. To invite people to one space or collection only, set a level instead of a role.",
+    making="Anyone who opens the link joins with this role. To invite people only to a space or collection, choose a level instead of a role.",
 )  # fmt: skip
 COLLECTION_SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", collections.ListSpaces,
@@ -175,7 +173,7 @@ COLLECTION_SPACES: Resource[spaces.Space] = Resource(
 )  # fmt: skip
 COLLECTIONS: Resource[collections.Collection] = Resource(
     "collection", "collections", collections.List,
-    about="Collections group spaces and other collections.",
+    about="Collections contain spaces and other collections.",
     get=collections.Get, create=collections.Create, update=collections.Update, delete=collections.Delete,
     title=lambda each: each.title or each.id,
     named=lambda known, each: {"at": CollectionRef(collection_id=each.id), "organization_id": known["at"].organization_id},
@@ -213,7 +211,7 @@ LOGINS: Resource[sso.Login] = Resource(
     title=lambda each: each.label or each.id,
     columns=(Column("PROVIDER", "label"), Column("LINK", "start_url")),
     address=lambda each: each.start_url,
-    elsewhere="You cannot change a sign-in link: it belongs to a SAML provider. Change the SAML provider instead.",
+    elsewhere="Sign-in links belong to SAML providers, so you cannot change them here. Change the SAML provider instead.",
     rights=Rights("", "", ""),
 )  # fmt: skip
 VERSIONS: Resource[openapi.Version] = Resource(
@@ -222,7 +220,7 @@ VERSIONS: Resource[openapi.Version] = Resource(
     title=lambda each: each.id,
     columns=(Column("VERSION", "id"), Column("CREATED", "created_at", 7, right=True), Column("LINK", "url", drop=1)),
     shows=specification_reading.open_version,
-    elsewhere="To upload a new version, press esc twice, select the specification and press a.",
+    elsewhere="To upload a new version, press esc twice, select the specification, and press a.",
     address=lambda each: each.url,
     rights=Rights("", "", ""),
 )  # fmt: skip
@@ -241,7 +239,7 @@ SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
     ),
     children=(VERSIONS,),
     actions=(
-        Action("Upload a new version", "Enter a link, a file or text. Pages that show this specification will then show the new version.",
+        Action("Upload a new version", "Enter a link, a file path, or the text of the new version. Pages that show the specification will be updated.",
                openapi.Put, "was uploaded", ask=acting.fill_in_first),
     ),
     told=specification_reading.of_specification,
@@ -304,7 +302,7 @@ SUBDOMAIN: Resource[subdomains.Subdomain] = Resource(
 )  # fmt: skip
 OF_DOMAIN: Resource[Organization] = Resource(
     "organization", "domain organizations", organizations.ListByEmailDomain, needs="email_domain",
-    about="Organizations that use the first email domain of this organization.",
+    about="Organizations that use the same email domain as this organization (the first domain if there are several).",
     items=lambda answer: answer.organizations,
     title=lambda each: each.title,
     columns=(Column("ORGANIZATION", "title"), Column("PLAN", "plan", 12), Column("CREATED", "created_at", 7, right=True)),

@@ -78,9 +78,11 @@ async def of_share_link(live: Live, known: Known, link: share_links.ShareLink) -
     site = await live.known(sites.Get(at=known["at"]))
     facts: list[tuple[str, str]] = []
     if not site.published and not link.urls.published:
-        facts.append(("link", "available after the site is published (press esc, then a)"))
+        facts.append(("link", "available after the site is published (to publish it, press esc, then a)"))
     if site.visibility != "share-link":
-        facts.append(("needed", f"no: the audience is “{label(site.visibility)}”, so visitors need no share link"))
+        facts.append(
+            ("needed", f"no: the audience is “{label(site.visibility)}”, so visitors do not need a share link")
+        )
     return facts
 
 
@@ -103,12 +105,12 @@ def _ask(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
         verb=verb,
         intro="",
         label="site",
-        not_yet="Octavo is still checking the site. Wait until the check is done.",
+        not_yet="Octavo is still checking the site. Wait until the check is complete.",
         unknown=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
         ask=lambda: look(app.session.live, at),
         shown=before_publishing if publishes else before_unpublishing,
         send=lambda found: _send(app, at, found.site, publishes=publishes),
-        again="Check the list again.",
+        again=f"Review the details before you {verb.lower()} the site.",
         goes_live=True,
     )
     app.push_screen(CheckedDialog(app, write))
@@ -121,7 +123,7 @@ async def _send(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None
     undo = DirectUndo(
         f"{'unpublish' if publishes else 'publish'} {name}",
         partial(_sent, live, at, name, publishes=not publishes),
-        f"{'Unpublished' if publishes else 'Published'} {name} again.",
+        f"{name} is {'no longer published' if publishes else 'published again'}.",
     )
     app.writes.send(
         f"{'publish' if publishes else 'unpublish'} {name}",
@@ -137,7 +139,7 @@ async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> SendR
     if isinstance(sent.result, Checkout):
         return SendResult(
             "refused",
-            f"Could not publish {name}: the site plan is not paid for. Press o to pay in the browser.",
+            f"Could not publish {name}: the site's plan has not been paid for. To pay, press o to open the site in the browser.",
         )
     return sent
 
@@ -154,9 +156,11 @@ def before_publishing(found: Found) -> Shown:
     if begins := _begins(found):
         facts.append(Fact("note", "starts at", begins))
     if conditions := [each for each, _ in site_tree.walk(found.structure) if getattr(each, "condition", None)]:
-        facts.append(Fact("note", "conditional", f"{_named(conditions)}: only for visitors who meet the condition."))
+        facts.append(
+            Fact("note", "conditional", f"{_named(conditions)}: shown only to visitors who meet the condition.")
+        )
     if site.adaptive_content is not None and site.adaptive_content.enabled:
-        facts.append(Fact("note", "adaptive", "Visitors see different content, depending on their claims."))
+        facts.append(Fact("note", "adaptive", "Visitors see different content depending on their claims."))
     if empty := [each for each in found.sections if not each.site_spaces]:
         facts.append(Fact("care", "not shown", f"{_named(empty)} (no spaces)"))
     drafts = sum(each.space.change_requests_open + each.space.change_requests_draft for each in spaces if each.space)
@@ -167,8 +171,8 @@ def before_publishing(found: Found) -> Shown:
         facts.append(Fact("note", "redirects", f"{plural(found.redirects, 'redirect')} will become active."))
     blocked = "This site is already published." if site.published else ""
     if not spaces:
-        blocked = "The site has no spaces. Open the site with enter, then press ctrl+n to add a space."
-    return Shown(tuple(facts), intro="", after="You can undo this with u.", blocked=blocked)
+        blocked = "The site has no spaces. To add a space, press esc, then enter to open the site, then ctrl+n."
+    return Shown(tuple(facts), intro="", after="You can undo this by pressing u.", blocked=blocked)
 
 
 def before_unpublishing(found: Found) -> Shown:
@@ -187,14 +191,19 @@ def before_unpublishing(found: Found) -> Shown:
             Fact(
                 "care",
                 "search engines",
-                "Search engines will stop listing the site. If you publish it again, they will need time to list it.",
+                "Search engines will stop listing the site. If you publish the site again, search engines may need time to list it.",
             )
         )
     facts.append(
-        Fact("note", "stays", "the spaces, structure and settings of the site (members can still read the spaces)")
+        Fact("note", "stays", "the site's spaces, structure, and settings (members can still read the spaces)")
     )
     blocked = "" if site.published else "This site is not published."
-    return Shown(tuple(facts), intro="", after="Press u to publish the site again at the same link.", blocked=blocked)
+    return Shown(
+        tuple(facts),
+        intro="",
+        after="You can publish the site again with the same link by pressing u.",
+        blocked=blocked,
+    )
 
 
 def _audience(found: Found) -> Fact:

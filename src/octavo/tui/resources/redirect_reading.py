@@ -99,7 +99,9 @@ class Way:
         """How many redirects lead nowhere."""
         counts = ((self.among["loop"], "loop"), (self.among["dead end"], "dead end"))
         said = " and ".join(plural(number, what) for number, what in counts if number)
-        return f"{plural(self.among.total(), 'redirect')} on this site, {said or 'none broken'}"
+        return (
+            f"{plural(self.among.total(), 'redirect')} on this site, {f'including {said}' if said else 'none broken'}"
+        )
 
 
 async def of_redirect(live: Live, known: Known, thing: redirects.Redirect) -> Facts:

@@ -41,7 +41,7 @@ Names: TypeAlias = Callable[[str], str]
 """What something is called that is known by its id. The id itself where that is not known."""
 Unmaking: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
 """What takes back what an operation did. None: that cannot be said."""
-UNNAMED = "Could not open this item: the server sent no valid ID."
+UNNAMED = "Could not open this item: the server did not send a valid ID."
 _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
 Facts: TypeAlias = Sequence[tuple[str, Words]]
 """What is told of something: what each is called, and it."""

@@ -24,7 +24,7 @@ _EDIT = Rights("edit", "edit", "edit")
 
 
 _DEFAULT = Action[Any](
-    "Set as default", "Visitors will start here. Press u to undo.", site_structure.UpdateSection,
+    "Set as default", "Visitors will see this item first. You can undo this by pressing u.", site_structure.UpdateSection,
     why_not=lambda each: f"{site_tree.title_of(each)} is already the default." if each.default else None, ask=arranging.make_default,
     right=lambda each: "" if isinstance(each, site_structure.SiteSpace) and each.section else "admin",
 )  # fmt: skip
@@ -35,7 +35,7 @@ def _stops(each: site_structure.SiteSpace | site_structure.SiteSection) -> list[
     """Return what visitors lose when a part is removed from the site."""
     if each.default:
         return [
-            f"Visitors to {each.urls.published or 'the site'} currently start here. After the removal, visitors will start elsewhere on the site."
+            f"Visitors to {each.urls.published or 'the site'} currently see this item first. After you remove it, they will see another item first."
         ]
     where = each.urls.published
     return [f"{where} and all links under it will stop working."] if where else []
@@ -50,7 +50,7 @@ def _leaving(each: site_structure.SiteSection) -> str:
 
 SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
     "space", "spaces", site_structure.ListSiteSpaces,
-    about="Spaces on the site, in the order that visitors see.",
+    about="Spaces on the site, in the order visitors see them.",
     create=site_structure.CreateSiteSpace, update=site_structure.UpdateSiteSpace, delete=site_structure.DeleteSiteSpace,
     title=lambda each: each.title or (each.space.title if each.space else each.id),
     named=by("site_space_id"),
@@ -63,7 +63,7 @@ SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
     ),
     lookups=(site_structure.Get,),
     rights=_EDIT,
-    hangs_on=lambda each: [*_stops(each), "The pages of this space will be removed from the site. The space itself will stay."],
+    hangs_on=lambda each: [*_stops(each), "The pages of this space will be removed from the site. The space itself will not be deleted."],
     actions=(_DEFAULT,),
     new="Add a space",
     verbs=("remove", "removed"),
@@ -147,7 +147,7 @@ _PARTS = (
 _SEARCH = Question("Search the site", trying_addresses.ask_words, search.InSite)
 STRUCTURE: Resource[site_tree.Standing] = Resource(
     "part", "structure", site_structure.Get,
-    about="Section groups, sections and spaces, in the order visitors see them.",
+    about="Section groups, sections, and spaces, in the order visitors see them.",
     items=site_tree.standings,
     of_kinds=_itself,
     parts=_KINDS,
@@ -158,7 +158,7 @@ STRUCTURE: Resource[site_tree.Standing] = Resource(
     title=lambda row: site_tree.title_of(row.part),
     columns=_PARTS,
     rights=_EDIT,
-    none="No content on this site. Press ctrl+n to add a space.",
+    none="This site has no content. Press ctrl+n to add a space.",
     new="Add",
 )  # fmt: skip
 
@@ -234,18 +234,18 @@ MCP_SERVERS: Resource[mcp_servers.McpServer] = Resource(
 )  # fmt: skip
 CONDITIONS: Resource[adaptive_schema.TemplateCondition] = Resource(
     "condition", "conditions", adaptive_schema.ListTemplateConditions, page=0,
-    about="Conditions on visitor claims, from the adaptive schema. Press enter to test a condition.",
+    about="Conditions on visitor claims, as defined in the adaptive schema. Press enter to test a condition.",
     title=lambda each: each.description or each.condition,
     key=lambda each: each.condition,
     columns=(Column("DESCRIPTION", "description"), Column("CONDITION", "condition")),
     shows=trying_conditions.open_condition,
     none="No conditions. Conditions come from the adaptive schema.",
-    elsewhere="You cannot change a condition here: it comes from the adaptive schema. Change the adaptive schema instead.",
+    elsewhere="Conditions come from the adaptive schema, so you cannot change them here. Change the adaptive schema instead.",
     rights=Rights("", "", ""),
 )  # fmt: skip
 ADAPTIVE: Resource[adaptive_schema.AdaptiveSchema] = Resource(
     "adaptive schema", "adaptive schema", adaptive_schema.Get, page=0, single=True,
-    about="JSON Schema of the visitor claims available in conditions.",
+    about="The JSON Schema of the visitor claims that conditions can use.",
     items=lambda answer: (answer,),
     create=adaptive_schema.Update, update=adaptive_schema.Update,
     title=lambda each: "Adaptive schema",
@@ -277,11 +277,11 @@ PUBLISHED: Resource[site_tree.Standing] = Resource(
     absent=lambda site: None if site.published else "This site is not published, so visitors see nothing. Publish the site first.",
     of_kinds=lambda row: (OTHERS, row.part),
     opens=_to_space,
-    elsewhere="You cannot change published content here: it follows the structure. Change the structure instead.",
+    elsewhere="Published content comes from the site structure, so you cannot change it here. Change the structure instead.",
     title=lambda row: site_tree.title_of(row.part),
     columns=(*_PARTS[:3], Column("PATH ON SITE", lambda row: urlsplit(_published(row.part)).path), _PARTS[-1]),
     rights=Rights("", "", ""),
-    none="No published content. Add a space in the structure.",
+    none="No published content. To publish content, add a space in Structure.",
 )  # fmt: skip
 
 
@@ -303,14 +303,14 @@ SITES: Resource[sites.Site] = Resource(
     state=lambda each: f"{'published' if each.published else 'not published'}, {label(each.visibility)}",
     children=(STRUCTURE, REDIRECTS, SHARE_LINKS, MCP_SERVERS, ADAPTIVE, CONDITIONS, PEOPLE, PUBLISHED),
     actions=(
-        Action("Publish", "The audience of the site will be able to open it.", sites.Publish, back=sites.Unpublish, ask=publishing.publish,
+        Action("Publish", "People in the site's audience will be able to open the site.", sites.Publish, back=sites.Unpublish, ask=publishing.publish,
                why_not=lambda each: "This site is already published." if each.published else None),
         Action("Unpublish", "Visitors will no longer be able to open the site. All links to the site will stop working.", sites.Unpublish,
                back=sites.Publish, ask=publishing.unpublish, why_not=lambda each: None if each.published else "This site is not published."),
     ),
     rights=Rights(create="create_content", of_thing=True),
     required=frozenset({"title"}),
-    hangs_on=lambda each: [f"{each.urls.published or 'The link to the site'} will stop working. The spaces on the site will stay."],
+    hangs_on=lambda each: [f"{each.urls.published or 'The link to the site'} will stop working. The spaces on the site will not be deleted."],
     address=lambda each: each.urls.published or each.urls.app,
 )  # fmt: skip
 

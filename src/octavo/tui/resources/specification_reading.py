@@ -29,12 +29,12 @@ _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch"
 async def of_specification(live: Live, known: Known, thing: openapi.OpenApiSpec) -> Facts:
     """What the last version that could be read is."""
     if thing.last_version is None:
-        return (("last version", "no version processed yet"),)
+        return (("latest version", "no version processed yet"),)
     found = await live.send(openapi.GetLatestVersion(at=known["at"], spec_slug=thing.slug))
     age = f", processed {long_age(found.created_at)}" if found.created_at is not None else ""
     return (
-        ("last version", f"{found.id}{age}"),
-        ("text", "press enter to list the versions, select the last version, then press enter"),
+        ("latest version", f"{found.id}{age}"),
+        ("text", "press enter to list the versions, select the latest version (the last in the list), and press enter"),
     )
 
 
@@ -57,7 +57,7 @@ async def follow(shell: Shell, known: Known, sent: Operation[Any], answer: Any) 
         if now.last_process_error_code:
             code = f"{label(now.last_process_error_code)}."
             why = next((each.message for each in now.last_processed_errors if each.message), code)
-            shell.say(f"Could not process {slug}: {why} The previous version stays in use.", tone="failed")
+            shell.say(f"Could not process {slug}: {why} The previous version is still in use.", tone="failed")
         elif now.processing_state in _READS:
             shell.say(f"The server is still processing {slug}. Press r to check again.", tone="care")
         else:

@@ -33,7 +33,7 @@ def ask_address(app: Shell, place: Place, typed: str = "", facts: tuple[Fact, ..
             app.background(_say_way(app, place, answer.text))
 
     field = Field("Link", typed, placeholder="/old/page", required="Type a link or a path on the site.")
-    intro = "" if facts else "Octavo follows the redirects on the site, as a browser does."
+    intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
     app.push_screen(Confirm("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided)
 
 
@@ -54,7 +54,9 @@ def said(way: Way) -> tuple[Fact, ...]:
             facts.append(Fact("care", "loop", "The redirects form a loop. Browsers show an error."))
         case "dead end":
             facts.append(
-                Fact("bad", "dead end", "The redirect leads to a page, section or space that is no longer on the site.")
+                Fact(
+                    "bad", "dead end", "The redirect leads to a page, section, or space that is no longer on the site."
+                )
             )
         case "leads" if not way.begins:
             facts.append(Fact("care", "no redirect", f"No redirect starts at this path. {_there(way)}"))
@@ -65,7 +67,7 @@ def said(way: Way) -> tuple[Fact, ...]:
 
 
 def _there(way: Way) -> str:
-    return f"Visitors see {way.at}." if way.at else "Visitors see the page at this path, if that page exists."
+    return f"Visitors see {way.at}." if way.at else "Visitors see the page at this path if that page exists."
 
 
 def ask_words(app: Shell, place: Place) -> None:
@@ -108,4 +110,7 @@ async def _list_pages(app: Shell, place: Place, words: str) -> None:
 
     more = "first " if found.next is not None else ""
     title = f"“{words}”: {more}{plural(len(choices), 'page')}"
-    app.push_screen(Picker(title, choices, empty="No pages contain these words. Press t to search again."), chosen)
+    app.push_screen(
+        Picker(title, choices, empty="No pages contain these words. To search for other words, press esc, then t."),
+        chosen,
+    )

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 TRY_KEYS: Commands[TryCondition] = Commands(
     "condition",
     (
-        Command("close", "escape", "Close", "Close and keep the claims", run=lambda _, view: view.leave(), priority=True),
-        Command("next", "tab", "Next", "Switch between condition and claims", run=lambda _, view: view.focus_next(), shown=False),
+        Command("close", "escape", "Close", "Close the dialog and keep the claims", run=lambda _, view: view.leave(), priority=True),
+        Command("next", "tab", "Next", "Switch between the condition and the claims", run=lambda _, view: view.focus_next(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -47,9 +47,9 @@ class TryCondition(Dialog[None]):
 
     CONTEXT: ClassVar[str] = "test a condition"
     HELP: ClassVar[str] = (
-        "This dialog tests a condition against visitor claims, written as JSON or YAML. Nothing is sent to the server. "
-        "tab switches between the condition and the claims. "
-        "esc closes the dialog and keeps the claims."
+        "This dialog tests a condition against visitor claims, which you write as JSON or YAML. Nothing is sent to the server. "
+        "Press tab to switch between the condition and the claims. "
+        "Press esc to close the dialog and keep the claims."
     )
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",

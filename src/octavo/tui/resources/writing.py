@@ -59,7 +59,11 @@ async def delete(
     for thing in things:
         sent = await _delete_one(live, resource, known, thing)
         if sent.kind != "done":
-            far = f" {len(done)} of {len(things)} succeeded before the error." if done else ""
+            far = (
+                f" {resource.verbs[1].capitalize()} {len(done)} of {len(things)} {resource.many} before the error occurred."
+                if done
+                else ""
+            )
             return SendResult(sent.kind, f"{sent.message}{far}")
         done.append(thing)
     return SendResult("done", result=tuple(done))

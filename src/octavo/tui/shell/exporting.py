@@ -67,7 +67,7 @@ def save_file(app: Shell, file: File) -> None:
     """Ask where a file of a space is to be saved, and save it there."""
     url = file.download_url
     if not url:
-        app.say(f"Could not save {file.name or 'this file'}: the server sent no download link.", tone="care")
+        app.say(f"Could not save {file.name or 'this file'}: the server did not send a download link.", tone="care")
         return
     size = size_in_words(file.size) if file.size else ""
     export = Export(file.name or "the file", file.name, lambda: app.session.download(url, FILE_BYTES), intro=size)
@@ -132,7 +132,7 @@ async def _pages(app: Shell, at: ContentRef, report: Report) -> AsyncIterator[tu
     """Every page of a space as a file, and the tree of them as platforms read it."""
     tree = await app.session.live.send(content.ListPages(at=at))
     pages = [page for page in tree.walk() if page.type == "document"]
-    app.say(f"Exporting {plural(len(pages), 'page')}… To stop, open Export again.")
+    app.say(f"Exporting {plural(len(pages), 'page')}… To stop the export, open Export again.")
     paths = {page.id: path_of(page) for page in pages}
     yield ("SUMMARY.md",), "\n".join(["# Table of contents", "", *_summary(tree.pages, paths, 0), ""]).encode()
     for first in range(0, len(pages), AT_ONCE):

@@ -207,7 +207,7 @@ PANES: Commands[Preview] = Commands(
     "pane",
     (
         Command("preview", "p", "Preview", "Show or hide the preview", run=lambda _, preview: preview.hide(), shown=False),
-        Command("side", "P", "Preview below", "Move the preview below or beside the list", run=lambda _, preview: preview.move(),
+        Command("side", "P", "Move preview", "Move the preview below or beside the list", run=lambda _, preview: preview.move(),
                 why_not=_no_room, shown=False),
         Command("zoom", "z", "Zoom", "Show only the focused pane, or both panes", run=lambda _, preview: preview.zoom(), shown=False),
     ),

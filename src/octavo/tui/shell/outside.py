@@ -32,7 +32,7 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
 
     target = links.outside(url)
     if not isinstance(target, links.ToUrl):
-        app.say("Could not open the link: only http, https and mailto links are supported.", tone="care")
+        app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")
         return
     found = browser.NoBrowser(trouble) if trouble else browser.find(target.url, os.environ)
     is_mail = target.url.startswith("mailto:")
@@ -60,7 +60,7 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
         )
     else:
         verb, said = "Copy link", [f"{found.sentence} Copy the link instead.", *said]
-    title = f"Write to {target.host}?" if is_mail else f"Open {target.host}?"
+    title = f"Email {target.host}?" if is_mail else f"Open {target.host}?"
     after = "\n".join(filter(None, said))
     app.push_screen(Confirm(title, verb=verb, intro=_address(target), after=after), decided)
 

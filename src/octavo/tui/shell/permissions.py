@@ -99,7 +99,7 @@ def not_allowed_with(
     if deed in _NEED_COMMENT_RIGHT and (why := not_allowed_in(app, at.space_id, "comment")):
         return why
     if deed in ("reply", "reply_resolve") and thread is not None and _is_denied(thread, "reply"):
-        return "You can read this thread but not reply. Ask an admin of the space for access."
+        return "You can read this thread, but you cannot reply to it. Ask an admin of the space for access."
     if deed in ("resolve", "reply_resolve") and thread is not None:
         space = app.workspace.space(at.space_id)
         if not thread.permissions.edit and not (space and space.permissions.edit):
@@ -122,9 +122,9 @@ def _is_denied(message: Comment | Reply, right: str) -> bool:
 def _not_there_yet(app: Shell, message_id: str) -> str | None:
     """Why nothing can be done with a message the server does not have, in a sentence."""
     if app.workspace.on_its_way(message_id) == NOT_SENT:
-        return "This comment was not sent. Press ! to see why, and to retry or discard it."
+        return "This comment was not sent. Press ! to see why, then retry or discard it."
     if app.workspace.on_its_way(message_id) == MAY_BE_SENT:
-        return "This comment may have been sent. Press ! to see why, and to retry or discard it."
+        return "This comment may have been sent. Press ! to retry or discard it."
     if message_id.startswith("pending-"):
-        return "This comment is not sent yet. Press u to cancel sending."
+        return "This comment has not been sent yet. Press u to cancel it."
     return None

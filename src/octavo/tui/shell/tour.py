@@ -32,7 +32,7 @@ STEPS = (
     TourStep(("view.changes",), "3", "list the change requests"),
     TourStep(("list.open",), "enter", "open the selected change request"),
     TourStep(("diff.next_thread",), "t", "go to the next thread in the diff"),
-    TourStep(("comment.block", "diff.comment"), "c", "reply to a thread or comment on a block"),
+    TourStep(("comment.block", "diff.comment"), "c", "add a comment or a reply"),
     TourStep(("app.palette",), ":", "find any command by name"),
 )
 
@@ -77,7 +77,7 @@ class Tour:
             return
         self._keep(at + 1)
         if at + 1 == len(STEPS):
-            self._app.say("Tour complete. Press ? to see the keys in any view.")
+            self._app.say("Tour complete. In any view, press ? to see its keyboard shortcuts.")
 
     def start_or_leave(self) -> None:
         """Start the tour at its first step, or leave it."""

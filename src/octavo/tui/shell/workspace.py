@@ -364,7 +364,7 @@ class Workspace:
     def _write_done(self, entry: OutboxEntry) -> None:
         """A verdict that went out after its comments has arrived: nobody looked at it for as long as that took."""
         if entry.is_review:
-            self._app.say(f"Submitted your review to {entry.action}.")
+            self._app.say(f"Submitted your review: {entry.action}.")
 
     def _writes_changed(self) -> None:
         self._frame()

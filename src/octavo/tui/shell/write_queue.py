@@ -113,7 +113,7 @@ class Writes:
             if in_review:
                 pending = plural(len(outbox.pending_comments(entries[0].at)), "pending comment")
                 app.say(
-                    f"Added to your review, which now has {pending}. Press a or A to submit the review, or H to list its comments."
+                    f"Your review now has {pending}. To submit the review, press a to approve or A to request changes. To list its comments, press H."
                 )
                 return
             self._views |= dict.fromkeys((entry.id for entry in entries), app.current_mode)
@@ -180,7 +180,7 @@ class Writes:
     def _can_undo(self, doing: str, sent: SendResult[T], final: str, back: Callable[[T], DirectUndo] | None) -> None:
         """Note what `u` does after a direct write."""
         if sent.kind in ("done", "unknown"):
-            self.is_final(final or f"You cannot undo “{doing}” with u.")
+            self.is_final(final or f"You cannot undo “{doing}” by pressing u.")
         if sent.kind == "done" and sent.result is not None and back is not None:
             self.take_back_by(back(sent.result))
 
