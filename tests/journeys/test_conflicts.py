@@ -119,7 +119,7 @@ def test_an_editor_that_was_left_without_a_change_decides_nothing(
         running.wait_for("Measured and predicted")
         for key, *words in (
             (b"3", "7 of 7", "m merge"),
-            (b"/", "enter keep"),
+            (b"/", "enter apply"),
             (b"retry", "1 of 7 shown"),
             (b"\r", "enter open"),
             (b"\r", "page 1 of 2", "n next change"),

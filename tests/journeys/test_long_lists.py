@@ -35,9 +35,9 @@ async def test_the_comments_of_so_many_spaces_are_asked_and_more_at_the_end_of_t
 
         assert len(asked()) == FEW
         assert all(space.ref in asked() for space in known.items if space.comments)
-        await run.see(" change requests loaded   G loads on")
+        await run.see(" change requests loaded   G loads more")
         await run.press("G")
-        await run.gone("G loads on")
+        await run.gone("G loads more")
         assert asked() == {space.ref for space in known.items}
 
 
