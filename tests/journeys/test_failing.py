@@ -107,13 +107,13 @@ async def test_a_merge_that_is_refused_says_so_and_changes_nothing(stage: Stage)
 
 
 EMPTY = (
-    "Nothing needs you",
-    "No spaces that",
+    "Nothing needs your attention",
+    "You do not have access to any spaces",
     "This space has no pages",
-    "No change request is in this state",
+    "No change requests with this status",
     "No open threads",
-    "Nothing is changed yet",
-    "belongs to no organization",
+    "No changes yet.",
+    "not a member of any organization",
     "No comments on",
 )
 """What a list says that has nothing in it."""

@@ -407,7 +407,7 @@ async def test_a_part_that_fails_is_said_and_nothing_is_claimed(
 
     async with new_stage.play(start="inbox", change=stumble) as run:
         await run.see("Could not load", "r retry", "not loaded yet")
-        assert "Nothing needs you" not in run.text
+        assert "Nothing needs your attention" not in run.text
         run.accept()
         await run.press("r")
         await run.see("17 of 17")

@@ -19,7 +19,7 @@ async def ask(run: Run, words: str) -> None:
     await run.type(words)
     await run.press("enter")
     await run.until(lambda: isinstance(run.app.screen, CheckedDialog), "ask before")
-    await run.gone("asking the server")
+    await run.gone("loading…")
 
 
 async def test_a_site_is_unpublished_and_published_again_knowing_what_that_means(stage: Stage) -> None:
@@ -89,6 +89,6 @@ async def test_who_does_not_administer_a_site_is_told_so_before_anything_is_aske
         await run.see("Sites · 1")
         await run.press("a")
         await run.hear(
-            "Your role in Saltmarsh Docs does not let you change sites. You need permission to administer it."
+            "Your role in Saltmarsh Docs does not let you change sites. You need permission to administer Saltmarsh Docs."
         )
         assert not isinstance(run.app.screen, CheckedDialog)

@@ -231,9 +231,9 @@ async def test_what_the_server_refuses_for_good_is_told_and_needs_nobody(stage: 
         assert "need you" not in run.text
         assert "waiting" not in run.text
         await run.press("!")
-        await run.see("COULD NOT BE DONE", "You may only read here.", "resolve the thread  “")
+        await run.see("FAILED", "You may only read here.", "resolve the thread  “")
         await run.press("*", "X", "y")
-        await run.gone("COULD NOT BE DONE")
+        await run.gone("FAILED")
 
 
 async def test_what_a_failing_server_does_to_many_settles_without_a_key(stage: Stage) -> None:
