@@ -132,7 +132,7 @@ async def test_what_was_never_read_says_so(stage: Stage) -> None:
         await run.see("Harbour API › Welcome")
         run.app.screen.set_focus(run.app.screen.query_one("#page"))
         await run.press("J")
-        await run.see("Could not load Quickstart", "this was not loaded before")
+        await run.see("Could not load Quickstart", "Not available offline: Octavo has not loaded this before.")
 
 
 async def test_a_large_space_says_its_size_and_asks(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
