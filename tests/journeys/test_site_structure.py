@@ -149,7 +149,7 @@ async def test_who_may_not_arrange_a_site_finds_its_keys_dim_and_why(stage: Stag
         }
         assert {"ctrl+n", "e", "M", "X", "a", "alt+↑", "alt+↓"} <= why.keys()
         assert why["M"] == (
-            "Your role in Saltmarsh Docs does not let you move content on this site. You need permission to edit it. "
+            "Your role in Saltmarsh Docs does not let you move content on this site. You need permission to edit Saltmarsh Docs. "
             "Ask an organization admin for access."
         )
         await run.press("alt+up", "M", "X", "e")
