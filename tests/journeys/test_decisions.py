@@ -319,4 +319,8 @@ async def test_what_a_text_from_elsewhere_puts_back_is_said_before_it_is_merged(
         old = says(page.id, TABLE.replace("Apple | 1", "Apple | 100"))  # it was open in an editor all the time
         await run.ask(content.Edit(at=at, changes=(old,), compat=False), MARA)
         await run.press("m")
-        await run.see("reverts", "the merge would revert 1 line that changed in main after this", "change request was started: Stores")
+        await run.see(
+            "reverts",
+            "the merge would revert 1 line that changed in main after this",
+            "change request was started: Stores",
+        )

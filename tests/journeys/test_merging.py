@@ -94,7 +94,9 @@ async def test_checks_that_fail_when_they_are_made_again_merge_nothing(stage: St
         await run.later(seconds=20)
         run.platform.refuse_next(reviews.List, 403, "Reviews are closed for the day.", times=2)
         await run.press("y")
-        await run.see("Reviews are closed for the day.", "Could not load the checks, so the merge is disabled. Press r to retry.")
+        await run.see(
+            "Reviews are closed for the day.", "Could not load the checks, so the merge is disabled. Press r to retry."
+        )
         assert not run.gate.sent(change_requests.Merge)
         run.accept()
         await run.press("r")

@@ -37,7 +37,9 @@ async def test_it_is_told_where_addresses_lead_and_marked_what_goes_round_or_to_
         await run.press("enter")
         await open_kind(run, "redirects")
         await to_row(run, "/old/tides")
-        await run.see("/old/tides → ", "page                 the space Limpet manual", "5 redirects on this site, 3 loops")
+        await run.see(
+            "/old/tides → ", "page                 the space Limpet manual", "5 redirects on this site, 3 loops"
+        )
         await to_row(run, path)
         await run.see("loop, so browsers show an error", "↻ loop")
         await run.press("t")

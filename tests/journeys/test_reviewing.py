@@ -400,7 +400,9 @@ async def test_archive_reopen_and_rename(stage: Stage) -> None:
         await run.press("ctrl+s")
         await run.hear("Saved")
         (described,) = [op for op in run.gate.sent(change_requests.Update) if op.description is not None]
-        assert plain(described.description).startswith("Twice. Adds an example of the error. Support gets this question")
+        assert plain(described.description).startswith(
+            "Twice. Adds an example of the error. Support gets this question"
+        )
         assert "subject" not in described.model_fields_set
 
 
