@@ -76,7 +76,7 @@ async def test_a_team_gets_access_and_the_reason_is_read_in_a_space_below(stage:
         given = (await run.ask(permissions.ListTeams(at=CollectionRef(collection_id="instruments")), NOOR)).items
         assert ("field-crew", "create") in {(each.team.id, each.permission) for each in given}
         await into(run, "spaces", "Limpet manual")
-        await open_kind(run, "who can merge")
+        await open_kind(run, "members who can merge")
         await to_row(run, "Elin Brandt")
         await run.see("Elin Brandt can merge", "Field crew")
 

@@ -268,7 +268,7 @@ async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage:
         form = Opened(run)
         dialog = await form.open(Kinds)
         swatch = dialog.query_one(".form--swatch")
-        await run.see("The day it begins · 2026-11-23 or 2026-11-23T18:30Z")
+        await run.see("The day it begins · for example 2026-11-23 or 2026-11-23T18:30Z")
         await run.press(*"soon", "tab", *"#34")
         await run.see("Day must be a date, for example 2026-11-23.", "Colour must be a color, for example #346ddb.")
         assert not swatch.display

@@ -110,7 +110,7 @@ async def test_held_comments_are_sent_without_a_verdict(stage: Stage) -> None:
         await run.press("enter")
         await hold(run, "Say which zone.")
         await run.press("H", "ctrl+s")
-        await run.hear("Sent 1 pending comment of #7 without a review")
+        await run.hear("Sending 1 pending comment on #7 without a review…")
         await run.sent()
         await run.see("● 2 open", "┊ ● Mara Lindqvist · 0s · open")
         assert not run.gate.sent(reviews.Submit)
