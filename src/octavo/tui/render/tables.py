@@ -260,15 +260,19 @@ def _longest(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
     if natural <= NARROW:
         return natural, natural, natural
     part = NARROW if natural > _SHORT else _NARROWEST
-    word = label = _NARROWEST
+    word = label = told = _NARROWEST
     for text in texts:
-        if len(text) > _NARROWEST:
+        if len(text) > told:
             for each in text.split() if text.isascii() else re.split(_BETWEEN_WORDS, text):
-                label = max(label, cells(each)) if len(each) > label and "://" not in each else label
+                if len(each) <= told:
+                    continue
+                if len(each) > label and "://" not in each:
+                    label = max(label, cells(each))
                 if len(each) > min(word, part):
                     word = max(word, cells(each))
                     *signed, last = _WITHIN_WORDS.split(each)
                     part = max(part, min(cells(last), _LONG_WORD), *[min(cells(e) + 1, _LONG_WORD) for e in signed])
+                told = min(label, word, part)
     return min(natural, part), min(natural, word), min(natural, label)
 
 
