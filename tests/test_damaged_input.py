@@ -39,7 +39,7 @@ from octavo.client.accounts import Accounts
 from octavo.client.answers import read_as
 from octavo.client.body import message_in
 from octavo.client.credentials import KeyFiles, StoreUnavailable
-from octavo.data import inbox_kept
+from octavo.data import inbox_builder
 from octavo.data.drafts import Drafts
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
@@ -479,7 +479,7 @@ READERS: dict[str, Callable[[Place, bytes], str]] = {
     "cache file": read_cache_file,
     "cached answer": read_cached,
     "library of the platform": read_library,
-    "rows of the inbox": lambda _, data: str(inbox_kept.unpacked(data)),
+    "rows of the inbox": lambda _, data: str(inbox_builder.unpacked(data)),
     "note beside an editor's file": read_note,
     "picture of the first screen": read_picture_of_screen,
     "draft of a form": read_form_draft,
@@ -702,8 +702,8 @@ ROWS: list[tuple[str, str, bytes, str]] = [
     ("draft", "5 MB", b"a" * HUGE, str(HUGE)),
     *every("queued comment", rows=NOT_JSON, shown="The change is kept in state.db as a."),
     *every("sent comment", rows=NOT_JSON, shown="None"),
-    *every("state file", rows=NOT_SQLITE, shown="state.db was damaged. Entries recovered: 0 from the file"),
-    *every("cache file", rows=NOT_SQLITE, shown="The cache was damaged. Octavo loads everything"),
+    *every("state file", rows=NOT_SQLITE, shown="state.db was damaged. Octavo recovered 0 entries from the file"),
+    *every("cache file", rows=NOT_SQLITE, shown="The cache was damaged. Octavo will load everything"),
     *every("library of the platform", rows=NOT_SQLITE, shown="could not read its database (file is not a database)"),
     *every("cached answer", rows=NOT_JSON, shown="None"),
     *every("rows of the inbox", rows=NOT_JSON, shown="()"),

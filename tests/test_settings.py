@@ -79,7 +79,7 @@ def test_there_is_room_for_so_many_filters(tmp_path: Path) -> None:
     found = read(tmp_path, "\n".join(f"[inbox.n{number}]\nwords = 'x'" for number in range(21)))
     assert [each.name for each in found.inbox_filters] == [f"n{number}" for number in range(20)]
     assert found.problems == (
-        f"{tmp_path}/config/config.toml, line 41: inbox.'n20' is one filter too many: the limit is 20. "
+        f"{tmp_path}/config/config.toml, line 41: inbox.'n20' exceeds the limit of 20 filters. "
         "Octavo ignores the filter.",
     )
 

@@ -454,7 +454,7 @@ class _Values:
             if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
                 wrong = [("", f"must have a name of 1 to {LONGEST_NAME} printable characters"), *wrong]
             if not wrong and len(found) == _MOST_FILTERS:
-                wrong = [("", f"is one filter too many: the limit is {_MOST_FILTERS}")]
+                wrong = [("", f"exceeds the limit of {_MOST_FILTERS} filters")]
             for part, why in wrong:
                 self._refuse(why, None, *filter(None, ("inbox", name, part)), default_is="ignores the filter")
             if not wrong:
@@ -469,7 +469,7 @@ class _Values:
             return self._refuse("must be a section named [keys] that assigns keys to commands", {}, "keys")
         for binding, keys in table.items():
             if not _BINDING.fullmatch(binding):
-                why = "is not a command id, such as comment.resolve. Octavo lists the ids with octavo help keys"
+                why = "is not a command ID, such as comment.resolve. To list the command IDs, run octavo help keys"
             elif not (isinstance(keys, str) and keys.strip() and keys.isprintable() and len(keys) < 100):
                 why = f"must be a key, such as d or ctrl+d, not {_quoted(keys)}"
             else:

@@ -25,9 +25,10 @@ from pydantic import SecretStr
 from octavo.api import comments, organizations
 from octavo.api.operation import Operation
 from octavo.client.client import Client
-from octavo.data import inbox_answers
+from octavo.data import sync_queue
 from octavo.data.drafts import Drafts
-from octavo.data.inbox_answers import InboxAnswers
+from octavo.data.inbox_loader import InboxLoader
+from octavo.data.inbox_plan import KEEPER
 from octavo.data.live import Live
 from octavo.data.polling import Poller
 from octavo.data.queries import spaces_of
@@ -64,17 +65,15 @@ async def measure(served: Served, kept: Path, hours: float, typing: bool) -> Non
     shelf = ResponseCache(kept / "cache", "idle", now=clock)
     live = Live(send, shelf, Outbox(send, state, Drafts(state)), now=clock)
     organization = (await client(organizations.List())).items[0]
-    inbox = InboxAnswers(live, Drafts(state), organization)
-    inbox.watch(lambda snapshot: None)
+    inbox = InboxLoader(live, Drafts(state), organization)
+    inbox.subscribe(lambda snapshot: None)
     await inbox.refresh()
-    inbox.read_on(lambda: True)
-    while not inbox.at_rest:  # noqa: ASYNC110  # nobody tells of it
-        await asyncio.sleep(0.1)
+    await live.syncer.wait_idle(KEEPER)
     for space in (await live.known(spaces_of(organization.id))).items:
         op = comments.List(at=space.ref, status="all", format="markdown", limit=200)
         live.watch(op, lambda snapshot: None, rank=Rank.AWAITED)
     await live.settled()
-    poller = Poller(live, then=inbox.look_again)
+    poller = Poller(live, then=inbox.poll)
     first = sum(asked.values())
     asked.clear()
     gc.collect()
@@ -125,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--hours", type=float, default=1.0)
     parser.add_argument("--typing", action="store_true")
     chosen = parser.parse_args(arguments)
-    inbox_answers.PAUSE = 0.0
+    sync_queue.SPACING = timedelta()
     with (
         tempfile.TemporaryDirectory() as made,
         tempfile.TemporaryDirectory() as kept,

@@ -32,7 +32,7 @@ from octavo.api.operation import Operation
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import ThreadRef
-from octavo.data.inbox_answers import InboxAnswers, InboxSnapshot
+from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
@@ -90,8 +90,8 @@ async def start(folder: Path, served: Served, wait: float, called: str, *, turns
     stalls = Stalls()
     await asyncio.sleep(0.01)  # it is looking
     began, memory = time.perf_counter(), _memory()
-    inbox = InboxAnswers(live, drafts, organization)
-    inbox.watch(lambda snapshot: seen.append((time.perf_counter() - began, snapshot)))
+    inbox = InboxLoader(live, drafts, organization)
+    inbox.subscribe(lambda snapshot: seen.append((time.perf_counter() - began, snapshot)))
     await inbox.refresh()
     _say(called, counted, inbox.now(), time.perf_counter() - began, stalls, seen, memory)
     for _ in range(turns):
@@ -114,7 +114,7 @@ async def start(folder: Path, served: Served, wait: float, called: str, *, turns
     state.close()
 
 
-async def _another_person(inbox: InboxAnswers, served: Served, counted: Counted) -> None:
+async def _another_person(inbox: InboxLoader, served: Served, counted: Counted) -> None:
     """Somebody replies where the person is in a thread: how many turns until it is a row."""
     mine = next(row.about for row in inbox.now().rows if row.reason == "new replies")
     assert isinstance(mine, ThreadRef)

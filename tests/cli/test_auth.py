@@ -37,7 +37,7 @@ def test_without_a_keyring_a_key_is_not_kept(octavo: Octavo, served: str, tmp_pa
     ran = octavo("--base-url", served, "auth", "login", "--with-token")
     assert ran.code == 1, "it would say that one is signed in, and one is not"
     assert (
-        "The API key is valid, but could not be stored. The variable PYTHON_KEYRING_BACKEND names keyring.backends.fail"
+        "The API key is valid, but could not be stored, so you are not signed in. The environment variable PYTHON_KEYRING_BACKEND names keyring.backends.fail"
         in ran.err
     )
     assert "octavo auth login --insecure-storage" in ran.err
@@ -46,7 +46,7 @@ def test_without_a_keyring_a_key_is_not_kept(octavo: Octavo, served: str, tmp_pa
     with Terminal([sys.executable, "-m", "octavo"], dict(os.environ)) as app:
         app.wait_for(
             "Paste your API key for",
-            "The API key of default was stored for one session only. Paste the",
+            "The API key of default is not stored on this machine. Paste the",
             limit=20,
         )
         app.write(b"\x11")

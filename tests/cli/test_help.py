@@ -37,7 +37,7 @@ def test_a_command_as_the_topic_shows_its_help(octavo: Octavo, command: str) -> 
 def test_an_unknown_topic_ends_with_two_and_a_near_miss(octavo: Octavo, topic: str, hint: str) -> None:
     ran = octavo("help", topic)
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == f"octavo: No help topic is called '{topic}'. {hint}\n"
+    assert ran.err == f"octavo: Unknown help topic '{topic}'. {hint}\n"
 
 
 @pytest.mark.parametrize("arguments", [["help"], ["help", "keys"], ["--help"], ["api", "--help"]])

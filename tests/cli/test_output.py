@@ -155,6 +155,7 @@ def test_interrupt_in_the_middle_ends_without_a_traceback(surroundings: dict[str
     with subprocess.Popen(
         _command(["api", "teams.List", "organizationId=acme", "--all"]), env=surroundings,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell starts what is in its background without it
     ) as running:  # fmt: skip
         for _ in range(3):  # before it begins, while it is loaded, or while it waits: whenever it comes
             try:

@@ -165,9 +165,9 @@ def test_signs_in_and_says_why_the_key_cannot_be_read_and_goes_on_once_it_can(de
 
     # Without its service, and with one that was started meanwhile.
     desktop.end("gnome-keyring-daemon")
-    assert f"Could not read {key_of} no keyring service runs." in fails("api", "users.Me")
+    assert f"Could not read {key_of} no keyring service is running." in fails("api", "users.Me")
     with app(desktop) as shown:
-        shown.wait_for("○ no key", "no keyring service runs", limit=LIMIT)
+        shown.wait_for("○ no key", "no keyring service is running", limit=LIMIT)
         desktop.unlock()
         shown.write(b"r")
         shown.wait_for("● updated", limit=LIMIT)
@@ -177,11 +177,11 @@ def test_signs_in_and_says_why_the_key_cannot_be_read_and_goes_on_once_it_can(de
     # Without D-Bus, as over ssh: what to run is said, and helps.
     said = fails("api", "users.Me", DBUS_SESSION_BUS_ADDRESS="")
     way = f"export DBUS_SESSION_BUS_ADDRESS=unix:path={desktop.bus}"
-    assert f"Could not read {key_of} this session has no D-Bus, as is usual over ssh" in said
+    assert f"Could not read {key_of} this session has no D-Bus session bus" in said
     assert said.endswith(f"run: {way}")
     assert is_read(), "it is the address of the test"
     desktop.end("dbus-daemon")
-    assert f"Could not read {key_of} the D-Bus of this session" in fails("api", "users.Me")
+    assert f"Could not read {key_of} the D-Bus session bus" in fails("api", "users.Me")
     assert f"Could not read {key_of}" in desktop.octavo("auth", "status").stdout
 
     # All is there again: so is the key.

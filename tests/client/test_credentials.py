@@ -83,7 +83,7 @@ def test_no_other_backend_is_trusted(backend: KeyringBackend) -> None:
     keyring.set_keyring(backend)
     store = Keyring()
     for call in (lambda: store.put(ORIGIN, "work", KEY), lambda: store.get(ORIGIN, "work"), store.title):
-        with pytest.raises(StoreUnavailable, match="This session has no D-Bus"):
+        with pytest.raises(StoreUnavailable, match="This session has no D-Bus session bus"):
             call()
     for each in (backend, *getattr(backend, "backends", ())):
         assert not getattr(each, "kept", None)
@@ -115,12 +115,12 @@ def test_a_backend_that_cannot_be_found_is_no_store() -> None:
     environ = {**os.environ, "PYTHON_KEYRING_BACKEND": "nope.Keyring"}
     done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
     assert done.stdout.startswith(
-        "StoreUnavailable The variable PYTHON_KEYRING_BACKEND names nope.Keyring, which is not an encrypted keyring"
+        "StoreUnavailable The environment variable PYTHON_KEYRING_BACKEND names nope.Keyring, which is not an encrypted keyring"
     )
     environ = {**os.environ, "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"}
     done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
     assert done.stdout.startswith(
-        "StoreUnavailable The D-Bus of this session (DBUS_SESSION_BUS_ADDRESS) does not respond. "
+        "StoreUnavailable The D-Bus session bus (DBUS_SESSION_BUS_ADDRESS) does not respond. "
     )
 
 

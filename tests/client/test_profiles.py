@@ -89,7 +89,7 @@ def test_all_that_is_wrong_with_the_profiles_is_said(tmp_path: Path) -> None:
     assert "profile 'a': origin must be" in problem
     assert "profile 'b': store must be" in problem
     path.write_text('current = "wrk"\n[profiles.work]\norigin = "https://x"\nstore = "env"\n')
-    assert "current is 'wrk', which is not a profile." in profiles.read(path).problem
+    assert "current is set to 'wrk', which is not a profile." in profiles.read(path).problem
 
 
 def test_a_key_of_the_environment_is_for_no_server_while_the_profiles_cannot_be_read(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ async def test_what_a_key_may_not_do_is_a_fact(connect: Connect, platform: Platf
     assert list(identity.missing)[-1:] == expected
     platform.refuse_next(organizations.List, 403, "No.")
     identity = await check(client)
-    assert identity.missing == ("This API key cannot list organizations.",)
+    assert identity.missing == ("This API key does not have permission to list organizations.",)
     assert identity.facts == ("You are Sam Lund, sam@acme.example.",)
     platform.refuse_next(organizations.List, 500, "Out of order.", times=9)
     identity = await check(client)

@@ -15,7 +15,7 @@ def said(person: Person, *chain: Place) -> str:
 def test_a_role_given_right_here() -> None:
     space = Place("api", "Payments API", people={"jun": "create"})
     assert said(JUN, space) == (
-        "Jun can merge, review, edit, comment and read in Payments API: Creator here, given directly to Jun."
+        "Jun can merge, review, edit, comment, and read in Payments API: Creator here, given directly to Jun."
     )
 
 
@@ -29,14 +29,14 @@ def test_a_role_by_a_team() -> None:
 def test_a_role_in_the_collection_around_by_a_team() -> None:
     chain = Place("api", "Payments API"), Place("product", "Product", teams={"docs": ("Docs", "edit")})
     assert said(JUN, *chain) == (
-        "Jun can edit, comment and read in Payments API: Editor in the collection Product through the team Docs, which includes Jun."
+        "Jun can edit, comment, and read in Payments API: Editor in the collection Product through the team Docs, which includes Jun."
     )
 
 
 def test_a_role_in_a_collection_further_up() -> None:
     chain = Place("api", "Payments API"), Place("pay", "Pay"), Place("all", "All", people={"gus": "review"})
     assert said(GUEST, *chain) == (
-        "Gus can review, edit, comment and read in Payments API: Reviewer in the collection All, which contains Pay, given directly to Gus."
+        "Gus can review, edit, comment, and read in Payments API: Reviewer in the collection All, which contains Pay, given directly to Gus."
     )
 
 
@@ -52,7 +52,7 @@ def test_the_role_in_the_organization_is_let_in_as_far_as_the_default_level() ->
         "Mara can comment and read in API: Creator in Saltmarsh, but the default access here limits this role to Commenter."
     )
     assert said(mara, Place("api", "API"), Place("pay", "Pay", "admin")) == (
-        "Mara can merge, review, edit, comment and read in API: Creator in Saltmarsh, "
+        "Mara can merge, review, edit, comment, and read in API: Creator in Saltmarsh, "
         "and the default access of Pay allows roles up to Admin."
     )
     assert "API gives no default access" in said(mara, Place("api", "API", None))
@@ -60,7 +60,7 @@ def test_the_role_in_the_organization_is_let_in_as_far_as_the_default_level() ->
 
 def test_an_administrator_is_never_kept_out() -> None:
     assert said(ADMIN, Place("api", "API", None)) == (
-        "Ada can administer, merge, review, edit, comment and read in API: Admin in Saltmarsh, and Admins have access everywhere."
+        "Ada can administer, merge, review, edit, comment, and read in API: Admin in Saltmarsh, and Admins have access everywhere."
     )
 
 
@@ -80,7 +80,7 @@ def test_the_highest_counts_and_the_others_are_told_after_it() -> None:
 
 def test_who_has_none_is_told_why() -> None:
     assert said(GUEST, Place("api", "API")) == (
-        "Gus has no access to API. Gus is a Guest in Saltmarsh. Guests have only the roles that are given to them."
+        "Gus has no access to API. Gus is a Guest in Saltmarsh. Guests have only the roles that they have been given."
     )
     left = Person("jun", "Jun", "admin", disabled=True)
     assert said(left, Place("api", "API", people={"jun": "edit"})) == (
@@ -91,7 +91,7 @@ def test_who_has_none_is_told_why() -> None:
 def test_a_role_nobody_can_explain_is_not_explained() -> None:
     chain = Place("api", "API", None), Place("pay", "Pay", unread="You may not see it.")
     assert access_sentence(JUN, chain, HERE, "edit") == (
-        "Jun can edit, comment and read in API as Editor. The server does not say where this role comes from. "
+        "Jun can edit, comment, and read in API as Editor. The server does not say where this role comes from. "
         "Could not load the roles given in Pay (You may not see it.)."
     )
     assert "what the role owner allows" in access_sentence(JUN, chain, HERE, "owner")

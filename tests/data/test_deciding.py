@@ -184,7 +184,9 @@ async def test_what_was_edited_since_is_neither_reviewed_nor_updated(
     await edit(ask, at, "intro", "# Intro\n\nSomething else.")
     assert (await review(live, at, "approved", seen.revision)).kind == "changed"
     outcome = await update(live, at, checked)
-    edited = "This change request has been edited since these checks. Read the checks again, then update."
+    edited = (
+        "This change request has been edited since the checks were loaded. Review the checks again before you update."
+    )
     assert (outcome.kind, outcome.message) == ("changed", edited)
     assert gate.writes == []
 
@@ -196,7 +198,7 @@ async def test_an_update_for_an_older_main_is_not_sent_and_names_what_was_merged
     await edit(ask, other.ref(here), "usage", "# Usage\n\nPress one key.")
     await ask(change_requests.Merge(at=other.ref(here)))
     outcome = await update(live, at, checked)
-    main = f"Main has changed since these checks: #{other.number} Press less was merged. Read the checks again, then update."
+    main = f"Main has changed since the checks were loaded: #{other.number} Press less was merged. Review the checks again before you update."
     assert (outcome.kind, outcome.message) == ("changed", main)
     assert gate.writes == []
 

@@ -176,7 +176,7 @@ async def test_where_the_change_request_went_on_nothing_leaves(
     sent = await submit_review(live, at, "approved", seen.revision, action="approve")
     assert (sent.kind, [each.state for each in outbox.entries]) == ("changed", ["pending"])
     assert how in sent.message
-    assert "Your comments stay pending." in sent.message
+    assert "Your comments are still pending." in sent.message
 
 
 @pytest.mark.parametrize("how", ["edited", "archived"])

@@ -210,7 +210,7 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
         ),
         pytest.param(
             "approved",
-            "approved by Tom Lund; the server checks the merge rules",
+            "approved by Tom Lund; the server will check the merge rules",
             known(request(MIA), **FRESH, spaces={"s": CUSTOM}),
             known(request(MIA), **FRESH, spaces={"s": RULED}),
             id="where a rule is not to be told, not where one lacks a reviewer",

@@ -10,7 +10,7 @@ import pytest
 from octavo.api.places import ChangeRequestRef
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import Row
-from octavo.data.inbox_marks import GONE_FOR, MOST_MARKS, InboxMarks, snooze_until
+from octavo.data.inbox_marks import MOST_MARKS, InboxMarks, snooze_until
 from octavo.data.state_db import STEPS, NotSaved, StateDb
 from tests.data.sends import refuse_to_save
 from tests.server.asking import START, Clock
@@ -164,23 +164,13 @@ async def test_what_could_not_be_saved_is_not_marked(marks: InboxMarks, state: S
     assert here(marks, row("a"), row("b")) == ["a", "b"]
 
 
-async def test_marks_of_what_is_gone_for_long_are_dropped_and_no_others(marks: InboxMarks, clock: Clock) -> None:
-    await marks.mark_done(row("gone"))
-    await marks.mark_done(row("there"))
-    clock.forward(seconds=GONE_FOR.total_seconds() + 1)
-    await marks.mark_done(row("late"))
-    await marks.delete_old([row("there")])
-    assert {each.key for each in marks.done_since(START)} == {"there", "late"}
-    marks.reload()
-    assert {each.key for each in marks.done_since(START)} == {"there", "late"}
-
-
 async def test_no_more_marks_are_kept_than_there_is_use_for(marks: InboxMarks, clock: Clock) -> None:
     await marks.mark_done(row("old"))
     clock.forward(seconds=1)
     many = [row(str(number)) for number in range(MOST_MARKS)]
     await marks.mark_done(*many)
-    await marks.delete_old([row("old"), *many])
+    assert len(marks.done_since(START)) == MOST_MARKS
+    marks.reload()
     assert here(marks, row("old"), many[0]) == ["old"]
 
 

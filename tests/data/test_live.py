@@ -606,7 +606,7 @@ async def test_what_was_never_read_and_cannot_be_asked_for_says_so(live: Live, g
     gate.errors.append(NotSent("Can't reach the server."))
     await live.refresh(spaces.Get(at=here))
     assert str(live.peek(spaces.Get(at=here)).error) == (
-        "Not available offline: this was not loaded before. Can't reach the server."
+        "Not available offline: Octavo has not loaded this before. Can't reach the server."
     )
 
 

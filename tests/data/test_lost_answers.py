@@ -50,7 +50,7 @@ async def test_what_was_lost_is_looked_for_and_not_sent_again_unasked(
     await again.add(comment(here, "Hello "), action="comment")
     await deliver(again, clock)
     assert again.entries[0].state == "unknown"
-    assert "checks whether" in again.entries[0].reason
+    assert "will check whether" in again.entries[0].reason
     clock.forward(seconds=59)
     await again.run_dry()
     assert len(lossy.writes) == 1, "Nothing is looked for while the server may still act"

@@ -234,7 +234,7 @@ async def test_nothing_is_fetched_until_the_rate_limit_allows(
     await offline.rested()
     kept = offline.get(space.id)
     assert kept is not None
-    assert (kept.state, kept.why) == ("waiting", "The rate limit of the server is almost used up.")
+    assert (kept.state, kept.why) == ("waiting", "The server's rate limit is almost reached.")
     assert not gate.asked
     low[0] = 0.0
     await asyncio.wait_for(changed_to(offline, space, "kept"), 30)

@@ -109,7 +109,7 @@ async def test_what_is_begun_together_is_on_disk_together_and_taken_back_togethe
     undone = await outbox.undo()
     assert undone
     assert undone.text == "Hello"
-    assert undone.message == "Canceled: comment. Canceled: resolve, all 3 (1 was already sent and undone)."
+    assert undone.message == "Canceled: comment. Canceled: resolve, all 3 (1 was already sent and had to be undone)."
     await outbox.run_dry()
     assert all([(await ask(comments.Get(at=here, comment_id=each.id))).is_open for each in about])
     assert drafts.get("a") == "Hello"
@@ -372,7 +372,7 @@ async def test_what_was_written_a_day_ago_is_not_sent_without_asking(
     clock.forward(hours=25)
     await outbox.run_dry()
     assert outbox.entries[0].needs_user
-    assert "more than a day ago" in outbox.entries[0].reason
+    assert "more than a day old" in outbox.entries[0].reason
     assert gate.asked == []
     await outbox.retry(entry.id)
     await outbox.run_dry()

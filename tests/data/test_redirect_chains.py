@@ -28,7 +28,7 @@ def test_what_is_gone_is_a_dead_end_also_for_those_that_lead_there() -> None:
     targets = {"/gone": None, "/by": f"{SITE}/gone"}
     assert (
         follow_redirects("/gone", targets, SITE).description
-        == "/gone → a page, section or space that is no longer on the site"
+        == "/gone → a page, section, or space that is no longer on the site"
     )
     assert follow_redirects("/by", targets, SITE).end == "dead end"
 

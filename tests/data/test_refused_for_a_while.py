@@ -119,7 +119,7 @@ async def test_what_one_account_wrote_never_goes_out_in_the_name_of_another(
     assert waiting == ["One", "Two", "For a review"]
     assert other.pending_comments(here) == ()
     assert other.other_account_reason(other.entries_of_other_accounts[0]) == (
-        "Mia Lund made this change. Octavo will send it when Mia Lund signs in here again."
+        "Mia Lund made this change. Octavo will send it when Mia Lund signs in on this computer again."
     )
     undone = await other.undo()
     assert undone is not None

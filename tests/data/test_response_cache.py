@@ -150,7 +150,7 @@ def test_offline_copies_of_an_unreadable_schema_are_set_aside_and_reported(
     monkeypatch.setattr(response_cache, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
     newer = ResponseCache(tmp_path, "mia")
     (notice,) = newer.notices
-    assert notice.startswith("Could not read what was available offline: ")
+    assert notice.startswith("Could not read the offline copies: ")
     newer.close()
     assert (tmp_path / f"{path.name}.old").exists()
     again = ResponseCache(tmp_path, "mia")

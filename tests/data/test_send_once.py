@@ -113,7 +113,9 @@ async def test_a_change_request_edited_since_the_checks_is_not_merged(
     checked = await basis(ask, at)
     await edit(ask, at, "# Intro\n\nSomething else.")
     outcome = await merge(live, at, checked)
-    edited = "This change request has been edited since these checks. Read the checks again, then merge."
+    edited = (
+        "This change request has been edited since the checks were loaded. Review the checks again before you merge."
+    )
     assert (outcome.kind, outcome.message) == ("changed", edited)
     assert merges(gate) == 0
     assert (await merge(live, at, await basis(ask, at))).kind == "done"
@@ -127,9 +129,7 @@ async def test_a_merge_for_an_older_main_is_not_sent_and_names_what_was_merged(
         await merge_other(ask, here, subject)
         outcome = await merge(live, at, checked)
         number = (await ask(change_requests.List(at=here, status="merged"))).items[0].number
-        main = (
-            f"Main has changed since these checks: #{number} {subject} was merged. Read the checks again, then merge."
-        )
+        main = f"Main has changed since the checks were loaded: #{number} {subject} was merged. Review the checks again before you merge."
         assert (outcome.kind, outcome.message) == ("changed", main)
     assert merges(gate) == 0
     assert (await merge(live, at, await basis(ask, at))).kind == "done"
@@ -143,7 +143,7 @@ async def test_an_edit_and_a_newer_main_are_both_named(
     await merge_other(ask, here, "Press more")
     outcome = await merge(live, at, checked)
     assert outcome.message.startswith(
-        "This change request has been edited since these checks. Main has changed since these"
+        "This change request has been edited since the checks were loaded. Main has changed since the"
     )
     assert merges(gate) == 0
 
@@ -155,7 +155,7 @@ async def test_where_the_newest_revision_cannot_be_read_main_changed_is_all_that
     await merge_other(ask, here, "Press more")
     platform.refuse_next(content.Get, 403, "Revisions are not for you.")
     outcome = await merge(live, at, checked)
-    assert outcome.message == "Main has changed since these checks. Read the checks again, then merge."
+    assert outcome.message == "Main has changed since the checks were loaded. Review the checks again before you merge."
     assert merges(gate) == 0
 
 
@@ -167,7 +167,7 @@ async def test_checks_that_read_a_change_request_before_main_changed_and_main_af
     now = await basis(ask, at)
     outcome = await merge(live, at, MergeBasis(before.change_request, now.main))
     assert outcome.kind == "changed"
-    assert outcome.message.startswith("Main has changed since these checks")
+    assert outcome.message.startswith("Main has changed since the checks were loaded")
     assert merges(gate) == 0
 
 

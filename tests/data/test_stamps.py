@@ -13,7 +13,8 @@ from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.spaces import Get, Space
 from octavo.api.users import Contributor, User
-from octavo.data import inbox_parts, offline_plan
+from octavo.data import inbox_plan, offline_plan
+from octavo.data.queries import open_threads_of
 from octavo.data.stamps import ListedPlaces, space_stamp
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -113,9 +114,9 @@ OFFLINE = {
 
 def test_stamps_of_the_inbox_are_spelled_as_they_are_stored() -> None:
     parts = [
-        *inbox_parts.of_requests([OPEN, DRAFT], "ada"),
-        *inbox_parts.of_spaces([SPACE, BARE]),
-        *inbox_parts.of_threads(HERE, THREADS, "ada", on_mine=False),
+        *inbox_plan.change_request_wants([OPEN, DRAFT], "ada"),
+        *inbox_plan.space_wants([SPACE, BARE]),
+        *inbox_plan.reply_wants(HERE, THREADS, "ada", on_mine=False),
     ]
     assert {each.url: each.stamp for each in parts} == INBOX
 
@@ -147,7 +148,7 @@ def test_views_inbox_and_offline_spaces_give_the_same_stamp_to_the_same_response
         *offline_plan.of_change_request(REQUESTS["c"], OPEN, "k"),
         *offline_plan.of_change_request(REQUESTS["d"], DRAFT, "k"),
     ]
-    wants += [*inbox_parts.of_requests([OPEN, DRAFT], "ada"), *inbox_parts.of_spaces([SPACE])]
+    wants += [*inbox_plan.change_request_wants([OPEN, DRAFT], "ada"), *inbox_plan.space_wants([SPACE])]
     told = {each.url: (each.stamp, places.stamp_of(each.op)) for each in wants if "/orgs/" not in each.url}
     assert len(told) == 24
     assert {url: one for url, (one, _) in told.items()} == {url: other for url, (_, other) in told.items()}
@@ -157,7 +158,7 @@ def test_no_stamp_is_told_of_what_is_in_no_list() -> None:
     places = ListedPlaces()
     places.update([ListPage[Space](items=(SPACE,))])
     assert places.stamp_of(Get(at=HERE)) == space_stamp(SPACE)
-    assert places.stamp_of(inbox_parts.threads_of(REQUESTS["d"])) == ""
+    assert places.stamp_of(open_threads_of(REQUESTS["d"])) == ""
     places.update([])
     assert places.stamp_of(Get(at=HERE)) == ""
 

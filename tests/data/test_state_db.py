@@ -241,7 +241,7 @@ class TestMigrations:
     [
         (errno.ENOLCK, "Set OCTAVO_STATE_DIR to a folder on a local disk"),
         (errno.EOPNOTSUPP, "Set OCTAVO_STATE_DIR"),
-        (errno.EROFS, "Make it writable"),
+        (errno.EROFS, "Make this path writable"),
         (errno.EDQUOT, "Free some space"),
     ],
 )
@@ -270,7 +270,7 @@ class TestDamage:
             there = Drafts(again).all()
             if again.notices:
                 assert "damaged" in again.notices[0]
-                aside = Path(again.notices[0].partition("The damaged file is ")[2].partition(". Check")[0])
+                aside = Path(again.notices[0].partition("The damaged file was saved as ")[2].partition(". Check")[0])
                 assert aside.read_bytes() == bytes(whole)
             else:
                 assert len(there) == 150

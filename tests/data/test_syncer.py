@@ -22,6 +22,8 @@ from octavo.data.sync_queue import BACKGROUND, LIMITS, Rank, Want
 from octavo.data.syncer import RoundKind, Syncer
 from tests.server.asking import START, Clock
 
+_KINDS: tuple[RoundKind, ...] = ("start", "poll", "moved", "refresh")
+
 
 def op(name: str) -> Get:
     return Get(at=SpaceRef(space_id=name))
@@ -262,6 +264,58 @@ class TestPlanners:
         syncer.run(Shelf("root"), "start")
         await syncer.wait_idle("shelf")
         assert server.asked == ["root"]
+
+    async def test_missing_response_is_fetched_once_although_another_round_begins(
+        self, server: Server, syncer: Syncer[Space], shelf: ResponseCache
+    ) -> None:
+        shelf.put_version(encode(op("root")).url, "1")
+        server.gate.clear()
+        plan = Shelf("root")
+        syncer.run(plan, "start")
+        await syncer.wait_idle("shelf", Rank.NOW)
+        syncer.run(plan, "moved")
+        await syncer.wait_idle("shelf", Rank.NOW)
+        server.gate.set()
+        await syncer.wait_idle("shelf")
+        assert server.asked == ["root"]
+
+    async def test_responses_are_read_from_disk_only_if_the_planner_did_not_have_that_version(
+        self, server: Server, syncer: Syncer[Space], shelf: ResponseCache, clock: Clock
+    ) -> None:
+        server.titles = {"root": "a"}
+        plan = Shelf("root")
+        for kind in _KINDS:
+            syncer.run(plan, kind)
+            await syncer.wait_idle("shelf")
+        assert (plan.followed, server.asked) == (["root", "a"], ["root", "a"]), "both were fetched in this run"
+        clock.forward(seconds=1)
+        shelf.put(op("root"), Space(id="root", title="b"))
+        shelf.put_version(encode(op("root")).url, "1", read_at=clock())
+        syncer.run(plan, "poll")
+        await syncer.wait_idle("shelf")
+        assert (plan.followed, server.asked) == (["root", "a", "root", "b"], ["root", "a", "b"])
+        later = Shelf("root")
+        syncer.run(later, "poll")
+        await syncer.wait_idle("shelf")
+        assert later.followed == ["root"], "it is another planner"
+
+    async def test_second_want_for_a_response_counts(self, server: Server, syncer: Syncer[Space]) -> None:
+        class Twice(Shelf):
+            def wants(self, round_kind: RoundKind) -> Iterable[Want]:
+                yield want("a", "shelf", stamp="1")
+                yield want("a", "shelf", stamp="1", max_age=timedelta())
+
+        for _ in range(2):
+            syncer.run(Twice(), "poll")
+            await syncer.wait_idle("shelf")
+        assert server.asked == ["a", "a"]
+
+    async def test_progress_is_counted_up_to_a_rank(self, server: Server, syncer: Syncer[Space]) -> None:
+        server.held |= {"later", "needed"}
+        syncer.set_wants("shelf", [want("needed", "shelf"), want("fine", "shelf"), want("later", "shelf", Rank.LATER)])
+        await ticks(20)
+        assert syncer.progress("shelf") == (3, 2, 3)
+        assert syncer.progress("shelf", Rank.AHEAD) == (2, 1, 2)
 
     async def test_refusal_is_repeated_only_by_a_refresh_and_a_failure_by_each_round(
         self, server: Server, syncer: Syncer[Space]

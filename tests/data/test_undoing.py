@@ -41,7 +41,7 @@ async def test_of_many_half_sent_all_come_back_and_it_says_how(
         await outbox.step()
     undone = await outbox.undo()
     assert undone
-    assert undone.message == "Canceled: resolve the thread · “Why?”, all 77 (1 was already sent and undone)."
+    assert undone.message == "Canceled: resolve the thread · “Why?”, all 77 (1 was already sent and had to be undone)."
     assert [each.facts.thread for each in undone.undone] == [each.id for each in about]
     await outbox.run_dry()
     assert (outbox.entries, await open_ones(ask, here)) == ((), 77)
@@ -72,7 +72,7 @@ async def test_of_many_replies_half_sent_it_says_how_many_are_posted(
     assert undone
     assert (
         undone.message
-        == "Canceled: reply, 2 of 3 (1 was already sent). Could not undo: the comment is already posted. Delete it instead."
+        == "Canceled: reply, 2 of 3 (1 was already sent). Could not undo: the comment has already been posted. Delete the comment instead."
     )
     await outbox.run_dry()
     assert [(await ask(comments.Get(at=here, comment_id=each.id))).replies for each in about] == [1, 0, 0]
@@ -170,7 +170,7 @@ async def test_what_somebody_else_had_done_is_not_undone(
     await outbox.run_dry()
     assert undone
     assert (undone.done, await open_ones(ask, here), gate.writes) == (False, 0, [])
-    assert undone.message == "Could not undo “resolve the thread”: another person did it first."
+    assert undone.message == "Nothing to undo for “resolve the thread”: someone else did this first."
 
 
 async def test_an_edit_is_held_against_what_was_read_when_it_was_begun(

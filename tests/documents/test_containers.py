@@ -291,7 +291,7 @@ def test_construct(markdown: str, expected: str) -> None:
         ("a\n\n{% endhint %}", 2, "{% endhint %} has no opening tag."),
         ('{% tab title="x" %}\na\n{% endtab %}', 0, "{% tab %} is outside {% tabs %}."),
         ("a\n\n</details>", 2, "</details> has no opening tag."),
-        ('a\n\n{% hint style="x"', 2, "This tag is not closed: shown as text."),
+        ('a\n\n{% hint style="x"', 2, "This tag is not closed, so it is shown as text."),
         ("{% tabs %}\n{% hint %}\n{% endtabs %}", 2, "{% hint %} is not closed before {% tabs %}."),
     ],
 )

@@ -86,7 +86,7 @@ def test_deep_documents_keep_their_words() -> None:
         deep = block("blockquote", deep)
     read = read_document(document(deep))
     assert "the bottom" in read.blocks[0].plain()
-    assert "Too many nested levels" in read.diagnostics[0].message
+    assert "too many nested levels" in read.diagnostics[0].message
     linked: Node = text("end")
     for _ in range(400):
         linked = inline("link", linked, ref={"kind": "url", "url": "u"})

@@ -211,7 +211,7 @@ def test_an_index_page_below_a_group_is_found_by_its_folder(href: str, page: str
     [
         ("/broken/pages/x", "The page no longer exists."),
         ("https://app.gitbook.com/broken/files/x", "The file no longer exists."),
-        ("/broken/spaces/s/pages/x", "The page of another space no longer exists."),
+        ("/broken/spaces/s/pages/x", "The page in another space no longer exists."),
         ("/broken/openapi/pets", "The OpenAPI specification no longer exists."),
         ("broken-reference", "The link target no longer exists."),
         ("nowhere.md", "There is no page at nowhere.md."),

@@ -231,14 +231,14 @@ class Run:
         """What the app has still to do, or nothing."""
         if not self.app.has_session:
             return f"tasks {self.app.tasks}" if self.app.tasks else ""
-        session, gate, answers = self.app.session, self._gate, self.app.workspace.inbox.answers
+        session, gate, loader = self.app.session, self._gate, self.app.workspace.inbox.loader
         if gate is not None and gate.under_way:
             return "requests"
         if gate is not None and gate.waiting:
             return ""
         if self.app.tasks or session.live.is_busy:
             return f"tasks {self.app.tasks} {session.live.syncer.queue.flights}"
-        if answers is not None and not answers.at_rest:
+        if loader is not None and not loader.is_idle:
             return "the inbox"
         if workers := [worker for worker in self.app.workers if not worker.is_finished]:
             return f"workers {workers}"

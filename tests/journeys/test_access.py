@@ -117,7 +117,7 @@ async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_
         await run.until(lambda: "Yuki Tanabe" in titles(run), "she may")
         await to_row(run, "Yuki Tanabe")
         await run.see(
-            "Yuki Tanabe can merge, review, edit, comment and read in Harbour API:",
+            "Yuki Tanabe can merge, review, edit, comment, and read in Harbour API:",
             "Creator in the collection Products, which contains Harbour software,",
             "through the team Harbour software, which includes Yuki Tanabe.",
         )
@@ -129,7 +129,7 @@ async def test_one_goes_from_the_tree_of_spaces_to_who_may_do_what_and_from_a_me
         await run.press("A")
         await run.see("Admin › Harbour API › Everyone with access")
         await to_row(run, "Mara Lindqvist")
-        await run.see("Mara Lindqvist can merge, review, edit, comment and read in Harbour API")
+        await run.see("Mara Lindqvist can merge, review, edit, comment, and read in Harbour API")
         await run.press("2")
         await run.see("Harbour API › Welcome")
         await run.press("escape")
@@ -139,4 +139,4 @@ async def test_one_goes_from_the_tree_of_spaces_to_who_may_do_what_and_from_a_me
         await run.press("escape", "escape")
         await into(run, "members", "Mara Lindqvist")
         await to_row(run, "Limpet manual")
-        await run.see("Mara Lindqvist can review, edit, comment and read in Limpet manual:", "most Reviewer")
+        await run.see("Mara Lindqvist can review, edit, comment, and read in Limpet manual:", "most Reviewer")

@@ -48,7 +48,7 @@ async def test_a_refused_key_is_said_in_every_view_with_the_keys_that_help(
         # The other words of the sentence, and the other keys, may be on two lines.
         await run.see("○ API key rejected", "revoked", "r retry   f3 sign in")
         await run.press(":", *"sign in")
-        await run.see("Sign in again, or sign in to another account")
+        await run.see("Sign in again or sign in to another account")
         await run.press("escape")
 
 
@@ -176,7 +176,7 @@ async def test_one_switches_to_another_account(stage: Stage) -> None:
     async with signed_in(stage) as machine:
         async with machine.play(machine.ways.use("work")) as run:
             await run.press("f4")
-            await run.hear("There is no other account on this computer. Sign in to add an account.")
+            await run.hear("No other account is saved on this computer. Sign in to add another account.")
             await run.quit()
         await machine.add("second", "noor-haddad", ANOTHER)
         async with machine.play(machine.ways.use("work")) as run:

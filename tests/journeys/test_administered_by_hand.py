@@ -52,7 +52,7 @@ async def test_what_null_means_is_said_where_it_is_chosen(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "members")
         await run.press("e", "enter")
-        await run.see("Guest       has access only to spaces where they have a role")
+        await run.see("Guest       can access only spaces where they have a role")
         await run.press("up", "up", "up", "up", "up", "up", "up", "up", "enter")
         await run.see("Guest ▾")
         await run.press("ctrl+b", "escape")
@@ -166,7 +166,7 @@ async def test_what_was_imported_is_shown_and_a_space_that_is_gone_leaves_a_word
         await run.hear("Deleted Almanac.")
         await run.until(lambda: content(run).reading.space is None, "leave it")
         assert run.app.screen.query_one(PageView).document is None
-        await run.see("The open space was deleted or moved.", "enter opens the selected space")
+        await run.see("The open space was deleted or moved.", "Press enter to open the selected space.")
 
 
 async def test_what_is_told_of_a_thing_first_is_not_told_again(stage: Stage) -> None:

@@ -211,9 +211,9 @@ def test_on_an_airplane_all_that_is_kept_is_there_and_all_that_is_written_arrive
         see(running, "HARBOUR API", "○ offline")
         answer(running, REPLIES)
         press(running, "d")
-        see(running, "4 queued")
+        see(running, "4 changes queued")
         press(running, "d")
-        see(running, "5 queued")
+        see(running, "5 changes queued")
         what_waits(running)
         kill(running)
     for seconds in kills:
@@ -225,7 +225,7 @@ def test_on_an_airplane_all_that_is_kept_is_there_and_all_that_is_written_arrive
                 kill(running)
     with machine.app() as running:
         if not kills:
-            see(running, "○ offline", "5 queued")
+            see(running, "○ offline", "5 changes queued")
             what_waits(running)
         with machine.platform():
             see(running, "● updated")  # the frame is there, and what waits with it

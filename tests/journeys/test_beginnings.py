@@ -159,7 +159,7 @@ async def test_first_run_open_a_folder(stage: Stage, tmp_path: Path) -> None:
         await run.until(lambda: run.text.count("not in this folder") == 3, "tell other spaces from what is gone")
         await run.see("↗ https://app.gitbook.com/s/Ab12", "→ /spaces/Ab12", "there is no page at gone.md")
         await run.press("enter", "f", "s")
-        await run.hear("This link goes to another space, which is not in this folder.")
+        await run.hear("This link goes to another space. Octavo has only this folder open.")
         await run.press("f", "a")
         await run.see("https://app.gitbook.com/s/Ab12/tides/high", "browser")
 

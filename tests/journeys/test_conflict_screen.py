@@ -140,7 +140,7 @@ async def test_every_line_of_long_sides_is_reached_at_80x24(stage: Stage) -> Non
         await contest.update()
         await run.see("0 of 1 resolved")
         await run.press("w")
-        await run.hear("Both sides changed the same words, so there is no suggestion.")
+        await run.hear("Both sides changed the same words, so Octavo has no suggestion.")
         await run.press("enter")
         seen: set[str] = set()
         for _ in range(60):
@@ -313,7 +313,7 @@ async def test_a_page_deleted_on_one_side_and_edited_on_the_other_is_one_questio
         await contest.update()
         await run.see("0 of 1 resolved", "Text of the page", "Open on Fridays.", "Not resolved yet. m main")
         await run.see("Delete the page")
-        assert "Its 1 subpage stays deleted." in " ".join(run.text.replace("│▌", "").split())
+        assert "Its 1 subpage will stay deleted." in " ".join(run.text.replace("│▌", "").split())
         is_kept = (gone_in, key) in (("main", "t"), ("request", "m"))
         await run.press(key, "p")
         await run.see(

@@ -42,7 +42,7 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
         assert len(run.gate.sent(change_requests.UpdateFromMain)) == 1
         assert not ambiguous(run)
         await run.press("ctrl+s")
-        await run.hear("Resolve all conflicts on at least one page first, with m, t, b or e.")
+        await run.hear("Resolve all conflicts on at least one page first. To resolve a conflict, press m, t, b, or e.")
         await run.press("m", "m")
         await run.see("0 of 1 resolved")
         await run.press("b")
@@ -55,7 +55,7 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
         await edit_meanwhile(run, run.gate.sent(change_requests.Get)[-1].at)
         await run.press("ctrl+s")
         await run.hear(
-            "Could not save your choices in #4: someone edited the change request. Octavo reloaded the change request."
+            "Could not save your choices in #4: someone else edited the change request. Octavo reloaded the change request."
         )
         assert not run.gate.sent(content.Edit)
         await run.see("✓ Both chosen")

@@ -108,7 +108,7 @@ async def test_what_both_moved_stands_where_the_side_that_is_taken_has_it(stage:
         await contest.update()
         await run.see("0 of 1 resolved", "moved text · place in main", "place in base")
         await run.press("b")
-        await run.hear("The text can be in one place only: press m or t")
+        await run.hear("The text can be in only one place. Press m or t")
         await run.press("t")
         shown = await contest.preview()
         await contest.send()
@@ -241,7 +241,7 @@ async def test_where_there_is_room_for_one_pane_nothing_is_decided_that_is_not_o
         await contest.update()
         await run.see("0 of 2 resolved")
         await run.press("t")
-        await run.hear("Press enter to see the conflict first.")
+        await run.hear("Press enter to open the conflict first.")
         await run.see("0 of 2 resolved")
         await run.press("enter")
         await run.see("Result", "Not resolved yet.", "Garden")
@@ -277,7 +277,7 @@ async def test_what_both_set_besides_the_text_is_no_part_of_the_text(stage: Stag
         await run.see("title and page options", "description: What there is", "description: Where things are")
         assert "merged from" not in run.text
         await run.press("b")
-        await run.hear("Only one version can be kept here: press m or t.")
+        await run.hear("You can keep only one version here. Press m or t to choose a version.")
         await run.press("t")
         assert await contest.preview() == PAGE
         await contest.send()

@@ -128,7 +128,7 @@ def open_again(running: Terminal, folder: Path, *said: str) -> None:
     [
         pytest.param("raw + b' caf\\xff'", "it is not valid UTF-8", id="not UTF-8"),
         # What is said of each, and that it is kept, is in tests/tui/terminal/test_external_editor.py too.
-        pytest.param("raw + b' nothing\\0'", "it has NUL characters", id="NUL", marks=pytest.mark.long),
+        pytest.param("raw + b' nothing\\0'", "it contains NUL characters", id="NUL", marks=pytest.mark.long),
         pytest.param(
             "raw + b' much' + b'.' * 2**20", "it is larger than 1 MiB", id="too large", marks=pytest.mark.long
         ),

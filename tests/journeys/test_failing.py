@@ -31,7 +31,7 @@ async def test_a_comment_that_is_refused_is_taken_back_with_a_sentence_and_its_w
         await run.see("THREADS  3 open")
         await run.later(seconds=6)
         await run.hear("Could not comment: ", "Comments are closed for today.", "Your text is saved as a draft.")
-        await run.see("● Mara Lind", "not sent", "1 needs your decision: press !")
+        await run.see("● Mara Lind", "not sent", "1 change needs your decision: press !")
         await run.press("c")
         await run.see("Hear me out.", "draft")
         await run.press("ctrl+s")

@@ -32,7 +32,7 @@ async def test_details_of_a_team_member_are_called_as_the_columns_are(stage: Sta
         await run.press("enter")
         await run.see("Admin › Harbour software › Members · 4", "Harbour software › Members 4", "Yuki Tanabe")
         said = labels(run)
-        assert {"ID", "role", "team role", "e-mail", "joined", "last seen", "SSO", "disabled"} <= set(said)
+        assert {"ID", "role", "team role", "email", "joined", "last seen", "SSO", "disabled"} <= set(said)
         assert not [each for each in said if each.startswith("organization") or each.endswith(" at")]
         assert "…" not in run.text.partition("Yuki Tanabe\n")[2]
 
@@ -123,7 +123,8 @@ async def test_help_says_who_i_am_what_the_header_counts_and_where_signs_are(sta
         await run.see("Mara Lindqvist  DEMO")
         await run.press("?")
         await run.see(
-            "You are Mara Lindqvist. The keys 1 to 6 open the views. The header shows item counts. f1 explains the symbols."
+            "You are Mara Lindqvist. Press 1 to 6 to open the views. The header shows item counts. Press f1 to read about",
+            "the symbols.",
         )
         await run.press("f1")
         await run.see("signs")
@@ -148,14 +149,14 @@ async def test_counts_say_what_they_count(stage: Stage) -> None:
         await run.press("escape", "escape", "F")
         await run.see("USED 4 TIMES ON 3 PAGES", "TYPE")
         await run.press("escape", "H")
-        await run.see("1 of 3 revisions changed this page", "Created on main", "page created")
+        await run.see("changed in 1 of 3 checked revisions", "Created on main", "page created")
 
 
 async def test_a_link_to_an_e_mail_address_is_no_site(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         await run.press("L", "]", "]", "]")
-        await run.see("Links to the app", "This link goes to an external site.")
+        await run.see("GitBook app links", "This link goes to an external site.")
         assert isinstance(run.app.screen, LinksScreen)
         while not (row := run.app.screen.rows.item) or not row.address.startswith("mailto:"):
             await run.press("j")
@@ -191,11 +192,13 @@ async def test_the_page_that_creates_keys_is_named_for_its_own_server_only(stage
 async def test_signing_in_has_one_button_at_a_time_and_says_what_a_key_is(stage: Stage) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
         await run.see("Paste your API key for")
-        await run.see("Check key  (enter)", "Read, review and merge documentation")
+        await run.see("Check key  (enter)", "Read, review, and merge documentation")
         screen = run.app.screen
         assert isinstance(screen, SignInScreen)
         assert [each.id for each in screen.query("#next TextButton").results(TextButton) if each.display] == ["check"]
-        assert next(line for line in run.lines if "Try the demo" in line).rstrip().endswith("no network")
+        assert (
+            next(line for line in run.lines if "Try the demo" in line).rstrip().endswith("no account or network needed")
+        )
 
 
 async def test_an_old_revision_is_compared_with_the_page_not_the_page_with_itself(stage: Stage) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.journeys.stage import Stage
 
-GREETING = "Press ? for keys and : for commands."
+GREETING = "Press ? to show all keys or : to find a command."
 
 
 async def test_the_first_run_names_two_keys_and_no_later_run_does(stage: Stage) -> None:
@@ -29,7 +29,7 @@ async def test_the_tour_follows_what_one_does_over_two_runs_and_ends_itself(stag
         await run.press("enter")
         await run.see("0 of ")
         await run.press("t")
-        await run.see("Tour 4/5  Press c to comment on the selected block.")
+        await run.see("Tour 4/5  Press c to reply to a thread or comment on a block.")
         await run.press("c", "escape")
         await run.see("Tour 5/5  Press : to find any command by name.")
         await run.press(":")

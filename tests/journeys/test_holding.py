@@ -70,7 +70,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await run.press("a")
         await run.hear("Your review of #7 is already being sent, after its comments.")
         await run.sent()
-        await run.hear("Submitted your review: request changes on #7.")
+        await run.hear("Submitted your review to request changes on #7.")
         await run.see("Mara Lindqvist requested changes", "● 3 open")
         sent = [op for op in run.gate.passed if isinstance(op, (comments.Create, reviews.Submit))]
         assert [each.body.markdown for each in sent if isinstance(each, comments.Create)] == [
@@ -147,7 +147,7 @@ async def test_where_the_change_request_was_edited_meanwhile_the_words_stay_held
         await run.see("1 pending comment will be sent with the review:")
         await run.ask(change_requests.Update(at=await seven(run), status="archived"), MARA)
         await run.press("ctrl+s")
-        await run.hear("The change request is archived now. Your comments stay pending.")
+        await run.hear("The change request is archived now. Your comments are still pending.")
         await run.see("◌ 1 pending comment")
 
 

@@ -277,7 +277,7 @@ async def test_a_thread_in_the_list_is_copied_and_told_of_without_going_into_it(
         await look(run)
         await stand_on(run, "Why is it called a datum?")
         await run.press("y")
-        await run.hear("Copied the text of the comment.")
+        await run.hear("Copied the comment.")
         assert run.app.clipboard == "Why is it called a datum?"
         await run.press("Y")
         await run.see("This comment")
@@ -480,7 +480,7 @@ async def test_a_start_elsewhere_says_how_much_needed_one_without_asking(stage: 
         await run.quit()
     async with stage.play(shut=True) as run:
         assert "Inbox 16" in run.lines[0]
-        assert run.app.workspace.inbox.answers is None, "nobody looked"
+        assert run.app.workspace.inbox.loader is None, "nobody looked"
 
 
 async def test_what_needs_one_is_counted_by_looks_in_the_background_also_before_the_inbox_is_opened(
@@ -508,7 +508,7 @@ async def test_for_who_never_opened_the_inbox_nothing_is_asked_for_it(new_stage:
         run.app.keeping_fresh.look_if_due()
         await run.settle()
         assert not run.gate.sent(reviews.ListRequested)
-        assert run.app.workspace.inbox.answers is None
+        assert run.app.workspace.inbox.loader is None
 
 
 async def test_what_the_list_is_narrowed_by_is_copied_as_lines_of_the_settings(stage: Stage) -> None:

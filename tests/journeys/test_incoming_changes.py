@@ -95,9 +95,9 @@ async def test_changes_that_main_has_already_are_not_merged_but_archived(stage: 
     async with stage.play(start="changes", size=size) as run:
         contest = await on_main(run)
         await contest.open()
-        await run.see("already on main (press L)")
+        await run.see("already in main (press L)")
         await run.press("m")
-        await run.see("Already on main: merging would change nothing. Press L to archive", "L archive")
+        await run.see("Main already has these changes. Press L to archive", "L archive")
         assert not [word for word in ("Changes   ", "Goes live", "does not", "press U") if word in run.text]
         await run.later(seconds=1)
         await run.press("y")
@@ -111,7 +111,7 @@ async def test_the_update_dialog_offers_to_archive_what_main_has_already(stage: 
         await contest.open()
         await run.press("U")
         await run.see("~ Stores   ~ Tides", "none: main already has the same changes", "L archive")
-        await run.see("Already on main: merging would change nothing. Press L to archive")
+        await run.see("Main already has these changes. Press L to archive")
         await run.press("d")
         await run.see("INCOMING", "2 changes to main", "Stores", "Tides", "12 cm")
         await run.press("J")
@@ -127,14 +127,14 @@ async def test_an_update_that_leaves_no_change_says_so(stage: Stage) -> None:
         contest = await on_main(run)
         await contest.open()
         await run.press("U")
-        await run.see("Already on main")
+        await run.see("Main already has these changes")
         await run.press("y")
-        await run.hear(f"Updated #{contest.number}. Already on main: merging would change nothing. Press L to archive")
-        await run.see("No changes yet.", "already on main (press L)")
+        await run.hear(f"Updated #{contest.number}. Main already has these changes. Press L to archive")
+        await run.see("No changes yet.", "already in main (press L)")
         await run.press("m")
-        await run.see("Already on main: merging would change nothing.")
+        await run.see("Main already has these changes.")
         await run.press("n", "escape")
-        await run.see("✓ already on main", "✓ Already on main: merging would change nothing.")
+        await run.see("✓ already in main", "✓ Main already has these changes.")
         assert await contest.text("Stores") == MAIN
 
 
@@ -143,7 +143,7 @@ async def test_the_list_says_what_main_has_already(stage: Stage) -> None:
         await on_main(run)
         await run.press("3", "r")
         await run.press("/", *"recount", "enter")
-        await run.see("✓ already on main", "✓ Already on main: merging would change nothing.")
+        await run.see("✓ already in main", "✓ Main already has these changes.")
         assert "outdated" not in run.text
 
 
@@ -160,8 +160,8 @@ async def test_the_head_of_a_change_request_follows_main(stage: Stage) -> None:
         await run.see("outdated")
         await contest.publish(says(stores, MAIN), subject="Read the probe again")
         await run.press("r")
-        await run.see("already on main (press L)")
+        await run.see("already in main (press L)")
         await contest.publish(says(stores, BASE.replace("10 cm", "15 cm")), subject="Read the probe anew")
         await run.press("r")
         await run.see("1 possible conflict")
-        assert "already on main" not in run.text
+        assert "already in main" not in run.text

@@ -119,9 +119,9 @@ async def test_a_dialog_that_keeps_its_text_says_so_in_every_place(stage: Stage,
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
     keys = {"change.merge": "ctrl+g", "view.inbox": "9", "no.such": "x", "change.approve": "L"}
     async with stage.play(start="changes", keys=keys) as run:
-        await run.hear("2 settings are invalid. Press ! to list them. First problem: keys.no.such is not a command id")
+        await run.hear("2 settings are invalid. Press ! to list them. First problem: keys.no.such is not a command ID")
         await run.press("!")
-        await run.see("INVALID SETTINGS", "keys.change.approve cannot be L: change.archive already uses that key.")
+        await run.see("INVALID SETTINGS", "keys.change.approve cannot use L: change.archive already uses this key.")
         await run.press("escape")
         await run.press("m")
         assert "Merge #2" not in run.text
@@ -145,7 +145,7 @@ async def test_a_theme_that_is_none_is_said_with_its_place_and_the_nearest(stage
     )
     async with stage.play(theme=named.theme, location=named.location) as run:
         await run.hear(
-            f"{path}, line 2: theme is 'drak', which is not a theme. Did you mean dark? The themes are dark,"
+            f"{path}, line 2: theme is 'drak', which is not a theme. Did you mean dark? The available themes are dark,"
         )
 
 

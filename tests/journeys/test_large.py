@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ import pytest
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.client.in_process import Application
-from octavo.data import inbox_answers
+from octavo.data import inbox_plan, sync_queue
 from octavo.data.inbox import Row, ThreadRef
+from octavo.data.queries import MOST
+from octavo.data.sync_queue import BACKGROUND
 from octavo.server.demo import library as demo
 from octavo.server.demo.library import TODAY
 from octavo.server.store import Store
@@ -55,7 +58,7 @@ def asked(run: Run, since: int = 0) -> Counter[str]:
 
 
 def still_being_read(run: Run) -> int:
-    found = re.search(r"(?:not known yet|still being read): replies of (\d+) threads", run.text)
+    found = re.search(r"(?:not loaded yet|loading): replies in (\d+) threads?", run.text)
     return int(found[1]) if found else 0
 
 
@@ -77,26 +80,31 @@ async def complete(stage: Stage) -> None:
 async def test_a_first_start_reads_what_concerns_one_and_the_rest_little_by_little(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inbox_answers, "PAUSE", 0.0)
-    monkeypatch.setattr(inbox_answers, "AT_A_TURN", 20)
+    monkeypatch.setattr(inbox_plan, "OTHERS_AT_ONCE", 20)
     async with stage.play(start="inbox", shut=True) as run:
-        await begun(run)
+        await run.settle()
+        run.gate.open()
+        feed = run.app.workspace.inbox
+        await there(lambda: feed.loader is not None and feed.loader.is_loading, "begin to load")
+        await there(lambda: feed.snapshot is not None and not feed.snapshot.is_loading, "load what concerns one")
+        monkeypatch.setattr(sync_queue, "SPACING", timedelta())
         assert view(run).rows.cursor == 0, "what came in above left the cursor at the top"
         first = asked(run)
         me = run.app.workspace.me
         assert me is not None
-        left = still_being_read(run)
+        assert feed.snapshot is not None
+        left = feed.snapshot.unknown.replies
         assert left > 0
-        await run.see(f"not known yet: replies of {left} threads")
+        assert feed.snapshot.unknown.words == f"loading: replies in {left} threads"
         threads = [thread for op in run.gate.sent(comments.List) for thread in _read(run, op)]
         sure = sum(thread.replies > 0 and thread.posted_by.id == me.id for thread in threads)
         assert first["comments.ListReplies"] - 20 < sum(thread.replies > 0 for thread in threads) - left
         assert sure <= first["comments.ListReplies"]
-        before = len(run.gate.passed)
         shown = view(run).rows.item
-        await look(run)
+        await run.settle()
         assert still_being_read(run) == 0
-        assert asked(run, before)["comments.ListReplies"] == left, "each once"
+        replies = [op for op in run.gate.sent(comments.ListReplies) if op.limit == MOST]
+        assert len(replies) == len({(op.at, op.comment_id) for op in replies}), "each once"
         assert view(run).rows.item == shown
         before = len(run.gate.passed)
         await look(run)
@@ -161,18 +169,16 @@ async def test_the_replies_of_a_thread_come_before_all_that_the_inbox_still_read
         await run.settle()
         busy[0].begins.set()
         run.gate.open(comments.ListReplies)
-        await there(
-            lambda: bool(threads()) and run.gate.waiting == inbox_answers.AT_ONCE, "come to the replies of threads"
-        )
+        await there(lambda: bool(threads()) and run.gate.waiting == BACKGROUND, "come to the replies of threads")
         busy[0].begins.clear()
-        before = len(busy[0].came) + inbox_answers.AT_ONCE
+        before = len(busy[0].came) + BACKGROUND
         run.gate.open()
         await there(lambda: len(busy[0].came) == before, "ask for as many as are asked at once")
         opened = threads()[-1].about
         assert isinstance(opened, ThreadRef)
-        answers = run.app.workspace.inbox.answers
-        assert answers is not None
-        assert answers.is_loading
+        loader = run.app.workspace.inbox.loader
+        assert loader is not None
+        assert loader.is_loading
         view(run).rows.go_to(threads()[-1].key)
         await there(
             lambda: any(each.endswith(f"{opened.comment_id}/replies") for each in busy[0].came[before:]),

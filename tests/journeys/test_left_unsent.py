@@ -195,7 +195,7 @@ async def test_the_text_of_a_page_that_was_not_sent_is_marked_and_thrown_away_fr
         page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         await an_editor_left(run, page, three="four")
         await run.press("f2", "escape")
-        await run.see("✎ draft", "unsent draft: press e")
+        await run.see("✎ draft", "unsent draft (press e to continue)")
         await run.press("ctrl+x")
         await run.hear("You have an unsent draft of this page from your editor")
         await run.press("e")
@@ -206,10 +206,10 @@ async def test_the_text_of_a_page_that_was_not_sent_is_marked_and_thrown_away_fr
         assert "four" in draft.text
         await run.press("ctrl+x")
         await run.hear(DISCARDED)
-        await run.gone("✎ draft", "unsent draft: press e")
+        await run.gone("✎ draft", "unsent draft (press e to continue)")
         await run.press("u")
         await run.hear(BACK)
-        await run.see("✎ draft", "unsent draft: press e")
+        await run.see("✎ draft", "unsent draft (press e to continue)")
         assert run.app.session.drafts.all() == (draft,)
         await run.press("e")
         await run.see("Continue editing", "Discard")

@@ -68,8 +68,8 @@ async def test_a_history_that_leads_round_in_circles_ends(stage: Stage) -> None:
     revisions = "/v1/spaces/[^/]+/revisions/[^/]+"
     async with stage.play(over=altered(revisions, round_in_circles), start="content") as run:
         await run.press("H")
-        await run.see("› Version history", "1 of 1 revision changed this page")
-        assert "m loads older" not in run.text
+        await run.see("› Version history", "changed in 1 of 1 checked revision")
+        assert "press m to load older" not in run.text
 
 
 def test_who_has_open_threads_is_asked_first_and_who_was_asked_is_asked_on() -> None:

@@ -50,7 +50,9 @@ async def test_a_merge_is_not_sent_when_main_changed_after_the_checks(stage: Sta
         await run.later(seconds=seconds)
         name = await change_main(contest)
         await run.press("y")
-        await run.hear(f"Main has changed since these checks: {name} was merged. Read the checks again, then merge.")
+        await run.hear(
+            f"Main has changed since the checks were loaded: {name} was merged. Review the checks again before you merge."
+        )
         assert await read_main(contest) == MAIN
         assert not run.gate.sent(change_requests.Merge)
         await run.see(f"Merge #{contest.number}", "may conflict: Stores", f"({contest.number}) and")
@@ -71,7 +73,7 @@ async def test_a_merge_whose_conflicts_were_accepted_is_not_sent_for_other_confl
         await run.later(seconds=seconds)
         name = await change_main(contest, "Rotate them again")
         await run.press(*str(contest.number), "enter")
-        await run.hear(f"Main has changed since these checks: {name} was merged.")
+        await run.hear(f"Main has changed since the checks were loaded: {name} was merged.")
         assert not run.gate.sent(change_requests.Merge)
         await run.see("may conflict: Stores", "checked just now")
         await run.press(*str(contest.number), "enter")
@@ -93,7 +95,9 @@ async def test_a_merge_is_not_sent_when_the_change_request_was_edited_after_the_
         await run.ask(content.Edit(at=at, changes=(says(page, f"{MINE}\nMore.\n"),), compat=False), MARA)
         await run.press("y")
         if seconds < 5:
-            await run.hear("This change request has been edited since these checks. Read the checks again, then merge.")
+            await run.hear(
+                "This change request has been edited since the checks were loaded. Review the checks again before you merge."
+            )
         assert await read_main(contest) == BASE
         assert not run.gate.sent(change_requests.Merge)
         await run.see("checked just now")
@@ -115,7 +119,7 @@ async def test_the_dialog_does_not_come_back_where_you_are_meanwhile(stage: Stag
         await run.press("question_mark")
         elsewhere = run.app.screen
         run.gate.open()
-        await run.hear("Main has changed since these checks")
+        await run.hear("Main has changed since the checks were loaded")
         assert run.app.screen is elsewhere
         assert not run.gate.sent(change_requests.Merge)
 
@@ -132,7 +136,9 @@ async def test_an_update_is_not_sent_when_main_changed_after_the_checks(stage: S
         await run.later(seconds=seconds)
         name = await change_main(contest, "Rotate them again")
         await run.press("y")
-        await run.hear(f"Main has changed since these checks: {name} was merged. Read the checks again, then update.")
+        await run.hear(
+            f"Main has changed since the checks were loaded: {name} was merged. Review the checks again before you update."
+        )
         assert not run.gate.sent(change_requests.UpdateFromMain)
         assert (await run.ask(change_requests.Get(at=at), MARA)).revision == before.revision
         await run.see(f"Update #{contest.number} from main?", "~ Stores")
@@ -155,7 +161,9 @@ async def test_a_merge_of_several_stops_when_main_changes_between_its_checks_and
         await run.see("checking again")
         name = await change_main(contest)
         run.gate.open()
-        await run.hear(f"main has changed since these checks: {name} was merged.", "Nothing was merged. Stopped at #")
+        await run.hear(
+            f"main has changed since the checks were loaded: {name} was merged.", "Nothing was merged. Stopped at #"
+        )
         assert await read_main(contest) == MAIN
         assert not run.gate.sent(change_requests.Merge)
 

@@ -82,7 +82,7 @@ async def test_u_after_a_merge_does_not_take_back_what_was_written_before_it(sta
         await run.press("y")
         await run.hear("Merged #7.")
         await run.press("u")
-        await run.hear("The merge of #7 cannot be undone with u.")
+        await run.hear("You cannot undo the merge of #7 with u. To revert the merge, open #7 and press Z.")
         await run.sent()
         assert len(run.gate.sent(comments.Create)) == 1
 
@@ -141,7 +141,7 @@ async def test_with_conflicts_the_update_is_named_beside_the_warning(stage: Stag
         assert run.text.count("conflict markers") == 1
         assert "may conflict: Retries " in run.text, "what becomes of the text is said below the checks"
         await run.press("n", "U")
-        await run.see("Update #4 from main?", "If there are conflicts, both versions will stay")
+        await run.see("Update #4 from main?", "If there are conflicts, the text will contain")
         assert run.text.lower().count("both versions") == 1
 
 
@@ -159,7 +159,7 @@ async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(
         await run.see("Revert the merge of #7?", "~ Time and time zones   ~ Troubleshooting", "Revert  (y)")
         run.platform.refuse_next(content.Edit, 403, "Not on Fridays.")
         await run.press("y")
-        await run.hear("Could not revert #7: Not on Fridays. Press Z to continue in the draft")
+        await run.hear("Could not revert #7: Not on Fridays. Press Z to continue the revert in draft")
         await run.press("Z")
         await run.see("Revert  (y)")
         await run.press("y")
@@ -194,7 +194,7 @@ async def test_what_an_undo_puts_back_is_looked_at_again_before_it_is_started(st
         await run.later(seconds=20)
         run.platform.refuse_next(content.Get, 403, "Not on Fridays.", times=9)
         await run.press("y")
-        await run.see("Could not load the changes, so the revert is disabled. Press r to retry.")
+        await run.see("Could not load the changes, so you cannot revert them yet. Press r to retry.")
         assert not run.gate.sent(change_requests.Create)
 
 
@@ -213,7 +213,7 @@ async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_
             await run.later(seconds=seconds)
 
         state.sleep = nap
-        for at, said in ((merged.at, "is merged now."), (other, "is not merged. Octavo did not retry:")):
+        for at, said in ((merged.at, "is merged now."), (other, "is not merged. Octavo did not retry the merge.")):
             begun = Attempt(change_requests.Merge(at=at))
             with suppress(asyncio.CancelledError):
                 async with claim(state, f"merge {at.space_id}/{at.change_request_id}", begun):
@@ -247,7 +247,7 @@ async def test_people_are_asked_for_a_review_and_asked_no_more(stage: Stage) -> 
         for name in ("irina", "noor", "olu"):
             await run.press("ctrl+u", *name, "enter")
         await run.press("ctrl+s")
-        await run.hear("Requested a review of #7 from Noor Haddad, Irina Balogun and Olu Maalouf")
+        await run.hear("Requested a review of #7 from Noor Haddad, Irina Balogun, and Olu Maalouf")
 
 
 async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Stage) -> None:
@@ -263,7 +263,7 @@ async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Sta
         await run.see("Merge 2 change requests in Harbour API?", "Octavo will stop before #6 in Harbour API", "› #7")
         await run.see("requested changes", "merge this change request by itself", "Merge the first  (y)")
         await run.press("j", "K")
-        await run.see("› #6", "The first change request blocks the merge.", "Press J to move this")
+        await run.see("› #6", "The first change request is blocking the merge.", "press J to move it down")
         await run.press("K")
         await run.hear("#6 in Harbour API is already first in the merge order.")
         await run.press("J", "k")
@@ -271,7 +271,7 @@ async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Sta
         await run.later(seconds=1)
         await run.press("y")
         await run.hear("Merged #7 in Harbour API. Stopped before #6 in Harbour API: ", "requested changes")
-        await run.see("· merged", "The merge has ended.")
+        await run.see("· merged", "Octavo is no longer merging.")
         assert len(run.gate.sent(change_requests.Merge)) == 1
         await run.press("escape", "u")
-        await run.hear("Press Z on")
+        await run.hear("press Z")

@@ -107,9 +107,9 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
         await run.settle()
         if becomes == "refused":
             await run.hear("Could not comment: The harbour master says no. Your text is saved as a draft.")
-            await run.see(WORDS, "not sent", "1 needs your decision: press !")
+            await run.see(WORDS, "not sent", "1 change needs your decision: press !")
         else:
-            await run.see(WORDS, "sending", "1 queued")
+            await run.see(WORDS, "sending", "1 change queued")
         moody.mood = None
         assert await posted(run) == 0
         if becomes == "refused":
@@ -119,11 +119,11 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
         if becomes == "doubted":
             await run.later(seconds=100)
             await run.hear("“comment” may have been sent: the response was lost, and Octavo did not find the change.")
-            await run.see(WORDS, "● Mara … may have bee…", "1 needs your decision: press !")
+            await run.see(WORDS, "● Mara … may have bee…", "1 change needs your decision: press !")
             await run.press("d")
             await run.hear("This comment may have been sent. Press ! to see why, and to retry or discard it.")
             await run.press("!")
-            await run.see("NEED YOUR DECISION", "may have been sent", "Check the server, then press !")
+            await run.see("WAITING FOR YOUR DECISION", "may have been sent", "Check on the server, then press !")
             await run.press("r", "escape")
         await all_sent(run)
         assert await posted(run) == 1
@@ -182,7 +182,9 @@ async def test_a_key_that_is_not_taken_any_more_is_said_and_what_was_written_wai
         await run.press("ctrl+s")
         moody.mood = Mood(401)
         await run.later(seconds=6)
-        await run.hear("did not accept your API key", "Unsent changes are kept until you sign in again.")
+        await run.hear(
+            "did not accept your API key", "Octavo will keep your unsent changes and send them after you sign in again."
+        )
         await run.quit()
     async with stage.play() as run:
         await run.see(WORDS)

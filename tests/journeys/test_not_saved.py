@@ -103,7 +103,7 @@ async def test_a_row_says_that_its_text_is_not_saved_until_it_is(stage: Stage) -
             await run.see("! not saved yet", "1 draft not saved yet: ", "another program is using the file")
             assert "✎ draft" not in run.text
             await run.pilot.press("c")
-            await run.see("Draft not saved yet: another program is using the file. Octavo will keep trying.")
+            await run.see("Could not save the draft: another program is using the file. Octavo is retrying.")
             assert "draft kept" not in run.text
             await run.pilot.press("escape")
         await run.see("✎ draft")

@@ -91,11 +91,11 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
             await run.press("ctrl+s")
             await run.see(words, "sending")
         await run.press("j", "d")
-        await run.see("4 queued")
+        await run.see("4 changes queued")
         await run.press("d")
-        await run.see("5 queued")
+        await run.see("5 changes queued")
         await run.later(seconds=run.app.settings.undo_seconds + 1)
-        await run.see("5 queued", "○ offline")
+        await run.see("5 changes queued", "○ offline")
 
     async with stage.play(start="comments") as run:
         await run.later(minutes=5)

@@ -21,7 +21,7 @@ async def the_page(run: Run, number: int) -> Page:
 
 async def open_form(run: Run) -> None:
     await run.press("/", *"time and", "enter", "M")
-    await run.see("Details", "slug, description, emoji or icon, visibility")
+    await run.see("Details", "change the slug, description, icon, or visibility")
     await run.press("down", "down", "enter")
     await run.see("Choose a change request", "New change request")
     await run.type("a new change")
@@ -34,20 +34,20 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
         await open_form(run)
         await run.press("ctrl+u")
         await run.type("two words")
-        await run.see("Use letters, digits and hyphens")
+        await run.see("Use only letters, digits, and hyphens")
         await run.press("enter")
-        await run.hear("Slug: Use letters, digits and hyphens")
+        await run.hear("Slug: Use only letters, digits, and hyphens")
         await run.press("ctrl+u")
         await run.type("quality-flags")
         await run.see("“Quality flags” at this level already uses this slug.")
         await run.press("ctrl+u")
         await run.type("time-zones")
-        await run.gone("Use letters, digits and h", "at the same level")
+        await run.gone("Use only letters, digits", "at the same level")
         await run.press("tab")
         await run.type("When a tide is. ")
         await run.press("tab")
         await run.type("🕰")
-        await run.see("A page has an emoji or an icon")
+        await run.see("A page can have an emoji or an icon")
         await run.press("escape")
         await run.gone("Details of")
         assert not run.gate.sent(content.Edit)
@@ -55,7 +55,7 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
     async with stage.play(size=(80, 24)) as run:
         await open_form(run)
         await run.see(
-            "time-zones", "When a tide is. Why all times are in UTC", "clock", "A page has an emoji or an icon"
+            "time-zones", "When a tide is. Why all times are in UTC", "clock", "A page can have an emoji or an icon"
         )
         await run.press("tab", "tab", "tab", "ctrl+u", "tab", "space")
         await run.see("yes: only people with the link can find the page")
@@ -88,6 +88,6 @@ async def test_nothing_is_sent_that_was_not_changed_and_a_draft_is_gone_then(sta
     async with stage.play() as run:
         await open_form(run)
         await run.press("ctrl+s")
-        await run.hear("You have not changed anything.")
+        await run.hear("You made no changes, so nothing was sent.")
         assert not run.gate.sent(content.Edit)
         assert not run.gate.sent(change_requests.Create)

@@ -44,7 +44,7 @@ async def test_the_live_content_is_what_was_decided(stage: Stage, name: str, key
         await contest.send()
         if case[KEYS[key]] == case["main"]:
             await run.press("m")
-            await run.see("Already on main: merging would change nothing.")
+            await run.see("Main already has these changes.")
         else:
             await contest.merge()
         live = await contest.text("Stores")

@@ -80,7 +80,7 @@ async def test_a_site_that_has_to_be_paid_for_is_not_said_to_be_published(stage:
         await run.see("everyone: the site is public, and search engines list it")
         await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # a dialog
         await run.press("y")
-        await run.hear("Could not publish Saltmarsh Docs: its plan must be paid for first.")
+        await run.hear("Could not publish Saltmarsh Docs: the site plan is not paid for.")
         assert "Published Saltmarsh Docs." not in run.said
 
 

@@ -20,7 +20,7 @@ VIEWS = {
     "change requests": ("changes", ("/", *"refused", "enter"), "▌ ◐ #7"),
     "a change request": ("changes", ("/", *"refused", "enter", "enter", "enter"), "0 of 2 viewed"),
     "sites": ("sites", (), "SITE"),
-    "an organization": ("admin", (), "E-MAIL"),
+    "an organization": ("admin", (), "EMAIL"),
     "members": ("admin", (), "Members · 306"),
     "site structure": ("sites", ("enter", "enter"), "Saltmarsh Docs › Structure · 4"),
     "threads": ("comments", ("/", *"09:06", "enter"), "Elisa Moretti"),
@@ -122,7 +122,7 @@ async def test_what_waits_from_before_waits_on(stage: Stage) -> None:
         assert [each.id for each in run.app.session.outbox.entries] == [each.id for each in entries]
         written_ops = [op for op in run.gate.passed if SPECS[type(op)].method != "GET" and not isinstance(op, Listing)]
         assert not written_ops
-        await run.see("1 queued")
+        await run.see("1 change queued")
     async with stage.play(start="comments") as run:
         await run.sent()
         assert [op for op in run.gate.passed if SPECS[type(op)].method != "GET" and not isinstance(op, Listing)]

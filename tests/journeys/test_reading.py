@@ -78,7 +78,7 @@ async def test_a_long_page_is_read_on_into_the_next_one(stage: Stage) -> None:
         await run.press("backslash")
         await run.see("source")
         await run.press("backslash", "f")
-        await run.see("capital letters open the browser")
+        await run.see("capital letters open in browser")
 
 
 async def test_keys_of_the_tree_are_about_the_row_under_its_cursor(stage: Stage) -> None:

@@ -12,10 +12,10 @@ from tests.journeys.moods import Mood, Moody
 from tests.journeys.stage import MARA, Run, Stage
 
 MOODS = {
-    "503": (Mood(503), "○ server error", "4 queued"),
-    "429": (Mood(429), "○ rate limited", "4 queued until"),
-    "429 for two minutes": (Mood(429, headers=(("retry-after", "120"),)), "○ rate limited", "4 queued until"),
-    "401": (Mood(401), "○ API key rejected", "4 queued until you sign in"),
+    "503": (Mood(503), "○ server error", "4 changes queued"),
+    "429": (Mood(429), "○ rate limited", "4 changes queued until"),
+    "429 for two minutes": (Mood(429, headers=(("retry-after", "120"),)), "○ rate limited", "4 changes queued until"),
+    "401": (Mood(401), "○ API key rejected", "4 changes queued until you sign in"),
 }
 
 OFTEN = ("429 for two minutes", "401")

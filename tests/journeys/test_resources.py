@@ -398,7 +398,7 @@ async def test_somebody_is_invited_of_whom_the_answer_says_little(stage: Stage) 
         await run.press("ctrl+n")
         await run.type("ada@saltmarsh.example\nbo@saltmarsh.example")
         await run.press("ctrl+s")
-        await run.hear("Invited 1 new member. 1 was already a member.")
+        await run.hear("Invited 1 new member. 1 person was already a member.")
         await run.see("Admin › Members · 308")
 
 

@@ -141,6 +141,31 @@ async def test_the_first_reply_to_a_thread_is_shown_in_the_diff(stage: Stage) ->
         await run.gone("1 more reply")
 
 
+async def test_last_change_of_the_only_page_names_no_next_page(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(200, 50)) as run:
+        await open_one(run, "endpoint")
+        await run.see("change 1 of 1", "page 1 of 1")
+        await run.press("n")
+        await run.hear("This is the last change on this page.")
+        await run.press("N")
+        await run.hear("This is the first change on this page.")
+        only = {"This is the last change on this page.", "This is the first change on this page."}
+        assert only <= set(run.said), "J and K lead to no other page"
+
+
+async def test_first_change_of_a_page_names_the_page_before_if_there_is_one(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(200, 50)) as run:
+        await open_one(run, "refused")
+        await run.see("change 1 of 2", "page 1 of 2")
+        await run.press("N")
+        await run.hear("This is the first change on this page.")
+        assert "This is the first change on this page." in run.said, "there is no page before"
+        await run.press("J")
+        await run.see("page 2 of 2")
+        await run.press("N", "N", "N", "N")
+        await run.hear("This is the first change on this page. Press K for the previous page.")
+
+
 async def test_keys_of_the_diff_act_on_it_from_the_list_of_pages(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 50)) as run:
         await open_one(run, "refused")
@@ -302,7 +327,7 @@ async def test_what_changed_since_one_looked_is_not_merged(stage: Stage) -> None
         at = run.gate.sent(change_requests.Get)[-1].at
         await run.ask(reviews.Submit(at=at, status="changes-requested"), "noor-haddad")
         await run.press("y")
-        await run.hear("Something changed since these checks. Read the checks again, then merge.")
+        await run.hear("Something changed since these checks. Review the checks again before you merge.")
         await run.see("Noor Haddad requested changes")
         assert not run.gate.sent(change_requests.Merge)
 

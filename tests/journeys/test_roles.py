@@ -27,7 +27,7 @@ KEYS = {
 }
 
 NO_COMMENTING = "Your role in Harbour API does not let you comment. Ask an admin of the space for access."
-NO_RESOLVING = "Only the author or an Editor of the space can resolve this thread."
+NO_RESOLVING = "Only the author of this thread or an Editor of the space can resolve it."
 
 
 def people(*often: str) -> pytest.MarkDecorator:
@@ -74,7 +74,7 @@ async def test_who_may_not_resolve_a_thread_is_told_so(stage: Stage, person: str
         if person in ("elin-brandt", "sipho-dlamini"):
             assert {"d", "D"} <= dim(run).keys()
             await run.press("d")
-            await run.hear("Only the author or an Editor of the space can resolve this thread.")
+            await run.hear("Only the author of this thread or an Editor of the space can resolve it.")
         else:
             assert not {"d", "D"} & dim(run).keys()
         assert ("c" in dim(run)) == (person == "elin-brandt")

@@ -54,7 +54,7 @@ async def test_read_what_a_page_said_compare_it_with_now_and_take_it_along(stage
         await run.press("/", *"retr", "enter", "enter")
         await run.see("› Retries")
         await run.press("H")
-        await run.see("Retries › Version history", "CURRENT REVISION", "Edited on main", "changed this page")
+        await run.see("Retries › Version history", "CURRENT REVISION", "Edited on main", "checked revisions")
         await run.press("j")
         await run.see("OLD REVISION", "What happens when your endpoint does not answer.")
         await run.press("enter", "c")

@@ -126,7 +126,7 @@ async def test_what_a_page_includes_is_shown_from_its_diff(stage: Stage, tmp_pat
         await run.ask(content.Edit(at=at, changes=(UpdatePage(page=page.id, document=body),)), MARA)
         about = await run.ask(change_requests.Get(at=at), MARA)
         run.app.go(ToChangeRequest(at, about))
-        await run.see("Reusable content in note.md")
+        await run.see("Reusable content from note.md")
         await run.press("enter", "f", "a")
         await run.until(lambda: "Reusable content .gitbook/includes/note.md" in run.text, "show what is included")
         assert "Pets bite." in run.text

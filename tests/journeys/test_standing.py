@@ -43,11 +43,11 @@ async def only(run: Run, *words: str) -> None:
 async def test_rows_say_how_each_stands(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         await run.see("7 of 7", "may conflict")
-        assert row(run, "#7  Show") == "Tomás Okafor · ○ review requested from you · ✓ Noor Haddad · ● 1 open"
+        assert row(run, "#7  Show") == "Tomás Okafor · ○ your review requested · ✓ Noor Haddad · ● 1 open"
         assert row(run, "#6  Say") == "Mara Lindqvist · ✗ Noor Haddad requested changes · ● 2 open"
-        stale = "Yuki Tanabe · ○ review requested from you · ✓ Tomás Okafor (outdated) · needs update · ● 3 open"
+        stale = "Yuki Tanabe · ○ your review requested · ✓ Tomás Okafor (outdated) · outdated · ● 3 open"
         assert row(run, "#5  Rotate") == stale
-        conflicting = "Tomás Okafor · ○ review requested from you · ✗ may conflict: Retries · needs update · ● 1 open"
+        conflicting = "Tomás Okafor · ○ your review requested · ✗ may conflict: Retries · outdated · ● 1 open"
         assert row(run, "#4  Correct") == conflicting
 
 
@@ -166,7 +166,7 @@ async def test_only_those_that_stand_so_are_shown(stage: Stage) -> None:
 
 async def test_it_is_said_while_it_is_still_looked_for_and_what_could_not_be_known(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
-        await run.see("Open 7", "○ review requested")
+        await run.see("Open 7", "○ your review requested")
         asked = {op.at.change_request_id for op in run.gate.sent(reviews.List)}
         assert len(asked) < 7, "what is not on show is not asked for"
         run.gate.shut(reviews.List)

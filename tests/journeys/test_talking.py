@@ -48,14 +48,14 @@ async def test_comment_on_a_block(stage: Stage) -> None:
         await run.press("ctrl+r")
         await run.gone("**five minutes**")
         await run.press("ctrl+r", "ctrl+s")
-        await run.see("THREADS  3 open", "● Mara Lindq", "sending", "Quickstart           ●3", "1 queued")
+        await run.see("THREADS  3 open", "● Mara Lindq", "sending", "Quickstart           ●3", "1 change queued")
         assert "Sending comment…   u undo" in run.text
         assert not run.gate.sent(comments.Create), "it is held for undo"
         await run.press("!")
         await run.see("comment  “Is five minutes true?” on Quickstart in Harbour API")
         await run.press("escape")
         await run.sent()
-        await run.gone("sending", "1 queued")
+        await run.gone("sending", "1 change queued")
         await run.see("● Mara Lindqvist", "Is five minutes tru")
         (sent,) = run.gate.sent(comments.Create)
         assert sent.node is not None
@@ -96,7 +96,7 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.sent()
         await run.see("🚀 1")
         await run.press("+", *"ship")
-        await run.see("your reaction · enter removes it")
+        await run.see("your reaction · press enter to remove it")
         await run.press("enter")
         await run.gone("🚀 1")
         await run.sent()
@@ -190,7 +190,7 @@ async def test_only_some_threads_are_shown_in_another_order_until_escape(stage: 
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("F", *"outdated", "enter")
-        await run.see("Comments · open · filter: outdated", "2 of 72", "Outdated: the block was removed from the page.")
+        await run.see("Comments · open · filter: outdated", "2 of 72", "Outdated: the block was deleted from the page.")
         await run.press("S", *"oldest", "enter")
         await run.see("oldest first")
         await run.press("escape")
@@ -234,7 +234,7 @@ async def test_a_comment_that_was_sent_cannot_be_unsaid_by_undo_and_undo_says_so
         await on_quickstart(run)
         await begin(run, "Too soon?")
         await run.press("u")
-        await run.hear("Could not undo: the comment is already posted. Delete it instead.")
+        await run.hear("Could not undo: the comment has already been posted. Delete the comment instead.")
         await run.see("THREADS  3 open")
 
 
@@ -371,7 +371,7 @@ async def test_any_emoji_is_found_for_a_reaction_and_those_used_last_come_first(
         await begin(run, "Is it five?")
         await open_thread(run)
         await run.press("+")
-        await run.see("Type a name, or paste an emoji", "👍 agreed")
+        await run.see("Type a name or paste an emoji", "👍 agreed")
         await run.press(*"hedgeh")
         await run.see("🦔 hedgehog")
         await run.press("enter")
@@ -382,7 +382,7 @@ async def test_any_emoji_is_found_for_a_reaction_and_those_used_last_come_first(
         assert sent.added_reactions == ("1f994",)
         await run.press("+")
         first = next(line for line in run.lines if "▌ 🦔" in line)
-        assert "your reaction · enter removes it" in first, "the one used last is the first"
+        assert "your reaction · press enter to remove it" in first, "the one used last is the first"
         await run.press("escape", "+")
         await run.type("🎉\x1b[31m")
         await run.press("escape", "+")

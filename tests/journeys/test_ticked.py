@@ -166,7 +166,7 @@ async def test_one_change_request_ticked_and_another_under_the_cursor_is_said(st
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")
         await run.press("x", "a")
-        await run.hear("1 change request is selected, but only the keys m and ~ act on a selection.")
+        await run.hear("1 change request is selected, but only the m and ~ keys apply to a selection.")
         reasons = {each.id: each.reason for each in active_commands(run.app.screen)}
         for id in ("thing.yank", "change.archive", "change.merge"):
             assert "this is for the one under the cursor" in (reasons[id] or ""), (
@@ -185,13 +185,13 @@ async def test_many_writes_that_need_a_person_are_named_and_sent_again_at_once(s
         await run.type("Done.")
         await run.press("ctrl+s")
         await run.later(seconds=6)
-        await run.see("3 need your decision: press !")
+        await run.see("3 changes need your decision: press !")
         await run.press("!")
-        await run.see("NEED YOUR DECISION", "reply  “", " on How a change becomes a page")
+        await run.see("WAITING FOR YOUR DECISION", "reply  “", " on How a change becomes a page")
         await run.press("*")
         await run.see("3 changes selected. Press r to retry them, or X to discard them")
         await run.press("r")
-        await run.gone("NEED YOUR DECISION")
+        await run.gone("WAITING FOR YOUR DECISION")
         await run.press("escape")
         assert len(run.gate.sent(comments.CreateReply)) == 6
 
@@ -208,7 +208,7 @@ async def test_many_writes_are_discarded_at_once_and_their_words_stay(stage: Sta
         await run.press("!", "*", "X")
         await run.see("Discard 3 writes?", "stays as a draft")
         await run.press("y")
-        await run.gone("NEED YOUR DECISION")
+        await run.gone("WAITING FOR YOUR DECISION")
         await run.press("escape")
         await run.gone("failed:")
         await run.see("3 selected")  # they were refused, and are ticked again: what was said to all can be said again
@@ -270,7 +270,9 @@ async def test_one_of_many_that_had_gone_out_is_undone_too_and_said(stage: Stage
         await run.later(seconds=6)
         await run.until(lambda: run.gate.waiting > 0, "send the first")
         await run.press("u")
-        await run.hear("Canceled: resolve the thread, all 3 (1 was already sent and undone). It was already being sent")
+        await run.hear(
+            "Canceled: resolve the thread, all 3 (1 was already sent and had to be undone). The change is already being sent"
+        )
         await run.see("Open 72")
         run.gate.open()
         await run.sent()

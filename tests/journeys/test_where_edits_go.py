@@ -25,11 +25,11 @@ async def open_page(run: Run) -> None:
 async def rename(run: Run, to: str) -> None:
     """Rename the page at hand in what is offered first."""
     await run.press("M", "enter", "enter")
-    await run.see("Title of Time and time zones")
+    await run.see("New title for Time and time zones")
     await run.press("ctrl+u")
     await run.type(to)
     await run.press("enter")
-    await run.hear(f"Time and time zones is called {to} in #")
+    await run.hear(f"Renamed Time and time zones to {to} in #")
 
 
 async def newest(run: Run) -> ChangeRequest:
@@ -90,11 +90,11 @@ async def test_one_of_somebody_else_that_was_written_to_last_is_offered_with_the
         await run.press("/", *"refused", "enter", "enter")
         await run.see("0 of 2 viewed", "Time and time zones")
         await run.press("M", "enter")
-        await run.see("Title of Time and time zones")
+        await run.see("New title for Time and time zones")
         await run.press("ctrl+u")
         await run.type("Time")
         await run.press("enter")
-        await run.hear("Time and time zones is called Time in #7")
+        await run.hear("Renamed Time and time zones to Time in #7")
         await open_page(run)
         await run.press("e")
         await run.see("Choose a change request", "by Tomás Okafor")
@@ -119,7 +119,7 @@ async def test_in_a_change_request_nothing_is_asked(stage: Stage) -> None:
         await run.press("/", *"refused", "enter", "enter")
         await run.see("0 of 2 viewed", "Time and time zones")
         await run.press("M", "enter")
-        await run.see("Title of Time and time zones")
+        await run.see("New title for Time and time zones")
         assert "Choose a change request" not in run.text
         assert not run.gate.sent(content.Edit)
         assert not [op for op in run.gate.sent(change_requests.List) if op.creator]

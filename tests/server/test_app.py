@@ -171,7 +171,7 @@ async def test_a_bug_is_answered_with_500_and_raised(ask: Ask, platform: Platfor
     async with httpx.AsyncClient(transport=transport, base_url="http://octavo.test", headers=headers) as client:
         answer = await client.patch("/v1/orgs/acme", json={"title": "New"})
     assert answer.status_code == 500
-    assert answer.json()["error"]["message"] == "The platform failed, and your request was not completed."
+    assert answer.json()["error"]["message"] == "The server failed, and your request was not completed."
 
 
 async def test_a_write_that_fails_half_way_leaves_nothing(ask: Ask, platform: Platform, world: World) -> None:

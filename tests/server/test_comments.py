@@ -71,7 +71,7 @@ async def test_commenting_takes_a_role(ask: Ask, place: Discussion) -> None:
 
 
 async def test_a_page_that_is_not_there_is_404(ask: Ask, place: Discussion) -> None:
-    assert "No page “nowhere”" in await refused(_post(ask, place, page="nowhere"), 404)
+    assert "The page “nowhere”" in await refused(_post(ask, place, page="nowhere"), 404)
 
 
 async def test_a_comment_on_a_block_keeps_what_the_block_said(ask: Ask, place: Discussion) -> None:
@@ -135,7 +135,7 @@ async def test_a_comment_on_what_a_change_request_removes_is_not_outdated_until_
     assert await outdated(on_second) == [("Guide", True)], "it was made on what was there, which was removed since"
     await desk.edit(at, update(guide, "# Guide\n\nFourth words."))
     assert await outdated(on_first, on_new) == [("Guide", False), ("Guide", True)]
-    assert "No page" in await refused(_post(ask, at, user="ada", page="nowhere"), 404)
+    assert "The page “nowhere”" in await refused(_post(ask, at, user="ada", page="nowhere"), 404)
 
 
 async def test_threads_are_listed_by_order_status_page_and_author(ask: Ask, place: Discussion) -> None:

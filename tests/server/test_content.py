@@ -53,7 +53,7 @@ async def test_a_page_is_found_by_its_path(ask: Ask) -> None:
     for path in ("über-uns/ganz-unten", "/über-uns/ganz-unten/"):
         found = await ask(content.GetPageByPath(at=desk.space, page_path=path, format="markdown"))
         assert found.markdown == "# Ganz unten\n\nHier."
-    with pytest.raises(Refusal, match="No page at") as refused:
+    with pytest.raises(Refusal, match="There is no page at") as refused:
         await ask(content.GetPageByPath(at=desk.space, page_path="über-uns/nirgends"))
     assert refused.value.status == 404
 

@@ -108,7 +108,7 @@ async def test_only_creators_write(ask: Ask) -> None:
 
 
 async def test_what_was_not_sent_makes_no_font(ask: Ask, clock: Clock) -> None:
-    assert "No upload “k/../../acme”" in await refused(_made(ask, w400="k/../../acme"), 404)
+    assert "The upload “k/../../acme”" in await refused(_made(ask, w400="k/../../acme"), 404)
     announced = await _announce(ask)
     assert "has no file yet" in await refused(_made(ask, w400=announced.key), 412)
     other = await _announce(ask, kind="import_file")

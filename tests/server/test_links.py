@@ -123,7 +123,7 @@ async def test_links_of_one_page(ask: Ask) -> None:
     of_one = await ask(links.ListOfPage(at=space.ref, page_id="one"))
     assert told(of_one) == [("broken", "url gone.md", 1), ("ok", "page Two", 1)]
     assert told(await ask(links.ListOfPage(at=space.ref, page_id="one", status="ok"))) == [("ok", "page Two", 1)]
-    assert "No page “gone”" in await refused(ask(links.ListOfPage(at=space.ref, page_id="gone")), 404)
+    assert "The page “gone”" in await refused(ask(links.ListOfPage(at=space.ref, page_id="gone")), 404)
 
 
 async def test_lists_of_links_come_in_pages_that_stay_while_links_come(ask: Ask) -> None:

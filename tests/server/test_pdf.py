@@ -118,7 +118,7 @@ async def test_a_page_alone_or_with_those_below_it(ask: Ask, world: World) -> No
     assert len(alone.pages) == 1
     assert "One" in _words(alone)
     assert "page is required" in await refused(ask(pdf.Get(at=space.ref, only=True)), 400)
-    assert "No page “gone”" in await refused(ask(pdf.Get(at=space.ref, page="gone")), 404)
+    assert "The page “gone”" in await refused(ask(pdf.Get(at=space.ref, page="gone")), 404)
 
 
 async def test_a_change_request_is_printed_as_it_proposes(ask: Ask) -> None:

@@ -41,7 +41,7 @@ async def test_an_address_waits_a_quarter_of_an_hour(ask: Ask, world: World, clo
     await _announce(ask)
     assert world.store.count("/orgs/acme/uploads") == 1
     assert (await _send(ask, there.url))[0] == 404
-    with pytest.raises(Refused, match="No upload"):
+    with pytest.raises(Refused, match="The upload “"):
         uploaded(world, "acme", there.key, "import_file")
 
 

@@ -77,7 +77,7 @@ Status = Literal["draft", "open", "archived", "merged"]
 class Filters(BaseModel, defer_build=True):
     at: SpaceRef | OrganizationRef
     status: Status = "open"
-    """One status; there is no word for all of them."""
+    """A single status. One request cannot list all statuses."""
     creator: str | None = None
     contributor: str | None = None
 

@@ -38,7 +38,7 @@ class List(InOrganization, Listing[Collection], get="/collections"):
     """List the collections of an organization."""
 
     nested: bool = True
-    """Whether those inside other collections are listed too."""
+    """Whether collections inside other collections are listed too."""
 
 
 class Create(InOrganization, Operation[Collection], post="/collections"):

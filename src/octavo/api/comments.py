@@ -142,9 +142,9 @@ class List(InDiscussion, Listing[Comment], get="/comments"):
     status: Literal["all", "open", "resolved"] = "all"
     format: Format | None = None
     target_page: Id | None = None
-    """Only those on this page."""
+    """Only threads on this page."""
     authors: tuple[str, ...] | None = None
-    """Only those by these users."""
+    """Only threads by these users."""
 
 
 class Create(InDiscussion, Operation[Comment], post="/comments", success=200):

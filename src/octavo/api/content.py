@@ -214,18 +214,18 @@ class Changes(Model):
 class OfContent(BaseModel, defer_build=True):
     at: ContentRef
     metadata: bool = True
-    """Whether git metadata comes along."""
+    """Whether Git metadata is included."""
     computed: bool = True
     """Whether generated pages are expanded."""
 
 
 class Formatted(OfContent):
     format: Format | None = None
-    """Whether the body comes as markdown or as a JSON document."""
+    """Whether the body is Markdown or a JSON document."""
     evaluated: bool | Literal["deterministic-only"] = False
     """Whether expressions and conditions are evaluated for the caller."""
     refs: Literal["relative", "stable"] | None = Field(None, alias="format.markdown.refs")
-    """Whether links in markdown are paths or ids. Newer servers only; others ignore it."""
+    """Whether links in Markdown are paths or IDs. Newer servers only; others ignore it."""
     dereferenced: bool | Literal["reusable-contents"] | None = None
     """Whether includes are expanded. Newer servers only; others ignore it."""
 
@@ -290,7 +290,7 @@ class ListChanges(Operation[Changes], get="/changes"):
     metadata: bool = True
     computed: bool = True
     limit: int | None = Field(None, ge=0, le=1000)
-    """At most this many. 10 when left out."""
+    """The largest number of changes to list. The default is 10."""
 
 
 class DocumentBody(Model):

@@ -28,5 +28,5 @@ class Create(Operation[Imported], post="{content}/import"):
         formed(r"^https?://\S+$", "an http or https link, for example https://example.com/page", most=8192),
         OfFile("import_file"),
     ]
-    """The link of the website or file. For an uploaded file, the URL it was uploaded to."""
+    """The link to the website or file. For an uploaded file, the URL it was uploaded to."""
     source: Source

@@ -1,4 +1,4 @@
-"""Invitations to an organization, by e-mail and by invite links (9.10)."""
+"""Invitations to an organization, by email and by invite links (9.10)."""
 
 from typing import Literal
 
@@ -42,9 +42,9 @@ class Invitation(Model):
 
 
 class Invite(InOrganization, Operation[Invited], post="/invites", success=200, nullable=("role",)):
-    """Invite people by e-mail address."""
+    """Invite people by email address."""
 
-    emails: tuple[Email | Invitation, ...] = Field(title="E-mail addresses", examples=[["ada@example.com"]])
+    emails: tuple[Email | Invitation, ...] = Field(title="Email addresses", examples=[["ada@example.com"]])
     role: Role | None = None
     """The role in the organization. If not set, the default role of the organization is used."""
     sso: bool | None = Field(None, title="Require SSO")

@@ -127,7 +127,7 @@ _SPELLINGS = MappingProxyType(
         "acs": "ACS",
         "ai": "AI",
         "api": "API",
-        "email": "e-mail",
+        "email": "email",
         "id": "ID",
         "json": "JSON",
         "mcp": "MCP",

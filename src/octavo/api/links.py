@@ -80,7 +80,7 @@ class ListOfChangeRequest(Listing[Link], get="/links"):
     at: ChangeRequestRef
     status: Status | None = None
     broken_context: Literal["change-request", "space"] | None = None
-    """Only broken links: those this change request breaks, or those the space had broken before."""
+    """Only broken links: links that this change request breaks, or links that were broken before."""
 
 
 class ListOfPage(AtContent, Listing[Link], get="{content}/page/{page_id}/links"):

@@ -31,7 +31,7 @@ _REFUSALS = {
     400: "A value is invalid. The message names the value and what is allowed.",
     401: "The API key is missing or unknown.",
     403: "The caller does not have permission to do this.",
-    404: "The resource does not exist, or the caller may not see it.",
+    404: "The resource does not exist, or the caller does not have access to it.",
     409: "The resource is not in a state that allows this.",
     412: "A precondition of this operation is not met.",
     413: "The request body is too large.",

@@ -82,7 +82,7 @@ class Seen(Model):
 
 
 class OfEmailDomain(Model):
-    """Organizations that people with an e-mail address of some domain belong to."""
+    """Organizations that people with an email address of some domain belong to."""
 
     organizations: tuple[Organization, ...] = ()
 
@@ -109,10 +109,10 @@ class Update(InOrganization, Operation[Organization], patch="", nullable=("defau
     """Change the settings of an organization. Omitted fields stay unchanged."""
 
     title: Annotated[str, Field(min_length=2, max_length=255)] | None = None
-    email_domains: tuple[Domain, ...] | None = Field(None, title="E-mail domains", examples=[["example.com"]])
-    """E-mail domains of the organization."""
+    email_domains: tuple[Domain, ...] | None = Field(None, title="Email domains", examples=[["example.com"]])
+    """Email domains of the organization."""
     hostname: Label | None = Field(None, title="Subdomain")
-    """The organization's subdomain in the platform's own domain."""
+    """The organization's subdomain on the server's domain."""
     default_role: Role | None = None
     """The role of new members."""
     default_content: DefaultContent | None = None
@@ -135,9 +135,9 @@ class ListMembers(InOrganization, Listing[Member], get="/members"):
     order: Literal["asc", "desc"] = "desc"
     role: Role | Literal["guest"] | None = None
     search: str | None = None
-    """Part of a display name or e-mail address."""
+    """Part of a display name or email address."""
     sort: Literal["joinedAt", "lastSeenAt"] = "joinedAt"
-    """Sorting by `lastSeenAt` lists only those who were ever seen."""
+    """Sorting by `lastSeenAt` lists only members who have been active."""
 
 
 class GetMember(InOrganization, Operation[Member], get="/members/{user_id}"):
@@ -170,6 +170,6 @@ class Ping(InOrganization, Operation[Seen], post="/ping", success=200):
 
 
 class ListByEmailDomain(Operation[OfEmailDomain], get="/email-domains/{email_domain}/orgs"):
-    """List the organizations with an e-mail domain: yours, or all if your address is in the domain."""
+    """List the organizations with an email domain: yours, or all if your address is in the domain."""
 
     email_domain: Domain

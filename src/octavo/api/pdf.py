@@ -16,6 +16,6 @@ class Get(Operation[Pdf], get="/pdf"):
 
     at: SpaceRef | ChangeRequestRef
     page: Id | None = None
-    """The page to begin with."""
+    """The first page of the PDF."""
     only: bool | None = None
-    """Whether to leave out the pages below it."""
+    """Whether to leave out the subpages."""

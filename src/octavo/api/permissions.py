@@ -84,7 +84,7 @@ class ListAggregate(AtShared, Listing[UserPermission], get="/permissions/aggrega
     """List everyone with a role here, with their highest role from any source."""
 
     role: Role | None = None
-    """Only those for whom it comes to this role."""
+    """Only members whose highest role is this role."""
 
 
 class ListOfMember(Listing[SpacePermission], get="/members/{user_id}/spaces"):

@@ -140,7 +140,7 @@ class ListSiteSpaces(InSite, Listing[SiteSpace], get="/site-spaces"):
 
     share_key: str | None = None
     default: bool | None = None
-    """Only the default ones of their sections, or only the others."""
+    """Only the default spaces of sections, or only the other spaces."""
 
 
 class CreateSiteSpace(InSite, Operation[SiteSpace], post="/site-spaces"):

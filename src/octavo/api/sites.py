@@ -132,7 +132,7 @@ class List(InOrganization, Listing[Site], get="/sites"):
     """List the sites of an organization."""
 
     space: Id | None = None
-    """Only those this space is on."""
+    """Only sites that contain this space."""
     title: str | None = None
     """Part of the title."""
     published: bool | None = None

@@ -75,7 +75,7 @@ class List(InOrganization, Listing[Team], get="/teams"):
     """List the teams of an organization."""
 
     owner: Id | None = None
-    """Only those this member can manage."""
+    """Only teams that this member can manage."""
     title: str | None = None
     """Part of the title, in upper or lower case."""
 

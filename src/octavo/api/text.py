@@ -96,14 +96,14 @@ Named = Annotated[Id | None, BeforeValidator(lambda value: value.get("id") if is
 """The id of a resource that may come whole."""
 
 Email = Annotated[
-    str, formed(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an e-mail address, for example ada@example.com", most=320)
+    str, formed(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an email address, for example ada@example.com", most=320)
 ]
-"""An e-mail address, as written."""
+"""An email address, as written."""
 
 Domain = Annotated[
     str, formed(r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$", "a domain, for example example.com", most=253)
 ]
-"""What follows the @ of e-mail addresses."""
+"""What follows the @ of email addresses."""
 
 WebAddress = Annotated[str, formed(r"^https?://[^\s/]\S*$", "a link, for example https://example.com/page", most=2048)]
 """Where something is found with HTTP."""

@@ -95,7 +95,7 @@ def operation(name: str, values: dict[str, Any]) -> Operation[Any]:
     if not routes:
         near = get_close_matches(name, {route.spec.name for route in all_routes()}, n=3)
         hint = f"Did you mean {' or '.join(near)}?" if near else "For a list, run: octavo operations"
-        raise Failure(f"No operation is called {name!r}. {hint}", USAGE)
+        raise Failure(f"Unknown operation {name!r}. {hint}", USAGE)
     fitting = [route for route in routes if _in_path(route) <= values.keys()]
     if not fitting:
         missing = min((sorted(_in_path(route) - values.keys()) for route in routes), key=len)
@@ -134,7 +134,9 @@ def _json(name: str, text: str) -> Any:
         value = json.loads(text, object_pairs_hook=_object)
         json.dumps(value, allow_nan=False)  # 1e999 is JSON, and no number here
     except _Twice as twice:
-        raise Failure(f"{name}:= has the key {str(twice)[:40]!r} twice. Remove one of the two.", USAGE) from None
+        raise Failure(
+            f"{name}:= has the key {str(twice)[:40]!r} twice in its JSON value. Remove one of the two.", USAGE
+        ) from None
     except ValueError:
         raise Failure(
             f"{name}:= needs a JSON value, but {text[:40]!r} is not JSON. For text, use {name}=VALUE.", USAGE
@@ -166,7 +168,7 @@ def _in_path(route: Route) -> set[str]:
 
 
 def _takes(known: set[str]) -> str:
-    return f"It takes {', '.join(sorted(known))}." if known else "It takes no parameters."
+    return f"Its parameters are {', '.join(sorted(known))}." if known else "This operation has no parameters."
 
 
 def _listed(route: Route, name: str, value: Any) -> Any:

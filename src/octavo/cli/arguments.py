@@ -116,7 +116,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     top = argparse.ArgumentParser(
         prog="octavo",
-        description="Read, review and merge documentation in the terminal. Without a command, Octavo opens the app.",
+        description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
         epilog="Exit codes: 0 success, 1 failure, 2 wrong usage, 4 not signed in, 130 interrupted. "
         "More help: octavo help",
     )
@@ -126,7 +126,7 @@ def parser() -> argparse.ArgumentParser:
     top.set_defaults(command="", module="app")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", dest="command")
 
-    demo = _command(commands, "demo", "open a sample library: no account, no network")
+    demo = _command(commands, "demo", "open the demo documentation: no account, no network")
     demo.add_argument("--reset", action="store_true", help="delete your changes in the demo and start over")
     demo.add_argument(
         "--large", action="store_true", help="use 200 spaces with 10,000 pages; the first start takes half a minute"
@@ -195,7 +195,9 @@ def parser() -> argparse.ArgumentParser:
 
     operations = _command(commands, "operations", "list all API operations")
     printed = operations.add_mutually_exclusive_group()
-    printed.add_argument("--json", action="store_true", help="print JSON, one object for each method and path")
+    printed.add_argument(
+        "--json", action="store_true", help="print the list as JSON, one object for each method and path"
+    )
     printed.add_argument("--openapi", action="store_true", help="print an OpenAPI 3.1 document")
     operations.set_defaults(module="operations")
 

@@ -53,7 +53,7 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
         _say(fact)
     if signed.notice:
         # This command is the whole session, so a key stored for the session is lost now.
-        raise Failure(f"The API key is valid, but could not be stored. {signed.notice}")
+        raise Failure(f"The API key is valid, but could not be stored, so you are not signed in. {signed.notice}")
     _say(f"Signed in to {access.origin} as profile {signed.profile.name}.")
     _say(f"The API key is stored {STORES[signed.profile.store]}.")
     return 0

@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         near = get_close_matches(topic, [*TOPICS, *commands], n=1)
         hint = f"Did you mean {near[0]}?" if near else "For a list, run: octavo help"
-        raise Failure(f"No help topic is called {options.topic[:40]!r}. {hint}", USAGE)
+        raise Failure(f"Unknown help topic {options.topic[:40]!r}. {hint}", USAGE)
     return 0
 
 

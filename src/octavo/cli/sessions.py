@@ -350,8 +350,8 @@ class Kept:
         if writes := self.going_out:
             queued = "1 change is" if writes == 1 else f"{writes} changes are"
             sentences.append(
-                f"{queued} queued and not sent yet. Octavo sends queued changes when you sign in again. After one day, "
-                "Octavo asks you before sending: press ! in the app."
+                f"{queued} queued and not sent yet. Octavo sends queued changes when you sign in again. If you sign in "
+                "more than a day later, Octavo asks before it sends them: press ! in the app."
             )
         if writes := self.asked_about:
             waiting = "1 change needs" if writes == 1 else f"{writes} changes need"

@@ -137,7 +137,9 @@ class Keyring:
             name = type(error).__name__
             if name in _LOCKED:
                 raise StoreUnavailable("The keyring is locked.", _UNLOCK) from None
-            failed = StoreUnavailable(f"The keyring failed ({name}).", f"Check that the keyring opens in {_APP}.")
+            failed = StoreUnavailable(
+                f"The keyring failed ({name}).", f"Check that you can open the keyring in {_APP}."
+            )
             raise _why_unreachable() or failed from None
 
     def _still_waiting(self) -> None:
@@ -184,7 +186,7 @@ _UNLOCK = (
 def _why_unreachable() -> StoreUnavailable | None:
     """Return why the keyring of this system cannot be reached. None if it can be."""
     if variable := os.environ.get(_BACKEND_VARIABLE):
-        cause = f"The variable {_BACKEND_VARIABLE} names {line(variable)[:60]}, which is not an encrypted keyring."
+        cause = f"The environment variable {_BACKEND_VARIABLE} names {line(variable)[:60]}, which is not an encrypted keyring."
         return StoreUnavailable(cause, f"Unset {_BACKEND_VARIABLE}.")
     if sys.platform in _WITHOUT_DBUS:
         return None
@@ -199,7 +201,7 @@ def _why_unreachable() -> StoreUnavailable | None:
     start = "Start Octavo from your desktop, or in a dbus-run-session with a keyring service."
     if "DBUS_SESSION_BUS_ADDRESS" not in os.environ:
         bus = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}") / "bus"
-        cause = "This session has no D-Bus, which is common over SSH."
+        cause = "This session has no D-Bus session bus, which is common over SSH."
         return StoreUnavailable(
             cause, f"Run: export DBUS_SESSION_BUS_ADDRESS=unix:path={bus}" if bus.exists() else start
         )
@@ -207,7 +209,7 @@ def _why_unreachable() -> StoreUnavailable | None:
         return StoreUnavailable(
             "No keyring service is running.", "Start a keyring service, such as gnome-keyring-daemon."
         )
-    cause = "The D-Bus of this session (DBUS_SESSION_BUS_ADDRESS) does not respond."
+    cause = "The D-Bus session bus (DBUS_SESSION_BUS_ADDRESS) does not respond."
     return StoreUnavailable(cause, start)
 
 

@@ -275,7 +275,7 @@ def _translation(error: Exception, host: str, called: str, method: str, *, under
         case httpx.RemoteProtocolError() if under_way:
             return Truncated(f"The response from {host} is incomplete. {next_step_after(method)}")
         case httpx.NetworkError() | httpx.RemoteProtocolError():
-            return Lost(f"The connection to {host} broke before the response arrived. {next_step_after(method)}")
+            return Lost(f"The connection to {host} was lost before the response arrived. {next_step_after(method)}")
         case _:
             return Unsendable(f"Could not send the API request to {host}. Check the base URL.")
 
@@ -291,10 +291,10 @@ def _no_connection(error: Exception, host: str, called: str) -> ApiError:
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError):
             return TlsError(f"Could not set up a TLS connection to {host}. Check the URL and its port.")
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return NotSent(f"Could not find {called}. Check its name and your network, then try again.")
+        return NotSent(f"Could not find {called}. Check the name and your network, then try again.")
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         return NotSent(
-            f"Could not connect to {called}: connection refused. Check that it is running and that the URL is right."
+            f"Could not connect to {called}: connection refused. Check the URL, and check that the server is running."
         )
     return NotSent(f"Could not reach {called}. Check your network, then try again.")
 

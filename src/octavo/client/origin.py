@@ -58,7 +58,9 @@ def _is_address(host: str) -> bool:
 
 
 def _split(url: str) -> tuple[SplitResult, str, int]:
-    refusal = f"{_shown(url)} is not a base URL. Use a URL such as {DEFAULT}."
+    refusal = (
+        f"{_shown(url)} is not a base URL. Enter a URL such as {DEFAULT}, or http://127.0.0.1:8080 for a local server."
+    )
     if not url.isprintable() or "\\" in url or any(each.isspace() for each in url):
         raise ValueError(refusal)
     try:

@@ -45,7 +45,9 @@ def write_private(path: Path, text: str | bytes) -> None:
 def read_private(path: Path) -> str:
     """The text of the file. Raises NotPrivate with what to do about it, FileNotFoundError, or OSError."""
     if path.is_symlink():
-        raise NotPrivate(f"{path} is a symbolic link, so Octavo did not read it. Put the file itself there.")
+        raise NotPrivate(
+            f"{path} is a symbolic link, so Octavo did not read it. Replace the link with the file itself."
+        )
     # Without O_NONBLOCK, a pipe put in its place would keep us waiting for ever.
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as file:

@@ -54,7 +54,7 @@ class Profile:
         if not self.read_only:
             return ""
         said = f"profile {self.name} has read_only = true in {FILE}"
-        return f"Octavo is read-only: {said}. To allow changes on the server, remove that line and restart Octavo."
+        return f"Octavo is read-only: {said}. To allow changes on the server, remove this setting and restart Octavo."
 
 
 _FIELDS = tuple(each.name for each in fields(Profile) if each.name != "name")
@@ -143,7 +143,7 @@ def read(path: Path) -> Profiles:
             wrong.append(f"profile {line(name)[:40]!r}: {error}")
     current = kept.get("current", "")
     if not wrong and current and current not in list(entries):
-        wrong.append(f"current is {line(str(current))[:40]!r}, which is not a profile.")
+        wrong.append(f"current is set to {line(str(current))[:40]!r}, which is not a profile.")
     problem = f"Could not read all profiles in {path}: {' '.join(wrong)} {_MEND}" if wrong else ""
     return Profiles(current if isinstance(current, str) and current in entries else "", entries, problem)
 

@@ -33,10 +33,8 @@ def too_slow(host: str, seconds: float, method: str) -> str:
 def redirected(host: str, elsewhere: str, status: int) -> str:
     """`elsewhere` is the other host of a redirect. Empty if the redirect stays on the same host."""
     if elsewhere:
-        return (
-            f"{host} redirects to {elsewhere} ({status}). Octavo does not send your API key there. Check the base URL."
-        )
-    return f"{host} redirects requests ({status}), which Octavo does not follow. Check the base URL."
+        return f"{host} redirects API requests to {elsewhere} ({status}). Octavo does not send your API key there. Check the base URL."
+    return f"{host} redirects API requests ({status}). Octavo does not follow the redirect. Check the base URL."
 
 
 def refusal(host: str, status: int, message: str, again: str = "") -> str:

@@ -122,7 +122,7 @@ async def check(client: Client) -> Identity:
     for each in belonging:
         granted = each.permissions
         if "list_members" in granted.model_fields_set and not granted.list_members:
-            missing.append(f"{each.title or each.id}: this API key cannot list the members.")
+            missing.append(f"{each.title or each.id}: this API key does not have permission to list the members.")
         if "create_content" in granted.model_fields_set and not granted.create_content:
             missing.append(f"{each.title or each.id}: this API key does not have permission to create content.")
     return Identity(user, belonging, tuple(facts), tuple(missing))
@@ -241,7 +241,7 @@ def why_no_key(access: Access) -> str:
         return f"You are not signed in to {access.origin}. Run octavo auth login, or set {KEY_VARIABLE}."
     return {
         "env": f"{KEY_VARIABLE} is not set, but {_called(access.profile)} needs it. Set the variable, or run octavo auth login.",
-        "session": f"The API key of profile {access.profile.name} was stored for one session only. {again}",
+        "session": f"The API key of profile {access.profile.name} is not stored on this machine. Set {KEY_VARIABLE} to the API key, or run octavo auth login.",
     }.get(access.profile.store, f"The API key of {_called(access.profile)} was deleted. {again}")
 
 
@@ -271,7 +271,7 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
     except Unauthorized:
         raise
     except (Forbidden, NotFound):
-        return (), "This API key cannot list organizations."
+        return (), "This API key does not have permission to list organizations."
     except ApiError as error:
         return (), f"Could not load your organizations: {error}"
     return tuple(found), ""

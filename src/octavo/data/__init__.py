@@ -2,12 +2,26 @@
 
 Reads
     live.py                 cached responses in memory, with subscriptions
+    syncer.py               fetches what is wanted, in the order of sync_queue.py (pure)
+    stamps.py, queries.py   whether a response has changed; operations that several callers share
     response_cache.py       responses on disk, their versions, and the pins that keep them
-    freshness.py, news.py   the time of the next reading, and the changes of others
-    stamps.py, queries.py   which response has changed; operations that several callers share
-    inbox.py                rows of the inbox (pure); inbox_answers.py loads what they need; inbox_marks.py: done, snoozed, read
-    offline.py              spaces that are available offline
+    polling.py              what views need: polls, and the changes of others
+    inbox_plan.py           what the inbox needs; inbox_loader.py builds its rows by the rules of inbox.py (pure)
+    inbox_marks.py          which rows of the inbox are done, snoozed or read
+    offline_plan.py         what an offline space needs; offline_spaces.py downloads the spaces one after the other
     search_index.py         full-text search; search_documents.py and search_text.py are its pure parts
+    availability.py         operations that the server or the plan does not have
+
+    Open a page             A view calls `Live.watch`: its callback gets the cached response at once. `Live` adds a want of
+                            rank NOW to the Syncer, which sends the request before all others, stores the response with its
+                            version and calls the callback again.
+    Refresh the inbox       `Poller.run` fetches the lists of the organization. Their counters and dates give each response a
+                            stamp. `InboxPlan` returns all responses that the inbox needs, with their stamps; the Syncer
+                            fetches those whose stamp differs from the version on disk. Lists of threads lead on to replies.
+                            `InboxLoader` builds the rows from the responses in a thread.
+    Keep a space offline    `OfflinePlan` wants the space; the response leads to its page tree, threads and change requests,
+                            and these lead to pages and replies. Each response is pinned, so that it is never evicted. After
+                            a crash, only what has no current version on disk is fetched.
 
 Writes (writes/__init__.py tells how a comment survives a crash)
     writes/outbox.py        writes that may wait: comments, replies, and reviews with comments

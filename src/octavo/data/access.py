@@ -112,7 +112,7 @@ def no_access_reason(person: Person, chain: Sequence[Place], organization: str) 
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
-        return f"{person.name} is a Guest in {organization}. Guests have only the roles that are given to them."
+        return f"{person.name} is a Guest in {organization}. Guests have only the roles that they have been given."
     place = _deciding(chain)
     if person.role != "admin" and place is not None and place.default_level is None:
         return f"{person.name} has the {role_name(person.role)} role in {organization}, but {place.title} gives no default access."
@@ -134,11 +134,11 @@ def access_sentence(person: Person, chain: Sequence[Place], organization: str, r
 
 
 def actions(role: str | None) -> str:
-    """Return the actions that a role allows, such as `merge, review, edit, comment and read`."""
+    """Return the actions that a role allows, such as `merge, review, edit, comment, and read`."""
     if role not in ROLES:
         return f"do what the role {role} allows"
     *others, last = [_DEEDS[each] for each in reversed(ROLES[: rank(role) + 1])]
-    return f"{', '.join(others)} and {last}" if others else last
+    return f"{', '.join(others)}{',' * (len(others) > 1)} and {last}" if others else last
 
 
 def role_name(role: str | None) -> str:

@@ -1,8 +1,8 @@
-"""What cannot be done here, whoever asks: operations the server does not have, and those that its plan does not include.
+"""Operations that nobody can run: the server does not have them, or the plan does not include them.
 
-    if (why := live.unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence, to be shown instead
+    if (why := live.unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence, shown instead of the list
 
-It is learned from how the server refuses, and forgotten with the session: at the next start it may be another version.
+Octavo learns this from refusals of the server, and forgets it when the session ends: the server may be updated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NO_METHOD = frozenset({405, 501})
-"""Statuses that say of the operation itself that it is not there."""
+"""Statuses with which a server refuses an operation that it does not have."""
 NOT_PAID = 402
 
 
@@ -36,7 +36,7 @@ _FEATURES = {
     "fonts": "sites-custom-fonts",
     "search.InSite": "sites-full-text-search",
 }
-"""The feature of a site that operations are for, by their names or those of their areas (3.2)."""
+"""The feature of a site (API section Sites) that an operation needs, by the name of the operation or of its area."""
 
 
 def why_frozen(site: Site, op: type[Operation[Any]]) -> str | None:
@@ -52,14 +52,15 @@ def why_frozen(site: Site, op: type[Operation[Any]]) -> str | None:
 
 
 class Availability:
-    """Sends operations, and remembers which of them need not be asked for again."""
+    """Sends operations, and remembers which of them the server or the plan does not have."""
 
     def __init__(self, send: Send) -> None:
         self.changed: Callable[[], None] = lambda: None
         """Called when the availability of an operation changes."""
         self._send = send
         self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
-        """Why, by the place it is so at: its route where the server has none, its address where a plan lacks it."""
+        """Why each operation is unavailable, by its route if the server does not have it, by its path if the plan of one
+        organization does not include it."""
 
     async def __call__(self, op: Operation[T]) -> T:
         """Return the response to `op`. Raises ApiError."""
@@ -75,8 +76,10 @@ class Availability:
         return answer
 
     def unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
-        """Why an operation cannot be done here, in a sentence. None: it can, as far as is known. Of a kind of operation that
-        happens in several kinds of place: why it can be done in none of those where it was tried."""
+        """Return why an operation is unavailable, in a sentence. None if it is available, as far as is known.
+
+        For a type of operation, one reason of any of its paths is returned.
+        """
         if isinstance(op, type):
             return next(iter(self._missing.get(op, {}).values()), None)
         known = self._missing.get(type(op), {})
@@ -101,9 +104,9 @@ class Availability:
         return None
 
     async def _is_all_else_there(self, op: Operation[Any]) -> bool:
-        """Whether it was the list that was not found, and not what it is a list of.
+        """Return whether a list was not found although the thing that contains the list exists.
 
-        Only of lists: where there is nothing they are empty, while a 404 elsewhere may say that there is no such thing.
+        Only for lists: an empty list is found, so its 404 means that the server does not have the operation.
         """
         above, _, last = route_of(op).rpartition("/")
         if not isinstance(op, Listing) or last.startswith("{") or "{" not in above:

@@ -32,8 +32,8 @@ def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
     restored = _copy(backup, db, as_of_backup=True) if backup else 0
     db.close()
     return (
-        f"{path.name} was damaged. Entries recovered: {saved} from the file, {restored} from a backup."
-        f" The damaged file is {aside}. Check your drafts."
+        f"{path.name} was damaged. Octavo recovered {saved} {'entry' if saved == 1 else 'entries'} from the file and "
+        f"{restored} from a backup. The damaged file was saved as {aside}. Check your drafts."
     )
 
 
@@ -95,7 +95,10 @@ def _asks_first(row: dict[str, Any]) -> bool:
         return False
     record.update(
         state="failed",
-        reason="This change comes from a backup and may already have been sent. Check the server before you retry.",
+        reason=(
+            "This change comes from a backup and may already have been sent. "
+            "Check on the server before you retry the change."
+        ),
     )
     row.update(state="failed", record=json.dumps(record))
     return True

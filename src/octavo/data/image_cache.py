@@ -64,7 +64,7 @@ class ImageCache:
         return self._folder / hashlib.sha256(name.encode("utf-8", "replace")).hexdigest() if self._folder else None
 
     def _evict(self) -> None:
-        assert self._folder is not None, "something was kept in it"
+        assert self._folder is not None, "the cache must have a folder"
         kept = []
         with suppress(OSError), os.scandir(self._folder) as entries:
             kept = [(entry.stat().st_mtime_ns, entry.stat().st_size, entry.path) for entry in entries]

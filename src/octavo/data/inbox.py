@@ -425,14 +425,14 @@ class _Reading:
             return None
         rules = rules_for(space, self._known.organization)
         if not rules.is_known:
-            return "; the server checks the merge rules"
+            return "; the server will check the merge rules"
         if bypasses(rules, self._me):
             return ", ready to merge"
         case = MergeCandidate(about, given, self._me, {})
         if any(case.missing(rule) for rule in rules.rules):
             return None
         unsure = any(case.undecided_reason(rule) for rule in rules.rules)
-        return "; the server checks the merge rules" if unsure else ", ready to merge"
+        return "; the server will check the merge rules" if unsure else ", ready to merge"
 
     # Threads
 
@@ -611,7 +611,7 @@ def _people(reviews: Sequence[Review]) -> str:
 def _some(people: Sequence[str]) -> str:
     """Return up to two names, and the number of the others."""
     once = list(dict.fromkeys(people))
-    return " and ".join(once) if len(once) < 3 else f"{once[0]}, {once[1]} and {len(once) - 2} more"
+    return " and ".join(once) if len(once) < 3 else f"{once[0]}, {once[1]}, and {len(once) - 2} more"
 
 
 def _latest(reviews: Sequence[Review]) -> datetime | None:

@@ -24,10 +24,8 @@ from octavo.data.inbox import Row
 from octavo.data.state_db import NotSaved, StateDb
 
 MarkKind = Literal["done", "snoozed", "read"]
-GONE_FOR = timedelta(days=60)
-"""Age after which a mark is deleted if its row no longer exists."""
 MOST_MARKS = 5000
-"""Most marks of a profile. The newest are kept."""
+"""Most marks of a profile. The oldest are deleted when there are more."""
 REMEMBERED = 100
 """Number of marks that can be undone, in order."""
 
@@ -136,30 +134,20 @@ class InboxMarks:
         self._history.pop()
         return tuple(key for (key, _), _ in before)
 
-    async def delete_old(self, rows: Iterable[Row]) -> None:
-        """Delete old marks of rows that no longer exist. `rows` must be the complete inbox. Raises NotSaved."""
-        there, horizon = {row.key for row in rows}, self._state.now() - GONE_FOR
-        marks = sorted(self._all().items(), key=lambda each: each[1].marked_at, reverse=True)
-        gone = [
-            place
-            for number, (place, mark) in enumerate(marks)
-            if number >= MOST_MARKS or (mark.marked_at < horizon and mark.key not in there)
-        ]
-        if gone:
-            await self._put(dict.fromkeys(gone), remember=False)
-
     def reload(self) -> None:
         """Read the marks from disk again: another instance may have changed them."""
         self._marks = None
 
     async def _mark(self, kind: MarkKind, rows: Iterable[Row], until: datetime | None = None) -> None:
         now = self._state.now()
-        await self._put(
-            {
-                (row.key, kind == "read"): Mark(row.key, kind, row.stamp, now, until, row.words, row.title, row.context)
-                for row in rows
-            }
-        )
+        new: dict[tuple[str, bool], Mark | None] = {
+            (row.key, kind == "read"): Mark(row.key, kind, row.stamp, now, until, row.words, row.title, row.context)
+            for row in rows
+        }
+        await self._put(new)
+        if (over := len(self._all()) - MOST_MARKS) > 0:
+            oldest = sorted(self._all().items(), key=lambda each: each[1].marked_at)[:over]
+            await self._put({place: None for place, _ in oldest}, remember=False)
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None], *, remember: bool = True) -> None:
         """Set or delete (None) marks, in memory now and on disk before this returns. Raises NotSaved."""

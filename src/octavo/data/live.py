@@ -50,7 +50,7 @@ CONFIRMED = 200
 """Confirmed writes that may still be applied to an older response."""
 LONG = 256 * 1024
 """Bytes of a cached response from which it is decoded in a thread."""
-NOT_HERE = "Not available offline: this was not loaded before."
+NOT_HERE = "Not available offline: Octavo has not loaded this before."
 
 
 class _Response(NamedTuple):
@@ -421,8 +421,8 @@ class Live:
             except PaginationError:
                 if not most or read is None:
                     raise  # else the items that came are used
-        assert first is not None, "a list has a first page"
-        assert read is not None, "a list has a first page"
+        assert first is not None, "a list must have a first page"
+        assert read is not None, "a list must have a first page"
         return first, read, pages
 
     def _accept(self, op: Operation[Any], response: _Response, again: bool) -> Any:
@@ -471,7 +471,7 @@ class Live:
     def _answer(self, op: Operation[Any], *, kept: bool = True) -> Answer:
         """Return the response to an operation, created if necessary. Without `kept`, the disk is not read."""
         if (spec := SPECS[type(op)]).method != "GET" or spec.again:
-            raise TypeError(f"{spec.name} is not a read whose answer is kept")
+            raise TypeError(f"the responses of {spec.name} are not cached")
         key = encode(op).url
         answer = self._answers.get(key)
         if answer is None:
@@ -536,7 +536,7 @@ class Live:
         """Read on in the background if a watcher wants more of the list than is here."""
         most = max((each.most for each in answer.watchers), default=0)
         if answer.reading_on is None and not self._closed and answer.shown.goes_on(most):
-            assert isinstance(answer.op, Listing), "only a list goes on"
+            assert isinstance(answer.op, Listing), "only a list has more pages"
             rank = min(each.rank for each in answer.watchers if each.most)
             task = answer.reading_on = self._tasks.start(self.read_on(answer.op, most, rank=rank))
             task.add_done_callback(partial(self._read_it, answer))

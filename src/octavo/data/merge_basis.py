@@ -48,13 +48,13 @@ async def what_changed(send: Send, at: ChangeRequestRef, before: Basis, now: Mer
     """Return what changed since the checks, in sentences. Empty if nothing changed."""
     said = []
     if before.revision is not None and now.change_request.revision != before.revision:
-        said.append("This change request has been edited since these checks.")
+        said.append("This change request has been edited since the checks were loaded.")
     has_moved = before.main is not None and now.main != before.main
     # Main may also have moved between the two requests that read a basis: then only `outdated` tells.
     if has_moved or (now.change_request.outdated and not before.is_outdated):
         merged = await _merged_last(send, at, now.main) if has_moved else None
         name = f": #{merged.number} {merged.subject}".rstrip() + " was merged" if merged is not None else ""
-        said.append(f"Main has changed since these checks{name}.")
+        said.append(f"Main has changed since the checks were loaded{name}.")
     return " ".join(said)
 
 

@@ -16,8 +16,8 @@ from octavo.api.safety import line
 from octavo.api.spaces import Space
 
 _UNDECIDED = {
-    "custom": "a custom rule: the server decides",
-    "require_agent_review": "a review by an agent: the server decides",
+    "custom": "a custom rule: the server will check this rule",
+    "require_agent_review": "a review by an agent: the server will check this rule",
 }
 
 
@@ -109,10 +109,10 @@ class MergeCandidate:
         """Return why Octavo cannot check a rule. Empty if it can."""
         kind = str(rule.get("rule"))
         if kind == "require_author_to_merge" and (self._author is None or self.me is None):
-            return "only the author can merge: the server decides"
+            return "only the author can merge: the server will check this rule"
         if kind in _KNOWN:
             return ""
-        return _UNDECIDED.get(kind, f"{line(kind)}: the server decides")
+        return _UNDECIDED.get(kind, f"{line(kind)}: the server will check this rule")
 
     @property
     def _author(self) -> str | None:
@@ -150,4 +150,4 @@ _KNOWN = frozenset(
 
 
 def _joined(names: Sequence[str], last: str = " and ") -> str:
-    return last.join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return last.join([", ".join(names[:-1]) + "," * (len(names) > 2), names[-1]] if len(names) > 1 else names)

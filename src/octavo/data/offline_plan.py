@@ -62,7 +62,7 @@ class OfflinePlan:
         """Pin a response, and return the wants that it leads to."""
         self._pin(want.url)
         if isinstance(value, ListPage) and isinstance(want.op, Listing) and want.most and value.next is not None:
-            self.incomplete[want] = f"Only the first {len(value.items)} are available offline."
+            self.incomplete[want] = f"Only the first {len(value.items)} items are available offline."
         return self._prepared(self._led_to_by(want.op, value))
 
     def is_list(self, url: str) -> bool:

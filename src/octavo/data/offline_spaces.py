@@ -49,7 +49,7 @@ _MOST_REMEMBERED = 100
 """Failures that are stored for the next start. The next round finds all of them again."""
 _FACT = _ROLE = "offline"
 """Name of the fact that the spaces are stored under, and of the lock of the instance that downloads."""
-_RATE_LIMIT = "The rate limit of the server is almost used up."
+_RATE_LIMIT = "The server's rate limit is almost reached."
 
 Phase = Literal["waiting", "reading", "kept", "lost"]
 

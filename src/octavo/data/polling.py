@@ -70,12 +70,10 @@ class Poller:
     def hide(self) -> None:
         """Start no more rounds: the terminal is hidden."""
         self._hidden = True
-        self._live.syncer.hide()
 
     def show(self) -> None:
         """Start rounds again: the terminal is shown."""
         self._hidden = False
-        self._live.syncer.show()
         self.key_pressed()
 
     @property

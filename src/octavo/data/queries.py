@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from octavo.api.collections import List as ListCollections
 
 MOST = 1000
-"""Items on a page: the most that the API allows (2.5)."""
+"""Items on a page: the most that the API allows."""
 UNDECIDED: tuple[Literal["open", "draft"], ...] = ("open", "draft")
 """Statuses of a change request that is neither merged nor archived."""
 _DECIDED = 100

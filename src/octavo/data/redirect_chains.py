@@ -25,7 +25,7 @@ class RedirectChain:
         way = " → ".join(self.steps)
         if self.end == "loop":
             return f"{way}: a loop, so browsers show an error"
-        return f"{way} → a page, section or space that is no longer on the site" if self.end == "dead end" else way
+        return f"{way} → a page, section, or space that is no longer on the site" if self.end == "dead end" else way
 
 
 def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) -> RedirectChain:

@@ -179,6 +179,11 @@ class ResponseCache:
         row = (self._namespace, url, stamp, version.read_at.timestamp(), error)
         self._later("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", lambda: row)
 
+    def drop_version(self, url: str) -> None:
+        """Forget the version of a response that is not on disk any more."""
+        self._known_versions().pop(url, None)
+        self._later("DELETE FROM versions WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
+
     @property
     def versions(self) -> Mapping[str, Version]:
         """The version of each response, by its URL. The responses of some may have been evicted."""
@@ -320,12 +325,14 @@ class ResponseCache:
                 private_folder(path.parent)
                 return self._prepared(path)
             except sqlite3.OperationalError as error:
-                self._notice(f"Could not open the cache {path}: {error}. Nothing will be cached for the next start.")
+                self._notice(
+                    f"Could not open the cache {path}: {error}. Nothing will be cached for the next time you start Octavo."
+                )
             except sqlite3.DatabaseError:
                 return self._rebuilt(path)
             except OSError as error:
                 self._notice(
-                    f"Could not open the cache {path}: {error.strerror or error}. Nothing will be cached for the next start."
+                    f"Could not open the cache {path}: {error.strerror or error}. Nothing will be cached for the next time you start Octavo."
                 )
             self._path = None
         db = connect(None)
@@ -361,13 +368,15 @@ class ResponseCache:
                 return
             if error.sqlite_errorname != "SQLITE_NOTADB":
                 kept = set_aside(older, f"{older.name}.old")
-                self._notice(f"Could not read what was available offline: {error}. It is downloaded again. See {kept}.")
+                self._notice(
+                    f"Could not read the offline copies: {error}. Octavo will download them again. The old file is {kept}."
+                )
         for suffix in ("", "-wal", "-shm"):
             older.with_name(older.name + suffix).unlink(missing_ok=True)
 
     def _rebuilt(self, path: Path) -> sqlite3.Connection:
         set_aside(path, f"{path.name}.damaged")
-        self._notice("The cache was damaged. Octavo loads everything from the server again.")
+        self._notice("The cache was damaged. Octavo will load everything from the server again.")
         return self._prepared(path)
 
     def _connect_writer(self) -> sqlite3.Connection:

@@ -291,7 +291,7 @@ class SearchIndex:
         )
         marks = ", ".join("?" * len(values))
         number = db.execute(f"INSERT INTO documents VALUES (NULL, {marks}, 0)", values).lastrowid
-        assert number is not None, "a row was inserted"
+        assert number is not None, "the insert must return a row"
         letters = _insert_passages(db, number, document)
         db.execute("UPDATE documents SET letters = ? WHERE id = ?", (letters, number))
 
@@ -432,7 +432,7 @@ class SearchIndex:
 
     def _fill(self, db: sqlite3.Connection) -> None:
         """Index some cached responses, then schedule the rest after other updates."""
-        assert self._kept is not None, "it is filled from something"
+        assert self._kept is not None, "the index must have a source"
         ((done, after),) = db.execute("SELECT done, after FROM filling").fetchall()
         if done or self._closing:
             return

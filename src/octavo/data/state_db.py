@@ -270,7 +270,7 @@ class StateDb:
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version > len(steps):
             db.close()
-            step = ". Update Octavo: until then nothing is saved."
+            step = ". Nothing will be saved until you update Octavo."
             self._set_read_only("", f"{path} was written by a newer version of Octavo", step)
             return connect(path, read_only=True)
         _migrate(db, path, steps)
@@ -278,7 +278,7 @@ class StateDb:
 
     def _open_read_only(self, path: Path) -> sqlite3.Connection:
         self._set_read_only(
-            "Nothing is being saved: ", f"{path} is not writable", ". Make it writable, then start again."
+            "Nothing is being saved: ", f"{path} is not writable", ". Make this path writable, then start Octavo again."
         )
         return connect(path, read_only=True)
 
@@ -336,7 +336,7 @@ def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
         case "FULL" | "ENOSPC" | "EDQUOT":
             return "the disk is full", "Free some space, then try again"
         case "READONLY" | "CANTOPEN" | "PERM" | "EACCES" | "EPERM" | "EROFS":
-            return f"{path} is not writable", "Make it writable, then try again"
+            return f"{path} is not writable", "Make this path writable, then try again"
         case "BUSY" | "LOCKED":
             return "another program is using the file", "Try again in a moment"
         case "ENOLCK" | "ENOSYS" | "EOPNOTSUPP" | "ENOTSUP":

@@ -42,6 +42,8 @@ R = TypeVar("R")
 
 SLICE = 500
 """Wants that are processed before the event loop has its turn."""
+READ_SLICE = 40
+"""Responses that are read from disk before the event loop has its turn."""
 LOOK_EVERY = 5.0
 """Longest time in seconds until it is looked again whether the rate limit still runs low."""
 ENDED = "This session has ended."
@@ -57,7 +59,8 @@ class Planner(Protocol):
     keeper: str
 
     def wants(self, round_kind: RoundKind) -> Iterable[Want]:
-        """Return all wants that lists and facts lead to, whether they are due or not."""
+        """Return all wants that lists and facts lead to, whether they are due or not. Of two wants for the same URL, the
+        second counts."""
         ...
 
     def follow(self, want: Want, value: Any) -> Iterable[Want]:
@@ -97,7 +100,10 @@ class _Plan:
     """All wants, by URL."""
     children: dict[str, list[Want]] = field(default_factory=dict)
     """The wants that each response leads to, by its URL."""
-    due: int = 0
+    followed: dict[str, Version | None] = field(default_factory=dict)
+    """The version of each response that the planner had last, by URL. It is not read from disk again."""
+    due: dict[str, Rank] = field(default_factory=dict)
+    """The ranks of the wants that were due in this round, by URL."""
     rounds: int = 0
     """Number of rounds and responses that are being planned."""
     task: asyncio.Task[None] | None = None
@@ -178,7 +184,8 @@ class Syncer(Generic[R]):
         if self._is_closed:
             return
         plan = self._plans.setdefault(planner.keeper, _Plan())
-        plan.planner = planner
+        if plan.planner is not planner:
+            plan.planner, plan.followed = planner, {}
         plan.rounds += 1
         work = self._round(planner, plan, round_kind, plan.task)
         plan.task = self._tasks.start(work, name=f"{planner.keeper}, {round_kind}")
@@ -208,10 +215,12 @@ class Syncer(Generic[R]):
             if self._is_soon:
                 await self._step.wait()
 
-    def progress(self, keeper: str) -> Progress:
-        """Return how far the wants of `keeper` are satisfied."""
+    def progress(self, keeper: str, last: Rank = Rank.OFFLINE) -> Progress:
+        """Return how far the wants of `keeper` of ranks up to `last` are satisfied."""
         plan = self._plans.get(keeper) or _Plan()
-        return Progress(len(plan.wants), len(self.queue.waiting(keeper)), plan.due)
+        urls = {url for url, want in plan.wants.items() if want.rank <= last}
+        due = sum(rank <= last for rank in plan.due.values())
+        return Progress(len(urls), len(urls & self.queue.waiting(keeper)), due)
 
     def held_back(self, keeper: str) -> str | None:
         """Return why an idle keeper has requests left: the error before the pause, empty if the rate limit runs low. None
@@ -284,7 +293,7 @@ class Syncer(Generic[R]):
             await asyncio.wait([before])
         roots: dict[str, Want] = {}
         async for want in _in_slices(planner.wants(round_kind)):
-            roots.setdefault(want.url, self._once_more(want) if round_kind == "refresh" else want)
+            roots[want.url] = self._once_more(want) if round_kind == "refresh" else want
         if self._plans.get(planner.keeper) is not plan:
             return  # dropped meanwhile
         self.queue.retry(planner.keeper)
@@ -296,9 +305,9 @@ class Syncer(Generic[R]):
                 reached += [each.url for each in children[url] if each.url not in plan.wants]
                 plan.wants |= {each.url: each for each in children[url] if each.url not in plan.wants}
         plan.children = children
+        plan.followed = {url: version for url, version in plan.followed.items() if url in plan.wants}
         self._set(planner.keeper, plan)
-        for want in roots.values():
-            await self._follow_cached(plan, want)
+        await self._follow_cached(plan, roots.values())
 
     def _planned(self, plan: _Plan, task: asyncio.Task[None]) -> None:
         plan.rounds -= 1
@@ -306,7 +315,7 @@ class Syncer(Generic[R]):
 
     def _set(self, keeper: str, plan: _Plan) -> None:
         self._cancel(self.queue.set_wants(keeper, plan.wants.values(), self._now()))
-        plan.due = len(self.queue.waiting(keeper))
+        plan.due = {url: plan.wants[url].rank for url in self.queue.waiting(keeper)}
         self._soon()
         self.changed.notify(keeper)
 
@@ -315,34 +324,60 @@ class Syncer(Generic[R]):
         version = self._shelf.versions.get(want.url)
         return replace(want, max_age=timedelta()) if version is not None and version.error else want
 
-    async def _follow_cached(self, plan: _Plan, want: Want) -> None:
-        """Read a response that leads on and is not due from disk, and take the wants that it leads to. It is fetched again
-        if it is not on disk."""
-        version = self._shelf.versions.get(want.url)
-        if not want.leads_on or want.url in self.queue.waiting(want.keeper) or version is None or version.error:
-            return
-        body = self._shelf.body(want.op)
-        found = await asyncio.to_thread(self._shelf.decoded, want.op, *body) if body is not None else None
-        if self._plans.get(want.keeper) is not plan:
-            return  # dropped meanwhile
-        if found is None or (want.most and isinstance(found[0], ListPage) and found[0].next is not None):
-            plan.due += self.queue.add(replace(want, max_age=timedelta()), self._now())
-            self._soon()
-        else:
-            await self._adopt(plan, want, found[0])
+    async def _follow_cached(self, plan: _Plan, wants: Iterable[Want]) -> None:
+        """Read responses that lead on and are not due from disk, and take the wants that they lead to. Those that are not
+        on disk are fetched again. A response that the planner had before is not read."""
+        versions, leading = self._shelf.versions, [want for want in wants if want.leads_on]
+        for start in range(0, len(leading), READ_SLICE):
+            if self._plans.get(leading[start].keeper) is not plan:
+                return  # dropped meanwhile
+            waiting, some = self.queue.waiting(leading[start].keeper), list[tuple[Want, Version, Any]]()
+            for want in leading[start : start + READ_SLICE]:
+                version = versions.get(want.url)
+                is_new = version is not None and not version.error and plan.followed.get(want.url) != version
+                if is_new and version is not None and want.url not in waiting:
+                    some.append((want, version, self._shelf.body(want.op)))
+            if not some:
+                await asyncio.sleep(0)
+                continue
+            for (want, version, _), value in zip(some, await asyncio.to_thread(self._decoded, some), strict=True):
+                if self._plans.get(want.keeper) is not plan:
+                    return  # dropped meanwhile
+                if self._shelf.versions.get(want.url) != version:
+                    continue  # it was fetched meanwhile
+                if value is not None:
+                    await self._adopt(plan, want, value, version)
+                else:
+                    self._shelf.drop_version(want.url)
+                    self.queue.add(want, self._now())
+                    plan.due[want.url] = want.rank
+                    self._soon()
 
-    async def _adopt(self, plan: _Plan, want: Want, value: Any) -> None:
+    def _decoded(self, wants: Iterable[tuple[Want, Version, Any]]) -> list[Any]:
+        """Return the responses with these bodies. None for those that cannot be used. From any thread."""
+        found = []
+        for want, _, body in wants:
+            decoded = self._shelf.decoded(want.op, *body) if body is not None else None
+            value = decoded[0] if decoded is not None else None
+            is_cut = want.most and isinstance(value, ListPage) and value.next is not None
+            found.append(None if is_cut else value)
+        return found
+
+    async def _adopt(self, plan: _Plan, want: Want, value: Any, version: Version | None) -> None:
         """Take the wants that a response leads to, and remove those that it does not lead to any more."""
         if self._plans.get(want.keeper) is not plan or plan.planner is None:
             return  # dropped meanwhile
+        plan.followed[want.url] = version
         children = [child async for child in _in_slices(plan.planner.follow(want, value))]
         if self._plans.get(want.keeper) is not plan:
             return  # dropped meanwhile
+        not_due = list[Want]()
         if want.leads_on:
             gone = {each.url for each in plan.children.get(want.url, ())} - {each.url for each in children} - plan.roots
             plan.children[want.url] = children
             for url in gone:
                 plan.wants.pop(url, None)
+                plan.followed.pop(url, None)
             self._cancel(self.queue.drop(want.keeper, gone))
         async for child in _in_slices(children):
             is_outdated = want.leads_on and plan.children.get(want.url) is not children
@@ -350,10 +385,12 @@ class Syncer(Generic[R]):
                 return  # a later response leads elsewhere, or the plan was dropped
             plan.wants[child.url] = child
             if self.queue.add(child, self._now()):
-                plan.due += 1
+                plan.due[child.url] = child.rank
                 self._soon()
             else:
-                await self._follow_cached(plan, child)
+                not_due.append(child)
+        if not_due:
+            await self._follow_cached(plan, not_due)
         self.changed.notify(want.keeper)
 
     def _cancel_round(self, keeper: str) -> None:
@@ -409,7 +446,7 @@ class Syncer(Generic[R]):
                 want = plan.wants.get(flight.url)
                 if want is not None and plan.planner is not None and flight.satisfies(want):
                     plan.rounds += 1
-                    task = self._tasks.start(self._adopt(plan, want, value))
+                    task = self._tasks.start(self._adopt(plan, want, value, version))
                     task.add_done_callback(partial(self._planned, plan))
         self._progressed(flight.url)
 
@@ -439,7 +476,7 @@ class Syncer(Generic[R]):
             error = None if task.cancelled() else task.exception()
             self.queue.end(flight, error or asyncio.CancelledError(), self._now())
             if not self._is_closed:
-                why = "The request was cancelled." if error is None else "This is a bug in Octavo."
+                why = "The request was canceled." if error is None else "This is a bug in Octavo."
                 self._fail(flight.op, LocalFailure(f"Could not load the response. {why}"))
             for future in self._waiters.pop(flight.url, ()):
                 if error is None:

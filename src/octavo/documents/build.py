@@ -141,7 +141,7 @@ class Builder:
         if token.content.count("<") <= MARKS:
             HtmlReader(self.tree, token.content, self._lines[0]).read()
             return
-        self.tree.note(self._lines[0], "Too much HTML in one block: shown as source.")
+        self.tree.note(self._lines[0], "This block has too much HTML, so it is shown as source.")
         self.tree.add(self._draft("code", {"language": "html", "source": True}, token.content.rstrip("\n")))
 
     def _tag_token(self, token: Token) -> None:

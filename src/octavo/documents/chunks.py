@@ -248,7 +248,9 @@ class Chunks:
         if has_too_many_marks(token.content):
             token.children.append(Token("platform_source", "", 0, content=token.content.replace("\n", " ")))
             line = token.map[0] if token.map else 0
-            self.diagnostics.append(Diagnostic(line, "Too much formatting in one paragraph: shown as source."))
+            self.diagnostics.append(
+                Diagnostic(line, "This paragraph has too much formatting, so it is shown as source.")
+            )
         else:
             state = _Words(token.content, parser(), self._env, token.children)
             parser().inline.tokenize(state)

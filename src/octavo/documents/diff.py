@@ -53,7 +53,7 @@ def _compared(old: Sequence[Node], new: Sequence[Node]) -> list[Step]:
     arrived = {id(theirs): ours for ours, theirs in moved if theirs is not None}
     for ours, theirs in align_others(old, new, left.keys() | arrived.keys()):
         if ours is None:
-            assert theirs is not None, "A pair has one side at least"
+            assert theirs is not None, "a pair must have at least one side"
             source = arrived.get(id(theirs))
             steps.append(_arrived(source, theirs) if source else Step("added", new=theirs))
         elif theirs is None:

@@ -138,7 +138,9 @@ class _Reader:
 
     def _block(self, raw: dict[str, Any], depth: int) -> list[Draft]:
         if depth > DEEPEST:
-            self.diagnostics.append(Diagnostic(0, "Too many nested levels: shown as plain text."))
+            self.diagnostics.append(
+                Diagnostic(0, "This block has too many nested levels, so it is shown as plain text.")
+            )
             return self._paragraph([{"leaves": [{"text": " ".join(texts_in(raw))}]}])
         node = _Node(raw, depth, self)
         if node.kind == "footnotes":

@@ -224,7 +224,7 @@ def outside(href: str) -> ToUrl | Blocked | Broken:
     """Where `href` leads when a browser opens it, also to the platform's own application."""
     href = _whole(href)
     scheme = _SCHEME.match(href)
-    return _outside(href, scheme[0][:-1].lower()) if scheme else Broken(href, "The link has no host.")
+    return _outside(href, scheme[0][:-1].lower()) if scheme else Broken(href, "The link has no host name.")
 
 
 def _whole(href: str) -> str:
@@ -257,7 +257,7 @@ def _outside(href: str, scheme: str) -> ToUrl | Blocked | Broken:
     except ValueError:  # a UnicodeError is one
         return Broken(href, "The link is not a valid URL.")
     if not host:
-        return Broken(href, "The link has no host.")
+        return Broken(href, "The link has no host name.")
     if "@" in parts.netloc or "\\" in href:
         return Broken(href, "The link is written to look like a link to another site.")
     if not parts.netloc.isascii():
@@ -359,7 +359,7 @@ def _gone(href: str) -> Broken:
     parts = steps(href)
     what = next((_CALLED[part] for part in reversed(parts) if part in _CALLED), None)
     if what == "page" and "spaces" in parts:
-        what = "page of another space"
+        what = "page in another space"
     return Broken(href, f"The {what} no longer exists." if what else "The link target no longer exists.")
 
 

@@ -206,7 +206,7 @@ def _unique_headings(steps: Sequence[Step], every: Sequence[Step]) -> list[Step]
 def _open(step: Step) -> None:
     """Make steps of what is in a container that came or went."""
     node = step.new or step.old
-    assert node is not None, "A step is about a block"
+    assert node is not None, "a step must have a block"
     step.inside = [
         Step("added", new=child) if step.fate == "added" else Step("removed", old=child) for child in node.children
     ]

@@ -209,7 +209,7 @@ class Specification:
                 )
                 return f"{kind} in the Authorization header"
             case "basic":
-                return "Basic in the Authorization header"
+                return "Basic authentication in the Authorization header"
             case "apiKey":
                 return f"API key in {line_of(scheme.get('in'))} {line_of(scheme.get('name'))}"
             case "oauth2" | "openIdConnect" as kind:

@@ -139,7 +139,7 @@ class Reading:
             while source[end - 1] == "\n":
                 end -= 1
             rest = source[_line(source, first) : end]
-            said.append(Diagnostic(first, "The rest of the page is too large to format: shown as source."))
+            said.append(Diagnostic(first, "The rest of the page is too large to format, so it is shown as source."))
             attrs = {"language": "markdown", "source": True}
             unfinished = [*unfinished, Draft("code", attrs, text=rest, first=first, last=last)]
         self.blocks += self._sealer.take(unfinished)
@@ -167,7 +167,9 @@ def _as_source(source: str) -> Document:
         lines=(0, source.count("\n") + 1),
         key="source",
     )
-    return Document("", (block,), source, (Diagnostic(0, "This page is too large to format: shown as source."),))
+    return Document(
+        "", (block,), source, (Diagnostic(0, "This page is too large to format, so it is shown as source."),)
+    )
 
 
 def _line(text: str, number: int) -> int:

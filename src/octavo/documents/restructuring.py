@@ -221,7 +221,7 @@ def _plain(pairs: Sequence[_Pair], change: Change) -> list[Step]:
 
 def _step(one: _Part | None, other: _Part | None, change: Change) -> Step:
     if other is None:
-        assert one is not None, "A pair has one side at least"
+        assert one is not None, "a pair must have at least one side"
         return Step("removed", old=one.node)
     if one is None:
         return Step("added", new=other.node)
@@ -332,7 +332,7 @@ def close(step: Step) -> None:
 
 def _settle(frame: Step) -> None:
     """Tell what became of a container that stayed, with only those blocks in it before that are in it now."""
-    assert frame.inside is not None, "It was made with a list"
+    assert frame.inside is not None, "a container must have steps inside"
     assert frame.old is not None
     assert frame.new is not None
     for inner in frame.inside:
@@ -360,13 +360,13 @@ def _old_blocks(steps: Iterable[Step]) -> Iterator[Block]:
 
 def _inside(open_: Sequence[tuple[Node, Step]], whole: Step) -> list[Step]:
     found = (open_[-1][1] if open_ else whole).inside
-    assert found is not None, "Both were made with a list"
+    assert found is not None, "a container must have steps inside"
     return found
 
 
 def _retitle(frame: Step, old: _Part) -> None:
     """A heading became the title of a container, or the title of another did."""
-    assert frame.new is not None, "A frame is a container that is there now"
+    assert frame.new is not None, "the container must be in the new version"
     now, was = frame.new.block, old.path[-1].block._replace(children=()) if old.titles else old.node.block
     frame.fate, frame.old = "changed", Node(was, [], -1, old.node.text)
     frame.settings = changed_settings(was, now)

@@ -80,7 +80,7 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     last = start
     while last < end and (state.isEmpty(last) or state.sCount[last] >= state.blkIndent):
         last += 1
-    _push_source(state, start, last, "Too many nested levels: shown as source.")
+    _push_source(state, start, last, "This block has too many nested levels, so it is shown as source.")
     return True
 
 
@@ -131,7 +131,7 @@ def _rest_of_table(state: StateBlock, start: int, end: int) -> None:
     last = start
     while last < end and not state.isEmpty(last) and state.sCount[last] >= state.blkIndent:
         last += 1
-    _push_source(state, start, last, "Too many cells in one table: the rest is shown as source.")
+    _push_source(state, start, last, "This table has too many cells, so the rest is shown as source.")
 
 
 def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -143,7 +143,7 @@ def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     tag = scanner.at(position)
     if tag is None:
         if not silent:
-            state.env["diagnostics"].append(Diagnostic(start, "This tag is not closed: shown as text."))
+            state.env["diagnostics"].append(Diagnostic(start, "This tag is not closed, so it is shown as text."))
         return False
     line = start
     while line < end and state.eMarks[line] < tag.end:

@@ -211,7 +211,7 @@ class Platform:
         if self.delay:
             await asyncio.sleep(self.delay)
         if self.fail and self._chance.random() < self.fail:
-            raise Refused(503, "This error was simulated, because the platform was started with --fail.")
+            raise Refused(503, "This is a simulated error, because Octavo was started with --fail.")
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -291,11 +291,11 @@ async def _failed(request: Request, failure: Exception) -> Response:
         case Missing():
             return error(404, about_missing(str(failure)))
         case NotWritten():
-            return error(503, f"The platform cannot save anything at the moment: {failure.strerror}.")
+            return error(503, f"The server cannot save anything at the moment: {failure.strerror}.")
         case HTTPException():
             sentence = failure.detail if failure.status_code != 404 else "The API has no operation at this path."
             return error(failure.status_code, sentence, failure.headers)
         case ClientDisconnect():
             return error(400, "The request ended before its body was complete.")
     # Starlette raises the failure again once this is sent, so that whoever runs the app can see it.
-    return error(500, "The platform failed, and your request was not completed.")
+    return error(500, "The server failed, and your request was not completed.")

@@ -131,7 +131,7 @@ class Fetcher:
         places = [(family, place) for family, _, _, _, place in _looked_up(host, port, deadline)]
         if not self.private and not all(is_public(place[0]) for _, place in places):
             raise NotFetched(
-                f"{host} is on a private network, and this platform was started without access to private networks"
+                f"{host} is on a private network, and this server was started without access to private networks"
             )
         return places
 

@@ -117,7 +117,7 @@ class _Guard:
         elif b"origin" in headers or headers.get(b"sec-fetch-site", b"none") != b"none":
             refusal = error(403, "Web pages are not allowed to use this server.")
         elif self._under_way >= AT_ONCE:
-            sentence = f"This platform handles at most {AT_ONCE} requests at once."
+            sentence = f"This server handles at most {AT_ONCE} requests at once."
             refusal = error(503, sentence, {"retry-after": "1"})
         else:
             return await self._answer(scope, receive, send)

@@ -137,7 +137,7 @@ async def test_in_a_narrow_terminal_a_sentence_says_what_side_by_side_needs() ->
     async with app.run_test(size=(120, 30)) as pilot:
         app.pane.show(compare(BEFORE, AFTER), key="p")
         await pilot.press("vertical_line")
-        assert app.explained == ["The split view needs 140 columns. This terminal has 120."]
+        assert app.explained == ["The split view needs 140 columns. This terminal has only 120."]
         await pilot.resize_terminal(160, 30)
         await pilot.press("vertical_line")
         assert "split" in app.pane.facts

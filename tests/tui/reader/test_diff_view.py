@@ -237,7 +237,7 @@ async def test_a_comment_is_about_the_new_block_and_never_about_a_fold() -> None
         await pilot.press("g")
         comment = next(each for each in active_commands(app.screen) if each.id == "diff.comment")
         assert not comment.enabled
-        assert "Select a block first" in (comment.reason or "")
+        assert "to select a block" in (comment.reason or "")
         await pilot.press("n", "c")
         chosen = [each.block.key for each in app.said if isinstance(each, Reader.BlockChosen)]
         assert chosen == [key_of("You can")]

@@ -53,7 +53,7 @@ async def test_letters_stand_before_the_words_and_say_what_they_do() -> None:
         await pilot.press("f")
         assert "See a e guide, or the s st." in screen(app.pane)
         last = screen(app.pane).split("\n")[-1]
-        assert last.strip() == "type a letter · capital letters open the browser · esc cancel"
+        assert last.strip() == "type a letter · capital letters open in browser · esc cancel"
         await pilot.press("j")
         assert "See the guide, or the list." in screen(app.pane)
         assert links(app) == []
@@ -94,7 +94,7 @@ async def test_where_nothing_can_be_opened_the_key_says_so() -> None:
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse("Words."), title="", key="p")
         await pilot.press("f")
-        assert app.explained == ["There are no links to open on this part of the page."]
+        assert app.explained == ["No links on this part of the page."]
         assert not app.pane.typing_keys
 
 

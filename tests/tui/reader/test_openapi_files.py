@@ -41,7 +41,7 @@ async def test_why_a_file_describes_nothing_is_said(content: bytes, said: str) -
 async def test_what_takes_too_long_is_ended() -> None:
     """As much as is read at all, in the form that takes longest."""
     found = await read(b"- {a: b, c: d}\n" * 200_000, "a.yaml", seconds=0.5)
-    assert found.trouble == "Could not read a.yaml: reading it takes too much time or memory."
+    assert found.trouble == "Could not read a.yaml: the file takes too much time or memory to read."
 
 
 def test_yaml_is_read_as_its_version_1_2_has_it() -> None:

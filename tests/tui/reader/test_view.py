@@ -50,7 +50,7 @@ async def test_letters_open_links_and_in_upper_case_in_the_browser() -> None:
         app.pane.show(parse(PAGE), title="Retries", key="p")
         await pilot.press("f")
         assert "with a a nk and s other" in screen(app.pane)
-        assert "type a letter · capital letters open the browser · esc" in screen(app.pane)
+        assert "type a letter · capital letters open in browser · esc" in screen(app.pane)
         await pilot.press("a")
         await pilot.press("f", "s")
         await pilot.press("f", "A")
@@ -409,8 +409,8 @@ async def test_that_a_page_has_no_threads_is_said_once_they_are_known() -> None:
             app.pane.set_threads({}, known=is_known)
             await pilot.press("t")
         assert app.explained == [
-            "The threads of this page are still loading.",
-            "No open threads on the blocks of this page.",
+            "The threads on this page are still loading.",
+            "No block on this page has an open thread.",
         ]
 
 

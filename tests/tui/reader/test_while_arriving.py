@@ -226,7 +226,7 @@ async def test_another_text_of_a_page_half_read_takes_its_place_when_it_is_read(
         assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says much more."
 
 
-LATER = "The selection will be copied as soon as all of it has loaded."
+LATER = "Octavo will copy the selection when all of it is loaded."
 
 
 async def copy_all(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:

@@ -139,7 +139,7 @@ async def test_where_nothing_is_too_wide_the_key_says_so() -> None:
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse("words\n\n```\nshort\n```\n"), title="", key="p")
         await pilot.press("right")
-        assert app.explained == ["Nothing on this part of the page is wider than the pane."]
+        assert app.explained == ["Nothing to scroll here: no code or table is wider than the pane."]
 
 
 @pytest.mark.parametrize("before", ["", TABLE.replace("cell", "sell", 1), CODE.replace("12", "21")])

@@ -139,9 +139,9 @@ def test_what_pages_share_says_so_and_leads_to_the_file_it_is_kept_in(words: str
 @pytest.mark.parametrize(
     ("target", "said", "leads"),
     [
-        ("/reusable-content/r1", "in r1", 0),
-        ("../.gitbook/includes/gone.md", "in gone.md", 1),
-        ("https://app.gitbook.com/s/s1/~/reusable/r1/", "of another space", 1),
+        ("/reusable-content/r1", "from r1", 0),
+        ("../.gitbook/includes/gone.md", "from gone.md", 1),
+        ("https://app.gitbook.com/s/s1/~/reusable/r1/", "from another space", 1),
     ],
 )
 def test_what_a_server_did_not_put_in_its_place_names_its_file_or_that_it_is_elsewhere(

@@ -75,7 +75,7 @@ async def test_they_are_merged_in_order(three: Merging, desk: Desk) -> None:
     assert sorted(revisions, key=lambda name: int(str(name)[1:])) == revisions
     assert [str(fact.text) for number, fact in three.told if number == 1] == [
         "Docs · Beta · checking again…",
-        "Docs · Beta · 1 page · draft · check: up to date, approval",
+        "Docs · Beta · 1 page · draft · warnings: outdated, approval",
         "Docs · Beta · merging…",
         "Docs · Beta · merged",
     ]
@@ -109,11 +109,14 @@ async def test_a_paragraph_that_is_merged_by_words_is_not_published_unread(live:
         await desk.propose(update(alpha, "# Alpha\n\n1.\n"), subject="Alpha"),
     )
     await merging.see()
-    assert "it changes the same paragraph as #3 in Docs, which is merged first" in (await before(merging))[1]
+    assert (
+        "this change request changes the same paragraph as #3 in Docs, which will be merged first"
+        in (await before(merging))[1]
+    )
     ended = await merging()
     assert len(ended.merged) == 1
     assert (
-        "changed the same paragraph, which would be merged word by word (merge this change request by itself and check the text)"
+        "changed the same paragraph, so the two versions would be merged word by word (merge this change request by itself and check the text)"
         in ended.why
     )
 
@@ -123,16 +126,19 @@ async def test_changes_that_are_merged_before_are_not_merged_again(live: Live, d
     same = [await desk.propose(update(alpha, "# Alpha\n\n1.\n"), subject=each) for each in ("First", "Again")]
     merging = Merging(live, desk, *same)
     await merging.see()
-    assert (await before(merging))[
-        1
-    ] == "all its changes are also in #2 in Docs, which is merged first (after that, press L to archive #3 in Docs)"
+    assert (
+        (await before(merging))[1]
+        == "all changes in this change request are also in #2 in Docs, which will be merged first (after that merge, press L to archive #3 in Docs)"
+    )
     ended = await merging()
-    assert ended == MergeTotals(("#2 in Docs",), "Stopped at #3 in Docs: already on main: merging would change nothing")
+    assert ended == MergeTotals(("#2 in Docs",), "Stopped at #3 in Docs: main already has these changes")
 
 
 async def test_one_that_was_edited_since_ends_it(three: Merging, desk: Desk) -> None:
     await desk.edit(three.at[1], insert("# New\n\nNew.\n"))
-    assert await three() == MergeTotals(("#2 in Docs",), "Stopped at #3 in Docs: it was edited after the checks")
+    assert await three() == MergeTotals(
+        ("#2 in Docs",), "Stopped at #3 in Docs: this change request was edited after the checks ran"
+    )
     assert await three.statuses == ["merged", "draft", "draft"]
 
 
@@ -152,7 +158,7 @@ async def test_a_main_that_changes_during_the_last_read_ends_it(
         return await send(op)
 
     live.send = overtaken
-    main = f"main has changed since these checks{name}. Read the checks again, then merge"
+    main = f"main has changed since the checks were loaded{name}. Review the checks again before you merge"
     assert await three() == MergeTotals((), f"Stopped at #2 in Docs: {main}")
     assert await three.statuses == ["draft"] * 3
 
@@ -217,19 +223,21 @@ async def test_what_conflicts_with_one_that_comes_before_is_said_before(live: Li
     await merging.see()
     assert await before(merging) == [
         "",
-        "it may conflict with #2 in Docs, which is merged first (conflicts: Beta)",
+        "this change request may conflict with #2 in Docs, which will be merged first (conflicts: Beta)",
         "",
     ]
     merging.several.reverse()
-    assert (await before(merging))[2] == "it may conflict with #3 in Docs, which is merged first (conflicts: Beta)"
+    assert (await before(merging))[
+        2
+    ] == "this change request may conflict with #3 in Docs, which will be merged first (conflicts: Beta)"
 
 
 async def test_that_a_rule_asks_for_what_the_first_merge_takes_away_is_said_before(three: Merging, desk: Desk) -> None:
     rules = {"type": "rules", "rules": [{"rule": "require_up_to_date_change_request"}]}
     await desk.ask(spaces.Update(at=desk.space, merge_rules=rules))
     behind = [
-        "it will be outdated after #2 in Docs is merged, and a merge rule blocks outdated change requests "
-        f"(after that, press U to update {name} in Docs from main)"
+        "this change request will be outdated after #2 in Docs is merged, and a merge rule blocks outdated change requests "
+        f"(after that merge, press U to update {name} in Docs from main)"
         for name in ("#3", "#4")
     ]
     assert await before(three) == ["", *behind]

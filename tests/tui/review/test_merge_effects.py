@@ -88,7 +88,7 @@ async def test_a_page_that_moves_takes_those_below_it_along(live: Live, desk: De
     known = await proposing(live, desk, update(await desk.id("Gamma"), slug="delta"))
     said = "2 pages without a redirect: Gamma /gamma → /delta, Below /gamma/below → /delta/below"
     assert fact(known, "redirects") == Fact("care", "redirects", said)
-    assert known.live.startswith("The merge will go live immediately on Docs (")
+    assert known.live.startswith("The merged changes will go live immediately on Docs (")
 
 
 async def test_a_redirect_from_where_a_page_was_is_enough(live: Live, desk: Desk) -> None:
@@ -110,7 +110,7 @@ async def test_where_nothing_is_published_no_redirect_is_needed(live: Live, desk
     assert (
         fact(known, "redirects").text == "none needed: the space is not on a published site (1 page moved or deleted)"
     )
-    assert known.live == "The merge will change the main content of Docs immediately."
+    assert known.live == "Merging will immediately change the main content of Docs."
 
 
 async def test_what_cannot_be_asked_is_said_not_to_be_checked(live: Live, desk: Desk, platform: Platform) -> None:
@@ -150,7 +150,7 @@ async def test_markers_on_many_pages_are_counted(live: Live, desk: Desk) -> None
     titles = ("Home", "Beta", "Gamma", "Below")
     known = await proposing(live, desk, *[update(await desk.id(title), f"# {title}{marks}") for title in titles])
     said = str(fact(known, "markers").text)
-    assert " and 1 more still have conflict markers" in said
+    assert ", and 1 more still have conflict markers" in said
     assert sum(title in said for title in titles) == 3
 
 

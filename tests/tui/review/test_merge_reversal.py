@@ -223,4 +223,4 @@ async def test_without_a_revision_of_the_merge_there_is_nothing_to_go_by(live: L
 def test_pages_edited_later_are_named_or_counted() -> None:
     met = tuple(EditedSince(title, title) for title in "ABCDE")
     found = next(each for each in facts(Plan(met=met)) if each.label == "edited later")
-    assert str(found.text).startswith("A, B, C and 2 more · later edits will be kept")
+    assert str(found.text).startswith("A, B, C, and 2 more · later edits will be kept")

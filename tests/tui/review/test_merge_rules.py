@@ -203,9 +203,9 @@ async def test_the_rules_of_the_organization_hold_where_the_space_inherits(
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ({"rule": "custom", "expression": "true"}, "a custom rule: the server decides"),
-        ({"rule": "require_agent_review"}, "a review by an agent: the server decides"),
-        ({"rule": "require_a_moon\x1b[2J"}, "require_a_moon␛[2J: the server decides"),
+        ({"rule": "custom", "expression": "true"}, "a custom rule: the server will check this rule"),
+        ({"rule": "require_agent_review"}, "a review by an agent: the server will check this rule"),
+        ({"rule": "require_a_moon\x1b[2J"}, "require_a_moon␛[2J: the server will check this rule"),
         ({"rule": "custom", "expression": "x", "message": "Ask Mia."}, "Ask Mia."),
     ],
 )
@@ -223,4 +223,4 @@ async def test_what_cannot_be_told_here_is_left_to_the_server(
 def test_a_rule_of_no_known_form_is_left_to_the_server(kind: Any) -> None:
     head, line = facts(MergeRules(({"rule": kind},)), MergeCandidate(ChangeRequest(id="k1"), (), "ada", {}))
     assert (head.mark, line.mark) == ("care", "care")
-    assert "the server decides" in str(line.text)
+    assert "the server will check this rule" in str(line.text)

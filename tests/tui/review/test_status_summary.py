@@ -45,16 +45,16 @@ FULL = RequestStatus(
     [
         (
             200,
-            "Guide · Ada · ○ review requested from you · ✓ Ada Lovelace · ✓ Tom Weaver (outdated) · ✗ may conflict: Start · needs update · ● 2 open",
+            "Guide · Ada · ○ your review requested · ✓ Ada Lovelace · ✓ Tom Weaver (outdated) · ✗ may conflict: Start · outdated · ● 2 open",
         ),
         (
             106,
-            "Guide · Ada · ○ your review · ✓ Ada Lovelace · ✓ Tom (outdated) · ✗ may conflict · needs update · ● 2 open",
+            "Guide · Ada · ○ your review · ✓ Ada Lovelace · ✓ Tom (outdated) · ✗ may conflict · outdated · ● 2 open",
         ),
-        (83, "Guide · Ada · ○ you · ✓ Ada · ✓ Tom (outdated) · ✗ may conflict · outdated · ● 2"),
-        (72, "Guide · Ada · ○ you · ✓ Ada · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
-        (64, "Ada · ○ you · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
-        (58, "○ you · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
+        (83, "Guide · Ada · ○ review · ✓ Ada · ✓ Tom (outdated) · ✗ may conflict · outdated · ● 2"),
+        (75, "Guide · Ada · ○ review · ✓ Ada · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
+        (67, "Ada · ○ review · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
+        (61, "○ review · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
     ],
 )
 def test_where_there_is_little_room_words_get_shorter_and_each_fact_stays(room: int, said: str) -> None:

@@ -69,7 +69,7 @@ def test_fields_of_a_thing_within_another_are_told_by_their_own_names_unless_the
         team=Membership(role="owner"),
     )
     facts = dict(of_fields(member))
-    assert (facts["name"], facts["e-mail"], facts["SSO"]) == ("Ada", "ada@acme.com", "no")
+    assert (facts["name"], facts["email"], facts["SSO"]) == ("Ada", "ada@acme.com", "no")
     assert (facts["role"], facts["team role"]) == ("Editor", "Owner")
     called = dict(of_fields(member, called={"organization.role": "team role"}))
     assert "team role" in called, "the label that is asked for is given"

@@ -186,9 +186,12 @@ async def test_what_a_key_map_cannot_do_is_said_and_left_out() -> None:
     async with app.run_test() as pilot:
         keymap = {"page.nxt": "f", "page.comment": "j", "page.next": "ctrl+n", "page.down": "k,ctlr+d"}
         said = dict(apply_keymap(app, keymap, [Page, App]))
-        assert said["page.nxt"] == "is not a command id. Did you mean page.next? To list the ids, run: octavo help keys"
-        assert said["page.comment"] == "cannot be j: page.down already uses that key."
-        assert said["page.down"].startswith("names 'ctlr+d', which is not a key. Did you mean ctrl+d? ")
+        assert (
+            said["page.nxt"]
+            == "is not a command ID. Did you mean page.next? To list the command IDs, run: octavo help keys"
+        )
+        assert said["page.comment"] == "cannot use j: page.down already uses this key."
+        assert said["page.down"].startswith("contains 'ctlr+d', which is not a key. Did you mean ctrl+d? ")
         await pilot.press("c", "ctrl+n")
         assert page.done == ["comment", "next"]
 

@@ -245,7 +245,7 @@ async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None
     async with app.run_test(size=(60, 8)) as pilot:
         listed.show(things(30), total=812)
         await at_rest(app)
-        assert lines(app)[-1] == "  30 of 812 loaded   G loads more"
+        assert lines(app)[-1] == "  30 of 812 loaded   G load more"
         assert listed.extent.said == "30 of 812 loaded"
         assert listed.extent.said_of("thing") == "30 of 812 things loaded"
         assert not app.got_of(Lines.MoreWanted)
@@ -300,7 +300,7 @@ async def test_an_empty_list_says_why_and_what_next() -> None:
         listed.show([])
         await pilot.press("enter")
         assert lines(app)[1:3] == ["  Nothing needs you.", "  3 change requests"]
-        assert app.explained == ["Nothing to open here."]
+        assert app.explained == ["You cannot open this item."]
 
 
 async def test_the_filter_line() -> None:

@@ -34,13 +34,13 @@ def test_of_a_draft_only_what_was_changed_is_kept_so_that_what_others_change_sta
 @pytest.mark.parametrize(
     ("values", "field", "said"),
     [
-        ({"slug": "two words"}, "slug", "letters, digits and hyphens"),
-        ({"slug": "a/b"}, "slug", "letters, digits and hyphens"),
+        ({"slug": "two words"}, "slug", "letters, digits, and hyphens"),
+        ({"slug": "a/b"}, "slug", "letters, digits, and hyphens"),
         ({"slug": "LOCKS"}, "slug", "“Locks” at this level already uses this slug."),
         ({"slug": "k" * 101}, "slug", "at most 100 characters. This text has 101 characters."),
         ({"description": "d" * 1001}, "description", "at most 1000"),
         ({"icon": "key"}, "icon", "an emoji or an icon"),
-        ({"icon": "A Key", "emoji": ""}, "icon", "the name of an icon"),
+        ({"icon": "A Key", "emoji": ""}, "icon", "only lowercase letters"),
         ({"emoji": "key"}, "emoji", "one emoji"),
         ({"emoji": "é"}, "emoji", "one emoji"),
     ],

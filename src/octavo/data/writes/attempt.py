@@ -139,7 +139,7 @@ def _no_facts(op: Operation[Any]) -> WriteFacts:
 
 
 def _no_undo(op: Operation[Any], basis: Basis) -> str:
-    return "You cannot undo this with u."
+    return "You cannot undo this change by pressing u."
 
 
 def _path(op: Operation[Any], basis: Basis) -> str:

@@ -24,7 +24,7 @@ async def check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> Ch
         result = MergeResult(revision=now.change_request.revision_merged, result="")
         return AlreadyDone(result=result, remark=f"#{now.change_request.number} is already merged.")
     if changed := await what_changed(send, attempt.op.at, attempt.basis, now):
-        return Changed(f"{changed} Read the checks again, then merge")
+        return Changed(f"{changed} Review the checks again before you merge")
     return Ready()
 
 
@@ -44,7 +44,7 @@ async def check_update(send: Send, attempt: Attempt[change_requests.UpdateFromMa
         result = MergeResult(revision=about.revision, result="update")
         return AlreadyDone(result=result, remark=f"#{about.number} is already up to date with main.")
     if changed := await what_changed(send, attempt.op.at, attempt.basis, now):
-        return Changed(f"{changed} Read the checks again, then update")
+        return Changed(f"{changed} Review the checks again before you update")
     return Ready()
 
 
@@ -61,7 +61,9 @@ def review_target_changed(now: ChangeRequest, basis: Basis) -> Changed | None:
     if now.status not in ("draft", "open"):
         return Changed(f"the change request is {now.status} now")
     if basis.revision is not None and now.revision != basis.revision:
-        return Changed("the change request has been edited since you opened it. Read the changes, then review again")
+        return Changed(
+            "the change request has been edited since you opened it. Read the new changes before you submit your review"
+        )
     return None
 
 
@@ -89,7 +91,7 @@ async def find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyDo
 
 def no_undo_of_review(op: reviews.Submit, basis: Basis) -> str:
     """Return why a submitted review cannot be undone."""
-    return "Could not undo: your review is already submitted. Withdraw it, or submit another."
+    return "Could not undo: your review has already been submitted. Withdraw the review, or submit another review."
 
 
 async def check_creation(send: Send, attempt: Attempt[change_requests.Create]) -> Check:
@@ -146,7 +148,9 @@ async def check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
     if not missing:
         return AlreadyDone(result=RequestedReviewers(users=requested), remark="These reviews are already requested.")
     if len(missing) < len(attempt.op.users):
-        return Changed("reviews not requested: someone else has requested some of these reviews. Open the list again")
+        return Changed(
+            "reviews not requested: someone else has requested some of these reviews. Open the list of reviewers again to see the current requests"
+        )
     return Ready()
 
 

@@ -21,7 +21,7 @@ from octavo.data.writes.machine import NewWrite, OutboxEntry, has_review_in_flig
 
 Verdict = Literal["approved", "changes-requested"]
 
-_STAY = "Your comments stay pending."
+_STAY = "Your comments are still pending."
 _ON_ITS_WAY = "Your review is already being sent: its comments first, then the review. Press ! to see the status."
 
 
@@ -109,7 +109,7 @@ async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, given: Re
     """
     me = given.reviewer.id
     op, basis = reviews.Request(at=at, users=(me,)), Basis(review=given.id)
-    failed, missing = "Could not withdraw your review", "your review is still current"
+    failed, missing = "Could not withdraw your review", "the server still shows your review"
     sent = await send_direct(live, op, basis, failed=failed, missing=missing)
     if sent.kind != "done":
         return SendResult(sent.kind, sent.message, error=sent.error)

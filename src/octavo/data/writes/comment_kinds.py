@@ -129,12 +129,12 @@ def undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
 
 def no_undo_of_comment(op: comments.Create | comments.CreateReply, basis: Basis) -> str:
     """Return why a posted comment cannot be undone."""
-    return "Could not undo: the comment is already posted. Delete it instead."
+    return "Could not undo: the comment has already been posted. Delete the comment instead."
 
 
 def no_undo_of_delete(op: _Delete, basis: Basis) -> str:
     """Return why a deleted comment cannot be restored."""
-    return "Could not undo: the text is already deleted. Write it again instead."
+    return "Could not undo: the text has already been deleted. Write the text again instead."
 
 
 def signs_of_change(op: _Edit, now: comments.Comment | comments.Reply) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ async def check_edit(send: Send, attempt: Attempt[content.Edit]) -> Check:
     now, expected = await send(change_requests.Get(at=attempt.op.at)), attempt.basis.revision
     if expected is None or now.revision == expected:
         return Ready()
-    why = f"{NOT_SAVED}: the change request has changed since you opened it. Read the changes, then save again"
+    why = f"{NOT_SAVED}: the change request has changed since you opened it. Read the new changes before you save again"
     return Changed(why, now.revision)
 
 

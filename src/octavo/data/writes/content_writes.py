@@ -67,7 +67,7 @@ async def edit(
     The edit is sent once and never queued: without a connection it is refused.
     """
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
-    missing = "the server does not have the edit"
+    missing = "the server does not show the edit"
     sent = await send_direct(live, op, Basis(revision=expected), failed=NOT_SAVED, missing=missing)
     if sent.kind == "done":
         found = sent.result if isinstance(sent.result, FoundEdit) else None
@@ -95,7 +95,7 @@ async def _judged(
     parents = made.parents if made is not None else ()
     if expected is None or not parents or parents[0] == expected:
         return EditOutcome("done", "Saved.", revision)
-    return EditOutcome("done", "Saved, but someone else saved changes at the same time.", revision, parents[0])
+    return EditOutcome("done", "Saved. Someone else saved changes at the same time.", revision, parents[0])
 
 
 async def _all_there(send: Send, op: content.Edit) -> bool:

@@ -120,7 +120,7 @@ async def send_direct(
     try:
         async with claim(state, write.name, attempt) as is_mine:
             if not is_mine:
-                return await write.follow(attempt, "This is already being sent.")
+                return await write.follow(attempt, "This change is already being sent.")
             sent: SendResult[T] = await write.send(attempt)
     except NotSaved as error:
         return SendResult("refused", f"{failed}: {error}")
@@ -199,7 +199,7 @@ async def send_plain(
         if fate(error, has_left=True) == "unknown":
             return SendResult(
                 "unknown",
-                f"{error} The change may have been made. Check whether the change was made before you try again.",
+                f"{error} The change may have been made. Before you try again, check whether the change was made.",
             )
         return SendResult("refused", f"{failed}: {error}", error=error)
     return SendResult("done", result=True if answer is None else answer)
@@ -211,7 +211,7 @@ async def find_claimed(live: Live, begun: Claim) -> SendResult[Any]:
     `unknown` if it was not found: the message says why it could not be looked for, and is empty if it could.
     """
     state, error, age = live.outbox.state, "", (live.outbox.state.now() - begun.since).total_seconds()
-    assert begun.attempt is not None, "a claim without an attempt names no write"
+    assert begun.attempt is not None, "the claim must have an attempt"
     for _ in range(max(1, int((POLL_FOR - age) / POLL_SECONDS) + 1)):
         try:
             found, error = await kind_of(begun.attempt.op).find(live.send, begun.attempt), ""

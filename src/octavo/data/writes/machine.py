@@ -292,9 +292,7 @@ def not_found(
     entry = replace(entry, failed_lookups=entry.failed_lookups + 1, may_arrive_until=None)
     if entry.creates:
         due = now + pause if now - entry.requested_at < LIFETIME else None
-        decide = (
-            "Check the server, then press ! to retry or discard the change. Octavo sends later changes in the meantime."
-        )
+        decide = "Check on the server, then press ! to retry or discard the change. Meanwhile, Octavo will send your later changes."
         return replace(entry, due_at=due, reason=f"“{entry.action}” may have been sent: {cause} {decide}")
     return replace(entry, state="queued", due_at=now + pause if entry.failed_lookups > 1 else now, reason="")
 

@@ -133,7 +133,8 @@ class Outbox:
         """Return why another account has to send `entry`, in a sentence. Empty if this account may send it."""
         if not self._worker.delivery.is_other_account(entry):
             return ""
-        return f"{entry.writer_name or 'Another account'} made this change. Octavo will send it when {entry.writer_name or 'that account'} signs in here again."
+        writer, sender = entry.writer_name or "Another account", entry.writer_name or "that account"
+        return f"{writer} made this change. Octavo will send it when {sender} signs in on this computer again."
 
     def observe(self, observer: Callable[[], None]) -> Callable[[], None]:
         """Call `observer` after each change. Returns a function that ends this."""

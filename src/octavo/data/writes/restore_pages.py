@@ -18,7 +18,7 @@ FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index",
 """Fields of a page that an edit can change."""
 NEVER_NONE = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"})
 _NO_TEXT = "the earlier text is not available"
-_WITH_PAGES = "this server cannot restore a page with the pages below it"
+_WITH_PAGES = "this server cannot restore a page together with its subpages"
 
 
 class _NotSpelledOut(Exception):

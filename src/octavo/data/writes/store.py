@@ -164,7 +164,7 @@ def _entry(plain: Any) -> OutboxEntry:
     op: Any = decode(Request(plain.pop("method"), plain.pop("url"), plain.pop("body")))
     kind = KINDS.get(type(op))
     if kind is None or not kind.is_durable:
-        raise ValueError(f"{type(op).__name__} is not a durable write")
+        raise ValueError(f"{type(op).__name__} is not a write that the outbox can store")
     values = {name: plain[stored] for name in _names() if (stored := _STORED_NAMES.get(name, name)) in plain}
     for name in _TIMES:
         if values.get(name) is not None:

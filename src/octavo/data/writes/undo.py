@@ -98,10 +98,10 @@ def _opposite(entry: OutboxEntry) -> tuple[_Undone, list[NewWrite]]:
     if entry.state == "failed" or entry.needs_user:
         return _Undone(entry, "", f"Nothing to undo: {entry.reason}"), []
     if entry.already_done:
-        return _Undone(entry, "", f"Could not undo “{entry.action}”: another person did it first."), []
+        return _Undone(entry, "", f"Nothing to undo for “{entry.action}”: someone else did this first."), []
     opposite: Any = kind_of(entry.op).undo(entry.op, entry.basis)
     if not isinstance(opposite, str):
-        going = "" if entry.state == "done" else "The change is already being sent, and will be undone after that."
+        going = "" if entry.state == "done" else "The change is already being sent. Octavo will undo it afterward."
         return _Undone(entry, "Undone", going), [NewWrite(opposite, f"undo “{entry.action}”", context=entry.context)]
     if entry.state == "done":
         return _Undone(entry, "", opposite), []
@@ -134,7 +134,7 @@ def _of_kind(action: str, results: Sequence[_Undone]) -> str:
     else:
         amount = ", both" if len(results) == 2 else f", all {len(results)}"
         if 0 < len(undone) < len(results):
-            amount += f" ({_were(len(undone))} already sent and undone)"
+            amount += f" ({_were(len(undone))} already sent and had to be undone)"
     return " ".join((f"{head}: {named}{amount}.", *reasons))
 
 

@@ -35,12 +35,12 @@ POLL = 1.0
 """Seconds after which the worker reads what other instances wrote."""
 AT_ONCE = 3
 """Number of places to which entries are sent at the same time: a place that does not respond delays no other."""
-CLOSED = "Octavo was closed before the response arrived. Octavo checks whether the change arrived before retrying."
+CLOSED = "Octavo was closed before the response arrived. Before retrying, Octavo will check whether the server received the change."
 
 _RUNNING = "outbox.running"
 FIRST_LOOK = timedelta(seconds=1)
 """Delay before the first check of a lost write. The write may still arrive later."""
-LOST = "The response was lost. Octavo checks whether the change arrived before retrying."
+LOST = "The response was lost. Before retrying, Octavo will check whether the server received the change."
 FEW = 3
 """Number of threads up to which each thread is read alone."""
 HOLDS = timedelta(seconds=10)
@@ -280,7 +280,7 @@ class OutboxDelivery:
             return
         if self._pending.now() - entry.requested_at > LIFETIME:
             await self.hold_for_user(
-                entry, "This change was written more than a day ago. Retry to send the change, or discard it."
+                entry, "This change is more than a day old. Retry the change to send it, or discard it."
             )
             return
         if entry.is_review:
@@ -363,7 +363,7 @@ class OutboxDelivery:
 
     async def _not_found(self, entry: OutboxEntry, now: datetime, error: ApiError) -> None:
         """Record that the check failed."""
-        reason = f"Octavo could not check whether this change arrived. {error}"
+        reason = f"Octavo could not check whether the server received this change. {error}"
         refused, own = fate(error, has_left=False) == "refused", _is_own(error)
         settles = entry.may_arrive_until is not None and now < entry.may_arrive_until
         if refused and not entry.creates:
@@ -536,7 +536,7 @@ class ConnectionState:
         self._misses += 1
         until = now + timedelta(seconds=0.5 + self._jitter() * min(LONGEST_WAIT, 2.0**self._misses))
         if isinstance(error, Unauthorized):
-            self.paused = f"{error} Unsent changes are kept until you sign in again."
+            self.paused = f"{error} Octavo will keep your unsent changes and send them after you sign in again."
             self._key_refused, self._limited, self.quiet_until = True, False, until
             return now
         if error.trace.retry_at is not None:

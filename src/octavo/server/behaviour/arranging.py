@@ -79,7 +79,7 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
     parent = op.parent if "parent" in op.model_fields_set else (next_to[1] if next_to else holder).get("parent")
     if named and next_to and next_to[1].get("parent") != parent:
         raise Refused(
-            409, f"“{next_to[1]['title']}” is not at the new location. In position, name an item that is there."
+            409, f"“{next_to[1]['title']}” is not at the new location. position must name an item at the new location."
         )
     if parent != holder.get("parent"):
         need_to_add(world, holder["organization"], parent)

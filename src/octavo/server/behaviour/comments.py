@@ -38,7 +38,7 @@ def post(
         raise Refused(400, "page is required if tableCell is given.")
     if page:
         if not threads.has(threads.revision, page, None) and not threads.has(threads.base, page, None):
-            raise Refused(404, f"No page “{page}” here. The page may have been deleted.")
+            raise Refused(404, f"The page “{page}” was not found. It may have been deleted.")
         target["page"] = page
     if node:
         says = threads.said(page or "", node)

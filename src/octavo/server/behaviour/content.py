@@ -151,7 +151,7 @@ def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
     revision = revisions.at(world, op.at)
     found = trees.at_path(revision["pages"], op.page_path)
     if found is None:
-        raise Refused(404, f"No page at “{op.page_path[:300]}”. The page may have been moved or deleted.")
+        raise Refused(404, f"There is no page at “{op.page_path[:300]}”. The page may have been moved or deleted.")
     return _with_body(world, revision, found, op)
 
 
@@ -178,7 +178,7 @@ def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
     items = revisions.at(world, op.at)["reusableContents"]
     found = next((each for each in items if each["id"] == op.reusable_content_id), None)
     if found is None:
-        raise Refused(404, f"No reusable content “{op.reusable_content_id}” in this space.")
+        raise Refused(404, f"This space has no reusable content “{op.reusable_content_id}”.")
     return present_reusable(found)
 
 

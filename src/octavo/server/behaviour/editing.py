@@ -217,7 +217,7 @@ class Editing:
     def _bytes(self, file: content.NewFile, where: str) -> bytes:
         if file.url is not None:
             raise self._refused(
-                400, f"{where}.url is not supported: this platform does not fetch files. Send the file as base64"
+                400, f"{where}.url is not supported: this server does not fetch files. Send the file as base64"
             )
         if file.base64 is None:
             raise self._refused(400, f"{where}.base64 is required")
@@ -268,7 +268,7 @@ class Editing:
 
     def _markdown(self, document: content.DocumentBody) -> str:
         if document.markdown is None:
-            raise self._refused(400, "document.markdown is required: this platform accepts pages as Markdown only")
+            raise self._refused(400, "document.markdown is required: this server accepts pages only as Markdown")
         return document.markdown.replace("\r\n", "\n").replace("\r", "\n")
 
     def _refer(self, ref: str | None, leads: str) -> None:

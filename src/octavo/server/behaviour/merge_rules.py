@@ -80,7 +80,7 @@ class _Asked:
             case "require_change_request_description" if not plain(self.change_request.get("description")).strip():
                 yield "the change request has no description. Add a description."
             case "require_author_to_merge" if self.world.caller != self.change_request["createdBy"]:
-                yield f"only {self._names([self.change_request['createdBy']])} can merge the change request, as its author."
+                yield f"only the author, {self._names([self.change_request['createdBy']])}, can merge the change request."
 
     def _reviews(self) -> list[Json]:
         path = f"/spaces/{self.change_request['space']}/change-requests/{self.change_request['id']}/reviews"

@@ -29,7 +29,7 @@ _SECRET = "pdf secret"
 def _get(op: pdf.Get, world: World) -> Json:
     revision = revisions.at(world, op.at)
     if op.only and op.page is None:
-        raise Refused(400, "page is required with only.")
+        raise Refused(400, "page is required if only is set.")
     page = revisions.page_of(revision, op.page) if op.page else None
     space = world.store.get(f"/spaces/{op.at.space_id}")
     wanted = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}
@@ -42,7 +42,7 @@ def _get(op: pdf.Get, world: World) -> Json:
 def printing(world: World, payload: str, signature: str) -> Callable[[], bytes]:
     """What makes the PDF that an address names, away from the store. Raises Refused and Missing."""
     if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
-        raise Refused(404, "No PDF at this link. Export the PDF again.")
+        raise Refused(404, "There is no PDF at this link. Export the PDF again.")
     wanted = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     if wanted["until"] < world.now().timestamp():
         raise Refused(404, "The link to this PDF has expired. Export the PDF again.")

@@ -32,7 +32,7 @@ def page_of(revision: Json, page_id: str) -> Json:
     """One page of a revision. Raises Refused."""
     page = trees.find(revision["pages"], page_id)
     if page is None:
-        raise Refused(404, f"No page “{page_id}” here. The page may have been deleted.")
+        raise Refused(404, f"The page “{page_id}” was not found. It may have been deleted.")
     return page
 
 
@@ -40,7 +40,7 @@ def file_of(revision: Json, file_id: str) -> Json:
     """One file of a revision. Raises Refused."""
     file: Json | None = next((each for each in revision["files"] if each["id"] == file_id), None)
     if file is None:
-        raise Refused(404, f"No file “{file_id}” here. The file may have been deleted.")
+        raise Refused(404, f"The file “{file_id}” was not found. It may have been deleted.")
     return file
 
 

@@ -63,7 +63,7 @@ def reindex_rest(world: World, space_id: str, told: Callable[[int, int], bool]) 
         old, new = (
             world.store.find(f"/spaces/{space_id}/revisions/{each}") for each in (record["since"], space["revision"])
         )
-        assert new is not None, "a space with content has a revision"
+        assert new is not None, "a space with content must have a revision"
         pages = _reindexed(world, space_id, old, new)
         count, done = len(_indexed(new)), 0
         is_over = False

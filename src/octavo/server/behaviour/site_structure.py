@@ -264,7 +264,7 @@ def _refuse_cycle(world: World, tree: Tree, moved: Json, holder: str | None) -> 
     around = holder
     while around:
         if around == moved["id"]:
-            raise Refused(400, f"“{moved['title']}” cannot be moved into itself. Choose another place.")
+            raise Refused(400, f"“{moved['title']}” cannot be moved into itself. Choose another location.")
         around = world.store.get(f"{tree.path}/section-groups/{around}").get("sectionGroup")
 
 

@@ -83,7 +83,7 @@ def uploaded(world: World, organization: str, key: str, kind: str) -> Json:
     """The upload that a storage key names: its `name`, `type`, `size` and `blob`. Raises Refused: 404 or 412."""
     document = world.store.find(_path(organization, key))
     if document is None or _is_old(world, document):
-        raise Refused(404, f"No upload “{key[:128]}” here, or the upload has expired. Upload the file again.")
+        raise Refused(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
     if document["kind"] != kind:
         raise Refused(
             412, f"The upload “{key}” has the kind {document['kind']}. Upload the file again with the kind {kind}."

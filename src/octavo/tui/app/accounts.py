@@ -55,7 +55,7 @@ def _switch(app: Opens, _: object) -> None:
     now, methods = app.session.account, app.sign_in_methods
     others = [each for each in methods.accounts() if now is None or each.name != now.name]
     if not others:
-        app.explain("There is no other account on this computer. Sign in to add an account.")
+        app.explain("No other account is saved on this computer. Sign in to add another account.")
         return
 
     def chosen(name: str | None) -> None:
@@ -91,7 +91,7 @@ def _sign_out(app: Opens, _: object) -> None:
             f"Sign out of {account.name} at {account.host}?",
             verb="Sign out",
             intro="The API key and the cached pages of this account will be deleted from this computer.",
-            after="Your drafts and unsent changes will stay on this computer for the next time you sign in.",
+            after="Your drafts and unsent changes will stay on this computer and will be available when you sign in again.",
         ),
         decided,
     )
@@ -109,11 +109,11 @@ async def _signed_out(app: Opens, account: Account) -> None:
 ACCOUNT: Commands[Opens] = Commands(
     "account",
     (
-        Command("sign_in", "f3", "Sign in", "Sign in again, or sign in to another account", run=_sign_in,
+        Command("sign_in", "f3", "Sign in", "Sign in again or sign in to another account", run=_sign_in,
                 there=_is_signed_in, offered=_lacks_key, shown=False),
         Command("switch", "f4", "Switch account", "Switch to another account", run=_switch,
                 there=_is_signed_in, offered=_lacks_key, shown=False),
-        Command("sign_out", "", "Sign out", "Sign out, and delete the API key and cached pages",
+        Command("sign_out", "", "Sign out", "Sign out and delete the API key and cached pages",
                 run=_sign_out, why_not=_why_not_signed_out, there=_is_signed_in, offered=_lacks_key),
     ),
     find=lambda app: app,

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 _MAY = {
     "administrator": "do everything",
-    "creator": "review, merge and create spaces",
+    "creator": "create spaces, review, and merge",
     "reviewer": "edit and review, but not merge",
     "editor": "edit and comment, but not review",
     "commenter": "read and comment",
     "reader": "read",
-    "guest": "read only one space",
+    "guest": "read one space only",
 }
 """What each user may do, by role."""
 

@@ -56,7 +56,7 @@ _HEADINGS: dict[type, str] = {
     OfflineSpace: "AVAILABLE OFFLINE",
     Activity: "API REQUESTS",
 }
-_OF_WRITES = ("NEED YOUR DECISION", "FAILED", "IN PROGRESS")
+_OF_WRITES = ("WAITING FOR YOUR DECISION", "FAILED", "IN PROGRESS")
 """Headings of writes. Those that need a decision come first."""
 _MOST_NAMED = 5
 """Writes that are named before they are discarded."""
@@ -66,7 +66,7 @@ def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
     if others := [said for each in view.chosen if (said := app.session.outbox.other_account_reason(each))]:
         return f"{others[0]} Press X to discard the change and keep its text as a draft."
     if view.kept is not None and not view.chosen:
-        return "Offline spaces update automatically. Press X to remove the offline copy."
+        return "Offline spaces are updated automatically. Press X to remove this offline copy."
     if view.file is not None and not view.chosen:
         return "This draft was not sent. Press enter to open the draft in your editor, then send it."
     return _why_not_changed(app, view)
@@ -119,10 +119,10 @@ class ActivityScreen(Dialog[None]):
     ]
     CONTEXT: ClassVar[str] = "activity"
     HELP: ClassVar[str] = (
-        "This list shows unsent changes, drafts from your editor, offline spaces and recent API requests. "
-        "r retries a change, X discards a change and keeps its text as a draft, x selects a change, and enter opens a draft in your editor. "
-        "If a change may have been sent, check the server before you retry the change. "
-        "esc closes the list."
+        "This list shows unsent changes, drafts from your editor, offline spaces, and recent API requests. "
+        "Press r to retry a change, X to discard a change and keep its text as a draft, x to select a change, or enter to open a draft in your editor. "
+        "If a change might already have been sent, check on the server before you retry the change. "
+        "Press esc to close the list."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)
 
@@ -270,7 +270,7 @@ class ActivityScreen(Dialog[None]):
             self.dismiss(None)
             self.app.call_later(editor_files.open_again, self.shell, file)
         elif self.rows.item is not None:
-            self.shell.explain("This item cannot be opened. The line below the list shows its details.")
+            self.shell.explain("You cannot open this item. For details, see the line below the list.")
 
     @on(Rows.Ticked)
     @on(Lines.Highlighted)

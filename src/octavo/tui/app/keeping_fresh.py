@@ -36,6 +36,8 @@ class KeepingFresh:
     def begin(self, session: Session) -> None:
         """Look from now on. The first screen is painted."""
         self._session = session
+        if not self._terminal.app_focus:
+            session.live.syncer.hide()
         if self._timer is None and self._every is not None:
             self._timer = self._terminal.set_interval(self._every, self.look_if_due)
 
@@ -50,12 +52,16 @@ class KeepingFresh:
             self._app.workspace.news.seen()
 
     def hide(self) -> None:
-        """The terminal says that nobody looks at it."""
+        """Fetch less: the terminal is hidden."""
+        if self._session is not None:
+            self._session.live.syncer.hide()
         if self.poller is not None:
             self.poller.hide()
 
     def show(self) -> None:
-        """Somebody looks at it again."""
+        """Fetch everything again: the terminal is shown."""
+        if self._session is not None:
+            self._session.live.syncer.show()
         if self.poller is not None:
             self.poller.show()
             self.look_if_due()
@@ -68,7 +74,7 @@ class KeepingFresh:
             from octavo.data.polling import Poller  # nothing is due before the first screen is long there
 
             session = self._session
-            then = self._app.workspace.inbox.ask_again
+            then = self._app.workspace.inbox.poll
             self.poller = Poller(session.live, on_show=self._on_show, then=then)
             if not self._terminal.app_focus:
                 self.poller.hide()
@@ -96,7 +102,6 @@ class KeepingFresh:
         news = await poller.run()
         if poller is self.poller and not self._app.ending:
             self._app.workspace.news.add(news)
-            self._app.workspace.inbox.read_on(poller.may_ask)
             self._app.workspace.look_at_link()
 
     def _on_show(self) -> Sequence[Operation[Any]]:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 def _wrong_theme(settings: Settings, names: list[str]) -> str:
     name = settings.theme
-    why = f"is {name!r}, which is not a theme.{nearest(name, names)} The themes are {', '.join(names)}."
+    why = f"is {name!r}, which is not a theme.{nearest(name, names)} The available themes are {', '.join(names)}."
     return f"{settings.location('theme')} {why}"
 
 
@@ -153,41 +153,42 @@ ANYWHERE: Commands[Octavo] = Commands(
     "app",
     (
         Command("help", "question_mark", "Help", "Show help for the focused pane", run=lambda app, _: app.show_help(), key_display="?"),
-        Command("topics", "f1", "Help topics", "Read about keys, settings, commands, security and problems",
+        Command("topics", "f1", "Help topics", "Read about keys, settings, commands, security, and problems",
                 run=_show_topics, shown=False),
         Command("palette", "colon,ctrl+p", "Commands", "Open the command palette",
                 run=lambda app, _: app.show_palette(), there=_has_session, key_display=":", shown=False),
-        Command("search", "s,ctrl+k", "Search", "Search pages, change requests and spaces", run=_search, there=_has_session),
-        Command("inbox", "1", "Inbox", "Open the inbox",
+        Command("search", "s,ctrl+k", "Search", "Search pages, change requests, and spaces", run=_search, there=_has_session),
+        Command("inbox", "1", "Inbox", "Go to the inbox",
                 run=lambda app, _: app.show_view("inbox"), there=_has_session, id="view.inbox", shown=False),
-        Command("content", "2", "Content", "Open spaces and pages",
+        Command("content", "2", "Content", "Go to the spaces and pages",
                 run=lambda app, _: app.show_view("content"), there=_has_session, id="view.content", shown=False),
-        Command("changes", "3", "Change requests", "Open change requests",
+        Command("changes", "3", "Change requests", "Go to the change requests",
                 run=lambda app, _: app.show_view("changes"), there=_has_session, id="view.changes", shown=False),
-        Command("comments", "4", "Comments", "Open comments", run=lambda app, _: app.show_view("comments"), there=_has_session, id="view.comments", shown=False),
-        Command("sites", "5", "Sites", "Open sites",
+        Command("comments", "4", "Comments", "Go to the comments",
+                run=lambda app, _: app.show_view("comments"), there=_has_session, id="view.comments", shown=False),
+        Command("sites", "5", "Sites", "Go to the sites",
                 run=lambda app, _: app.show_view("sites"), there=_has_session, id="view.sites", shown=False),
-        Command("admin", "6", "Admin", "Open organization members, teams and settings",
+        Command("admin", "6", "Admin", "Go to the members, teams, and settings of your organization",
                 run=lambda app, _: app.show_view("admin"), there=_has_session, id="view.admin", shown=False),
         Command("next", "tab", "Next pane", "Go to the next pane", run=lambda app, _: app.action_focus_next(), id="pane.next", shown=False),
         Command("previous", "shift+tab", "Previous pane", "Go to the previous pane",
                 run=lambda app, _: app.action_focus_previous(), id="pane.previous", shown=False),
-        Command("refresh", "r", "Refresh", "Reload this view",
+        Command("refresh", "r", "Refresh", "Refresh this view",
                 run=_refresh, there=_has_session, id="view.refresh", shown=False),
-        Command("refresh_all", "R", "Refresh all", "Reload all views",
+        Command("refresh_all", "R", "Refresh all", "Refresh all views",
                 run=_refresh_all, there=_has_session, id="view.refresh_all", shown=False),
-        Command("info", "i", "Info", "Show details, and why some shortcuts are unavailable",
+        Command("info", "i", "Info", "Show details, including why some shortcuts are unavailable",
                 run=_show_info, why_not=_why_no_info, there=_has_session, id="view.info", shown=False),
-        Command("undo", "u", "Undo", "Undo the last change, or cancel it if it has not been sent",
+        Command("undo", "u", "Undo", "Undo your last change, or cancel it if it has not been sent",
                 run=lambda app, _: app.undo(), there=_has_session, id="write.undo", shown=False),
         Command("organization", "ctrl+o", "Switch organization", "Switch to another organization",
                 run=_choose_organization, there=_has_session, id="app.organization", shown=False),
-        Command("theme", "f2", "Theme", "Choose a theme, with live preview", run=lambda app, _: app.theme_picker.choose(), shown=False),
-        Command("activity", "exclamation_mark", "Activity", "Show the activity list: API requests, errors, unsent changes",
+        Command("theme", "f2", "Theme", "Preview and choose a theme", run=lambda app, _: app.theme_picker.choose(), shown=False),
+        Command("activity", "exclamation_mark", "Activity", "Show API requests, errors, and unsent changes",
                 run=_show_activity, there=_has_session, key_display="!", shown=False),
-        Command("offline", "", "Offline spaces", "List spaces available offline",
+        Command("offline", "", "Offline spaces", "List the spaces available offline",
                 run=_show_kept, there=_has_session),
-        Command("server", "", "Server version", "Show the server's API version",
+        Command("server", "", "Server version", "Show the version of the server",
                 run=_say_server, there=_has_session),
         Command("act_as", "", "Switch demo user…", "Switch to another demo user",
                 run=_act_as, there=lambda app, _: app.has_session and app.session.acting is not None),
@@ -198,7 +199,7 @@ ANYWHERE: Commands[Octavo] = Commands(
                 why_not=lambda app, _: app.trail.why_not(-1), there=_has_session, id="view.back", key_display="<", shown=False),
         Command("forward", "greater_than_sign", "Forward", "Go forward to the next location", run=lambda app, _: app.trail.travel(1),
                 why_not=lambda app, _: app.trail.why_not(1), there=_has_session, id="view.forward", key_display=">", shown=False),
-        Command("back", "q", "Back or quit", "Go back; at the top level, press twice to quit", run=_go_up_or_quit, shown=False),
+        Command("back", "q", "Back or quit", "Go back, or press twice at the top level to quit", run=_go_up_or_quit, shown=False),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), shown=False, priority=True),
         Command("suspend", "ctrl+z", "Suspend", "Suspend Octavo and return to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
     ),
@@ -483,7 +484,7 @@ class Octavo(HasCommands, HeldBack[int]):
         from octavo.tui.widgets.help import HelpScreen
 
         me = self.workspace.me if self._session is not None else None
-        about = "The keys 1 to 6 open the views. The header shows item counts. f1 explains the symbols."
+        about = "Press 1 to 6 to open the views. The header shows item counts. Press f1 to read about the symbols."
         about = f"You are {me.name}. {about}" if me is not None else ""
         self.push_screen(HelpScreen(self.screen, partial(_show_topics, self, None), about))
 

@@ -65,7 +65,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         if snapshot.value is not None:
             self._spaces[organization.id] = snapshot.value.items
         elif snapshot.error is not None:
-            self._failed[organization.id] = f"could not load spaces: {snapshot.error}"
+            self._failed[organization.id] = f"Could not load the spaces: {snapshot.error}"
         self._show()
 
     def _counts(self, organization: Organization) -> str:
@@ -75,11 +75,11 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         if spaces is None:
             return self._failed.get(organization.id, "…")
         if workspace.organization is not None and workspace.organization.id == organization.id:
-            threads = plural(workspace.counts["comments"], "thread")
+            threads = plural(workspace.counts["comments"], "open thread")
         else:
-            threads = f"{plural(sum(each.comments for each in spaces), 'thread')} on pages"
-        requests = plural(sum(each.change_requests_open for each in spaces), "change request")
-        return f"{plural(len(spaces), 'space')} · open: {requests}, {threads}"
+            threads = f"{plural(sum(each.comments for each in spaces), 'open thread')} on pages"
+        requests = plural(sum(each.change_requests_open for each in spaces), "open change request")
+        return f"{plural(len(spaces), 'space')} · {requests} · {threads}"
 
     def _show_role(self, organization: Organization, snapshot: Snapshot[Member]) -> None:
         if snapshot.value is not None:

@@ -68,7 +68,10 @@ def _quit(app: Shell) -> None:
         "start Octavo."
     )
     if held == len(entries):
-        after = "Your pending comments will stay in your review. To submit the review, start Octavo again, open the change request and press a or A."
+        after = (
+            "Your pending comments will stay in your review. To submit the review, start Octavo again, open the change "
+            "request, and press a to approve or A to request changes."
+        )
     elif held:
         after += f" {plural(held, 'pending comment')} will stay in your review."
     title = f"Quit with {plural(len(entries), 'unsent change')}?"

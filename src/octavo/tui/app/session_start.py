@@ -31,7 +31,7 @@ async def tell(app: Shell, session: Session) -> None:
     telling = [unfinished_merges.tell(app, session), unsent_pages.tell(app, session), editor_files.tell(app)]
     if not session.state.get_fact(_GREETED):
         session.state.set_fact(_GREETED, True)
-        app.say("Press ? for keys and : for commands.", seconds=GREETING_SECONDS)
+        app.say("Press ? to show all keys or : to find a command.", seconds=GREETING_SECONDS)
     if session.left_out is not None:
         asked = asyncio.ensure_future(session.left_out())
         telling += [_tell_progress(app, session.progress, asked), _tell_left_out(app, asked)]

@@ -33,7 +33,7 @@ _GITBOOK = "api.gitbook.com"
 SIGN_IN: Commands[SignInScreen] = Commands(
     "sign_in",
     (
-        Command("demo", "ctrl+d", "Try the demo", "Try the demo with sample content, no account needed", run=lambda _, view: view.try_demo(), priority=True),
+        Command("demo", "ctrl+d", "Try the demo", "Try the demo with sample content (no account needed)", run=lambda _, view: view.try_demo(), priority=True),
         Command("folder", "ctrl+o", "Open a folder", "Read and review a folder of Markdown files", run=lambda _, view: view.open_folder(), priority=True),
         Command("back", "escape", "Back", "Go back without signing in", run=lambda _, view: view.go_back(),
                 there=lambda _, view: bool(view.shell.sign_in_methods.before),
@@ -53,8 +53,8 @@ class SignInScreen(HasCommands, Screen[None]):
     CSS_PATH = "sign_in.tcss"
     CONTEXT = "sign in"
     HELP: ClassVar[str] = (
-        "Sign in to a server here. Paste an API key (on GitBook, a personal access token), then press enter twice. "
-        "ctrl+d opens a demo without an account, ctrl+o opens a folder of Markdown files, ctrl+q quits."
+        "Sign in to a server. Paste an API key (on GitBook, a personal access token). Press enter to check the key, then press enter again to sign in. "
+        "Press ctrl+d to try the demo without an account, ctrl+o to open a folder of Markdown files, or ctrl+q to quit."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SIGN_IN,)
 
@@ -74,7 +74,7 @@ class SignInScreen(HasCommands, Screen[None]):
         sign_in_methods = self.shell.sign_in_methods
         with Vertical(id="middle"):
             yield Static("◆", id="mark")
-            yield Static("Read, review and merge documentation in the terminal.", id="motto")
+            yield Static("Read, review, and merge documentation in the terminal.", id="motto")
             with Vertical(id="card") as card:
                 card.border_title = " Sign in "
                 yield Static(self._asks_for(sign_in_methods.host, ""), id="said")
@@ -88,7 +88,7 @@ class SignInScreen(HasCommands, Screen[None]):
                     yield TextButton("Start", "enter", id="start")
             with Horizontal(classes="way"):
                 yield TextButton("Try the demo", "ctrl+d", id="demo")
-                yield Static("sample content, no account, no network", classes="why")
+                yield Static("no account or network needed", classes="why")
             with Horizontal(classes="way"):
                 yield TextButton("Open a folder", "ctrl+o", id="open")
                 yield PathInput(placeholder="path to a folder of Markdown files", id="folder")

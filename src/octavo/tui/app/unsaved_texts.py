@@ -29,10 +29,10 @@ UNSAVED: Commands[UnsavedTexts] = Commands(
 class UnsavedTexts(Confirm):
     """Names the texts that are lost when the app ends now. Saving goes on while it is open."""
 
-    CONTEXT: ClassVar[str] = "unsaved texts"
+    CONTEXT: ClassVar[str] = "unsaved drafts"
     HELP: ClassVar[str] = (
-        "This dialog lists drafts that Octavo cannot save to disk. c copies the drafts, w writes them to a file, "
-        "and y quits and discards them. esc goes back."
+        "This dialog lists drafts that Octavo cannot save to disk. Press c to copy the drafts, w to write them to a file, "
+        "or y to discard them and quit. Press esc to go back."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (UNSAVED,)
 

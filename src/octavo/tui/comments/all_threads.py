@@ -64,9 +64,9 @@ def _choose_narrowing(app: Shell, view: CommentsScreen) -> None:
 THREADS: Commands[CommentsScreen] = Commands(
     "comments",
     (
-        Command("read_on", "space", "Scroll", "Scroll the thread; at its end, go to the next thread", run=lambda app, view: view.read_on(1), shown=False),
-        Command("read_back", "b", "Scroll back", "Scroll back; at the top, go to the previous thread", run=lambda app, view: view.read_on(-1), shown=False),
-        Command("narrow", "F", "Filter by…", "Filter threads by author, space, age or status",
+        Command("read_on", "space", "Scroll", "Scroll down, or go to the next thread at the end", run=lambda app, view: view.read_on(1), shown=False),
+        Command("read_back", "b", "Scroll back", "Scroll up, or go to the previous thread at the top", run=lambda app, view: view.read_on(-1), shown=False),
+        Command("narrow", "F", "Filter by…", "Filter threads by author, space, age, or status",
                 run=_choose_narrowing, why_not=_too_few, shown=False),
         Command("order", "S", "Sort", "Sort threads",
                 run=lambda app, view: view.choose_order("Sort threads"), shown=False),
@@ -74,7 +74,7 @@ THREADS: Commands[CommentsScreen] = Commands(
             run=lambda app, view: view.show_mine()),
         Command("next", "J,t", "Next thread", "Go to the next thread", run=lambda app, view: view.rows.move(1), shown=False),
         Command("previous", "K,T", "Previous thread", "Go to the previous thread", run=lambda app, view: view.rows.move(-1), shown=False),
-        Command("list", "escape", "Back", "Go back to the list, or clear the filters", run=lambda app, view: view.back_to_list(), shown=False),
+        Command("list", "escape", "Back", "Go back to the list or clear the filters", run=lambda app, view: view.back_to_list(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -89,9 +89,9 @@ class CommentsScreen(ListView[Thread]):
     ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in filters.ORDERS.items()}
     KEPT_ORDER = "order of threads"
     HELP = (
-        "Comment threads in the organization, grouped by space and page. c replies, d resolves, enter opens the page, "
-        "and x selects several threads. [ and ] switch tabs. The Reviews tab shows the review comments, which do not count as open threads. "
-        "esc goes back to the list and clears the filters."
+        "This view shows the comment threads in the organization, grouped by space and page. Press c to reply, d to resolve, enter to open the page, "
+        "or x to select more than one thread. Press [ or ] to switch tabs. The Reviews tab shows review comments, which do not count as open threads. "
+        "Press esc to go back to the list or clear the filters."
     )
     CSS_PATH = "all_threads.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
@@ -258,10 +258,10 @@ class CommentsScreen(ListView[Thread]):
         filtered = f" match this filter: {', '.join(self.narrowing.names)}" if self.narrowing.by else ""
         self.rows.state.empty = f"No {threads.get(self.sections.current, 'threads')}{filtered}.{loaded}"
         self.rows.state.hint = (
-            "esc clears the filters" if self.narrowing.by else "] next tab   2 content   3 change requests"
+            "Press esc to clear the filters." if self.narrowing.by else "Press [ or ] to switch tabs."
         )
         if left:
-            self.rows.state.hint = f"G loads more   {self.rows.state.hint}"
+            self.rows.state.hint = f"Press G to load more.   {self.rows.state.hint}"
 
     @on(Rows.Ticked, "#list")
     @on(Lines.Filtered, "#list")
@@ -280,7 +280,7 @@ class CommentsScreen(ListView[Thread]):
             filters.ORDERS[self.order][0] if self.order != "place" else "",
             f"{len(self.ticked)} selected" if self.ticked else "",
         ]
-        self.status(" · ".join(filter(None, said)), known + (" · more on the server" if more_there else ""))
+        self.status(" · ".join(filter(None, said)), known + (" · more threads on the server" if more_there else ""))
         self.refresh_bindings()
 
     def _draw(self, thread: Thread) -> Row:

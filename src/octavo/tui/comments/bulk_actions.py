@@ -57,7 +57,7 @@ def why_not_one(ticked: Collection[Hashable], under_cursor: Hashable) -> str | N
     if set(ticked) <= {under_cursor}:
         return None
     are = "thread is" if len(ticked) == 1 else "threads are"
-    return f"{len(ticked)} {are} selected in the list. Press esc to go back to the list and act on the selection, or press esc twice to clear it."
+    return f"{len(ticked)} {are} selected in the list. To act on the selection, press esc to go back to the list. To clear the selection, press esc twice."
 
 
 def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:

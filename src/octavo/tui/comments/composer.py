@@ -56,7 +56,7 @@ COMPOSER: Commands[Composer] = Commands(
                 there=lambda _, composer: composer.can_name_somebody, key_display="@", priority=True),
         Command("reply", "ctrl+l", "Quick reply", "Insert a quick reply", run=lambda _, composer: composer.reply_quickly(),
                 there=lambda _, composer: bool(composer.replies), priority=True, shown=False),
-        Command("close", "escape", "Close", "Close, and keep the text as a draft", run=lambda _, composer: composer.leave(), priority=True),
+        Command("close", "escape", "Close", "Close and keep the text as a draft", run=lambda _, composer: composer.leave(), priority=True),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -77,8 +77,8 @@ class Composer(Dialog[str | None]):
     writing: TextEditor
     """Where the text is written."""
     HELP: ClassVar[str] = (
-        "Write a comment in Markdown. ctrl+s sends the comment, ctrl+r shows a preview, ctrl+e opens your editor, "
-        "@ mentions a member. esc closes the composer and keeps the draft."
+        "Write a comment in Markdown. Press ctrl+s to send the comment, ctrl+r to preview it, ctrl+e to open your editor, "
+        "or @ to mention a member. Press esc to close the composer and keep the draft."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (COMPOSER,)
 

@@ -18,7 +18,7 @@ NOTHING = "You have no unsent drafts here."
 
 
 LEFT_BY_AN_EDITOR = (
-    "You have an unsent draft of this page from your editor. Press e to continue, send or discard the draft."
+    "You have an unsent draft of this page from your editor. Press e to continue, send, or discard the draft."
 )
 
 
@@ -58,7 +58,7 @@ def discard(app: Shell, words: Sequence[UnsentText]) -> None:
 UNSENT: Commands[Sequence[UnsentText]] = Commands(
     "draft",
     (
-        Command("discard", "ctrl+x", "Discard draft", "Discard your unsent drafts here (u to undo)",
+        Command("discard", "ctrl+x", "Discard draft", "Discard your unsent drafts here (press u to undo)",
                 run=discard, why_not=why_not_discarded, shown=False),
     ),
     find=lambda view: view.unsent_at_hand,

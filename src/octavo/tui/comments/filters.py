@@ -100,9 +100,9 @@ def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilt
         ThreadFilter("Status", "not on a block", lambda thread: thread.comment.target.node is None),
         ThreadFilter("Mentions", "mentioning me", lambda thread: mentions(thread.comment.body.text, me)),
     ]
-    for days, name in ((1, "from the last day"), (7, "from the last week")):
+    for days, name in ((1, "from the last 24 hours"), (7, "from the last 7 days")):
         found.append(ThreadFilter("Age", name, _since(now - timedelta(days=days))))
-    for days, name in ((7, "older than a week"), (30, "older than a month")):
+    for days, name in ((7, "older than 7 days"), (30, "older than 30 days")):
         found.append(ThreadFilter("Age", name, _before(now - timedelta(days=days))))
     people = Counter((thread.comment.posted_by.id, thread.comment.posted_by.name) for thread in threads)
     for (person, name), _ in people.most_common():

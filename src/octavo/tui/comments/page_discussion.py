@@ -81,7 +81,7 @@ class PageDiscussion:
     def _why_no_block(self) -> str | None:
         pane = self._view.keys_go_on_to
         if pane is not None and is_covered(self._view, pane):
-            return "The page is not visible. Press tab to go to the page."
+            return "The page is not on the screen. Press tab to go to the page."
         return self._shown.why_no_block()
 
     @property
@@ -110,7 +110,7 @@ class PageDiscussion:
             return why
         at, page = shown.discussion, shown.page_at_hand if whole else shown.page_on_show
         if at is None or page is None:
-            return "Open a page first to comment on it."
+            return "To comment on a page, open the page first."
         thread = None if whole else self.thread_under_cursor()
         return not_allowed_with(self._view.shell, at, "reply" if thread else "comment", thread)
 
@@ -164,7 +164,7 @@ class PageDiscussion:
 COMMENTING: Commands[PageDiscussion] = Commands(
     "comment",
     (
-        Command("block", "c", "Comment", "Comment on the block, or reply to its thread",
+        Command("block", "c", "Comment", "Comment on the block or reply to its thread",
                 writes=True, run=lambda app, here: here.comment(), why_not=lambda app, here: here.why_no_comment()),
         Command("page", "C", "Comment on page", "Comment on the page", shown=False,
                 writes=True, run=lambda app, here: here.comment_on_page(), why_not=lambda app, here: here.why_no_comment(whole=True)),

@@ -43,7 +43,7 @@ def remember(state: StateDb, code: str) -> None:
 class ReactionPicker(Chooser[str | None, str]):
     """Answers the code of an emoji."""
 
-    PLACEHOLDER: ClassVar[str] = "Type a name, or paste an emoji"
+    PLACEHOLDER: ClassVar[str] = "Type a name or paste an emoji"
 
     def __init__(self, title: str, choices: list[Choice[str]]) -> None:
         super().__init__(title, choices, empty="No emoji found.")
@@ -74,7 +74,11 @@ def pick(app: Shell, title: str, mine: Collection[str], there: Collection[str], 
     """As the server calls them: one that is taken back must be called so too."""
     codes = dict.fromkeys((*used_last(state), *usual, *spelled))
     choices = [
-        Choice(code, _named(code, usual), right="your reaction · enter removes it" if spelled.get(code) in mine else "")
+        Choice(
+            code,
+            _named(code, usual),
+            right="your reaction · press enter to remove it" if spelled.get(code) in mine else "",
+        )
         for code in codes
     ]
 

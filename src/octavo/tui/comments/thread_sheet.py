@@ -39,13 +39,13 @@ SHEET: Commands[ThreadSheet] = Commands(
             shown=False,
         ),
         Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, sheet: sheet.dismiss(None)),
-        Command("refresh", "r", "Refresh", "Reload the thread", run=lambda _, sheet: sheet.ask_again(), shown=False),
-        Command("undo", "u", "Undo", "Undo the last change", run=lambda app, _: app.undo(), shown=False),
+        Command("refresh", "r", "Refresh", "Refresh the thread", run=lambda _, sheet: sheet.ask_again(), shown=False),
+        Command("undo", "u", "Undo", "Undo your last change", run=lambda app, _: app.undo(), shown=False),
         Command(
             "help",
             "question_mark",
             "Help",
-            "Show the help for this thread",
+            "Show help for this thread",
             run=lambda app, _: app.show_help(),
             shown=False,
         ),
@@ -94,7 +94,8 @@ class ThreadSheet(Dialog[None]):
     ]
     CONTEXT: ClassVar[str] = "thread dialog"
     HELP: ClassVar[str] = (
-        "One thread and its replies. c replies, d resolves or reopens, + reacts, t goes to the next thread. esc closes the thread."
+        "This dialog shows one thread and its replies. Press c to reply, d to resolve or reopen the thread, "
+        "+ to react to the selected comment, or t to go to the next thread. Press esc to close the thread."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SHEET,)
 

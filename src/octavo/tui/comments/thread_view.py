@@ -106,8 +106,8 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     CONTEXT: ClassVar[str] = "threads"
     HELP: ClassVar[str] = (
-        "A thread and its replies. c replies, d resolves or reopens, + reacts to the selected comment, e edits your comment. "
-        "esc goes back."
+        "This pane shows a thread and its replies. Press c to reply, d to resolve or reopen the thread, "
+        "+ to react to the selected comment, or e to edit your comment. Press esc to go back."
     )
     DEFAULT_CSS: ClassVar[str] = """
     ThreadView {
@@ -120,7 +120,9 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         _OF_ONE.only("resolve", "reply_resolve", "react"),
         SUGGESTION,
         _OF_ONE.only("edit", "delete", "copy"),
-        UNSENT.changed("discard", id="thread.discard", help="Discard your unsent drafts in this thread (u to undo)"),
+        UNSENT.changed(
+            "discard", id="thread.discard", help="Discard your unsent drafts in this thread (press u to undo)"
+        ),
         MESSAGES.without("open"),
     )
 
@@ -268,7 +270,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
                 more = [Piece("…", look.muted)] if cut and number == _ABOUT_MOST - 1 else []
                 lines.append(Line([Piece(f" {look.glyphs.rail} ", look.note), *pieces, *more]))
         if target.page is not None and target.page.outdated and not self._on_page:
-            lines.append(Line([Piece(" "), Piece("Outdated: the block was removed from the page.", look.muted)]))
+            lines.append(Line([Piece(" "), Piece("Outdated: the block was deleted from the page.", look.muted)]))
         return [*lines, Line([])]
 
     def _set(self, message: Comment | Reply, width: int) -> list[Line]:

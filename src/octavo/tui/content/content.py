@@ -79,13 +79,13 @@ CONTENT: Commands[ContentScreen] = Commands(
     (
         Command("up", "escape", "Spaces", "Go up one level",
                 run=lambda _, view: view.go_up_or_leave(), called=_way_up, there=_is_below_spaces),
-        Command("outline", "O", "Outline", "Focus or hide the outline",
+        Command("outline", "O", "Outline", "Go to the outline, or hide it",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
         Command("next_page", "J", "Next page", "Open the next page",
                 run=lambda _, view: view.reading.go_on(1), why_not=_reads_on(1, "This is the last page in the space."), shown=False),
         Command("previous_page", "K", "Previous page", "Open the previous page",
                 run=lambda _, view: view.reading.go_on(-1), why_not=_reads_on(-1, "This is the first page in the space."), shown=False),
-        Command("zoom", "z", "Zoom", "Show only the page, or all panes", run=_zoom, why_not=_why_no_page, shown=False,
+        Command("zoom", "z", "Zoom", "Show only the page, or show all panes", run=_zoom, why_not=_why_no_page, shown=False,
                 called=lambda _, view: "Show all panes" if view.has_class("-zoomed") else None),
     ),
     find=lambda view: view,
@@ -99,9 +99,9 @@ class ContentScreen(View, CopiesLater):
     CONTEXT = "content"
     QUITS_FROM = frozenset({"pages"})
     HELP = (
-        "The spaces of your organization, the pages of the open space, and the open page with its threads. "
-        "enter opens a page, c comments on the selected block, f opens a link, e edits the page in a change request. "
-        "esc goes up one level: from the page to the pages of the space, then to the spaces."
+        "This view shows the spaces of your organization, the pages of the open space, and the open page with its threads. "
+        "Press enter to open a page, c to comment on the selected block, f to open a link, or e to edit the page in a change "
+        "request. Press esc to go up one level: from the page to the pages of the space, then to the spaces."
     )
     CSS_PATH = "content.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (

@@ -194,7 +194,7 @@ class CursorTarget:
         )
         here = f"“{row.label}” is selected, but {shown}."
         if row.kind == "page":
-            return f"{here} Press enter to open the selected page, or C to comment on it as a whole."
+            return f"{here} To open the selected page, press enter. To comment on the whole selected page, press C."
         return f"{here} Press tab to go to the open page." if page is not None else here
 
     def why_in_no_space(self) -> str | None:
@@ -362,7 +362,7 @@ def _access(app: Shell, target: CursorTarget) -> None:
 
 def _why_no_access(app: Shell, target: CursorTarget) -> str | None:
     if app.session.kind == "folder":
-        return "A folder has no roles. Everyone who can read its files can read the pages here."
+        return "A folder does not have roles. Anyone who can read the files in the folder can read its pages."
     on_collection = target.row is not None and target.row.kind == "group"
     return None if on_collection else _why_no_space(app, target)
 
@@ -370,10 +370,10 @@ def _why_no_access(app: Shell, target: CursorTarget) -> str | None:
 SPACE: Commands[CursorTarget] = Commands(
     "space",
     (
-        Command("access", "A", "Access", "Show who has access, and why",
+        Command("access", "A", "Access", "Show who has access and why",
                 run=_access, why_not=_why_no_access, shown=False),
-        Command("files", "F", "Files", "Show files and where they are used", run=_files, why_not=_why_no_space, shown=False),
-        Command("links", "L", "Links", "Show links, broken links first", run=_links, why_not=_why_no_links, shown=False),
+        Command("files", "F", "Files", "Show the files in this space and where they are used", run=_files, why_not=_why_no_space, shown=False),
+        Command("links", "L", "Links", "Show the links in this space, broken links first", run=_links, why_not=_why_no_links, shown=False),
         Command("keep_offline", "", "Make available offline", "Download this space for offline use",
                 run=_keep_offline, why_not=_why_no_space, there=lambda app, target: not _keeping(app, target)),
         Command("keep_fresh", "", "Update offline copy", "Update the offline copy of this space",
@@ -386,7 +386,7 @@ SPACE: Commands[CursorTarget] = Commands(
 PAGE: Commands[CursorTarget] = Commands(
     "page",
     (
-        Command("backlinks", "B", "Backlinks", "Show pages that link here",
+        Command("backlinks", "B", "Backlinks", "Show the pages that link to this page",
                 run=_backlinks, why_not=_why_no_backlinks, shown=False),
         Command("history", "H", "Version history", "Show the version history of this page",
                 run=_history, why_not=lambda app, target: _why_no_page(app, target, "version history"), shown=False),

@@ -67,9 +67,10 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
 
     days = plural(KEPT.days, "day")
     told = (
-        f"You can restore the {kind_of(thing)} within {days}. Press u now, or later press a and choose Trash."
+        f"You can restore the {kind_of(thing)} within {days}. To restore it right after you delete it, press u. "
+        "To restore it later, press a and choose Trash."
         if back is not None
-        else "This cannot be undone."
+        else "You cannot undo this."
     )
     begin = _known_facts(managed, thing)
     dialog = Confirm(
@@ -187,7 +188,7 @@ async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
         days = f"{plural(round(left / DAY), 'day')} left" if left > DAY else "less than a day left"
         ago = f"deleted {wording.long_age(space.deleted_at)}"
         choices.append(Choice(space.id, title_of(space), detail=ago, right=days, off=off))
-    about = "for spaces deleted by others, in a browser or on another computer"
+    about = "for spaces that you did not delete in Octavo on this computer"
     choices.append(Choice("", "Restore by ID", detail=about, off=no_writes))
     names_of = {space.id: title_of(space) for space in found if space is not None}
 
@@ -211,7 +212,7 @@ async def _as_it_is(live: Live, name: str) -> Space | None:
 def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
     draft = DialogDraft(app, "deleted space to restore")
     field = Field("Space ID", draft.text, required="Enter the ID of a space.", keep=draft.keep, keep_now=draft.keep_now)
-    intro = "The ID is in the link to the space. You can paste the whole link."
+    intro = "The ID is part of the link to the space. You can also paste the whole link."
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:

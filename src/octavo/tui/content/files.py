@@ -65,8 +65,9 @@ class FilesScreen(ListView[File]):
     VIEW = "content"
     CONTEXT = "files"
     HELP = (
-        "Files in this space, and the pages that use the selected file. enter shows where the file is used, w downloads the "
-        "file, y copies a link to it, and S sorts the files. esc goes back to the page."
+        "This view shows the files in this space and the pages that use the selected file. Press enter to go to the list of "
+        "those pages, w to download the file, y to copy a link to the file, or S to sort the files. Press esc to go back to "
+        "the page."
     )
     CSS_PATH = "files.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("list.open", "file.save", "file.copy", "file.sort", "list.filter")

@@ -39,7 +39,9 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
     def begin() -> None:
         offline.add(space)
         pages = f"{plural(size.pages, 'page')} (about {megabytes(size.bytes)})"
-        app.say(f"Downloading {title}: {pages}, with threads and open change requests. Press ! to see the progress.")
+        app.say(
+            f"Downloading {title}: {pages}, plus comment threads and open change requests. Press ! to see the progress."
+        )
 
     if not size.is_large:
         begin()
@@ -54,7 +56,7 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
         Confirm(
             f"Make {title} available offline?",
             verb="Download",
-            intro=f"Octavo will download {size.pages:,} pages (about {megabytes(size.bytes)}), their threads and the open change requests.",
+            intro=f"Octavo will download {size.pages:,} pages (about {megabytes(size.bytes)}), their threads, and the open change requests.",
             after="The download will run in the background. If you quit Octavo, the download will continue when you start Octavo again.",
         ),
         decided,
@@ -100,6 +102,7 @@ def show_kept(app: Shell) -> None:
             app.go(ToPage(space))
 
     nothing = (
-        "No spaces are available offline. Select a space in Content (2), press : and choose Make available offline."
+        "No spaces are available offline. To add a space, press 2 to go to Content, select the space, press :, and choose "
+        "Make available offline."
     )
     app.push_screen(Picker("Offline spaces", choices, empty=nothing), chosen)

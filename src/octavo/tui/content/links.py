@@ -33,7 +33,7 @@ from octavo.tui.widgets.wording import in_a_line, plural
 
 NAMES = {
     "broken": "Broken",
-    "in-app": "Links to the app",
+    "in-app": "GitBook app links",
     "inside": "Internal",
     "outside": "External",
     "here": "Backlinks",
@@ -73,7 +73,7 @@ def _why_no_address(app: Shell, each: Place) -> str | None:
 LINK: Commands[Place] = Commands(
     "link",
     (
-        Command("copy", "y", "Copy link", "Copy the target of the link", why_not=_why_no_address,
+        Command("copy", "y", "Copy link", "Copy the URL of the link", why_not=_why_no_address,
                 run=lambda app, each: clipboard.copy(app, each.address, "Copied the link.")),
     ),
     nothing="Select a link first.",
@@ -92,8 +92,9 @@ class LinksScreen(ListView[Place]):
     VIEW = "content"
     CONTEXT = "links"
     HELP = (
-        "Links in this space: broken links, links to the app, internal and external links, and backlinks. enter opens "
-        "the page at the link, y copies the target of the link, [ and ] switch tabs, and / filters. esc goes back to the page."
+        "This view shows the links in this space: broken links, links to the GitBook app, internal links, external links, and "
+        "backlinks. Press enter to open the page that contains the link, y to copy the URL of the link, [ or ] to switch tabs, "
+        "or / to filter the links. Press esc to go back to the page."
     )
     CSS_PATH = "links.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SECTIONS, LINK, LINKS)
@@ -117,7 +118,7 @@ class LinksScreen(ListView[Place]):
             search=lambda each: f"{each.target} {each.address} {each.kind} {title_of(each.place)}",
             groups=lambda each: [Heading(title_of(each.place), self._trails.get(self._page_of(each), ""))],
             empty="No links of this kind in this space.",
-            hint="] next tab",
+            hint="Press [ or ] to switch tabs.",
             id="links",
         )
         names = {key: name for key, name in NAMES.items() if key != "here" or self.page is not None}
@@ -185,9 +186,9 @@ class LinksScreen(ListView[Place]):
     @on(Lines.Filtered, "#links")
     def _say_where(self) -> None:
         section = self.sections.current
-        name = f"links to {self.page[1]}" if section == "here" and self.page else NAMES[section].lower()
+        name = f"links to {self.page[1]}" if section == "here" and self.page else NAMES[section]
         value = self._here.value if section == "here" else self._links.value
-        more = " · more on the server" if value is not None and value.next else ""
+        more = " · more links on the server" if value is not None and value.next else ""
         self.status(f"{self.space.title} › Links · {name}", self.rows.extent.said + more)
 
     # Drawing
@@ -229,9 +230,9 @@ class LinksScreen(ListView[Place]):
             Content.assemble(
                 ("enter", "$primary"),
                 (
-                    " opens the page at the block with this link"
+                    " opens the page at the block that contains this link"
                     if part_of(each.place)
-                    else " opens the page with this link",
+                    else " opens the page that contains this link",
                     "$octavo-muted",
                 ),
             ),
@@ -252,7 +253,7 @@ class LinksScreen(ListView[Place]):
                 reason = found.reason if isinstance(found, Broken) else "The target does not exist."
                 return f"Broken: {in_a_line(reason)}."
             case "in-app":
-                return "This link goes to the app. Link to the page directly instead, so that the link still works if the page is moved."
+                return "This link contains a GitBook app URL. Link directly to the page or space instead, so that the link still works if the URL changes."
             case "outside" if each.address.startswith("mailto:"):
                 return "This link opens a new email."
             case "outside":
@@ -281,7 +282,7 @@ class LinksScreen(ListView[Place]):
 
 _NOTHING = {
     "broken": "No broken links in this space.",
-    "in-app": "No links to the app in this space.",
+    "in-app": "No links to the GitBook app in this space.",
     "inside": "No internal links in this space.",
     "outside": "No external links in this space.",
     "here": "No other page links to this page.",

@@ -79,16 +79,16 @@ def choose(app: Shell, managed: ManagedSpaces) -> None:
             Choice(
                 partial(_import, app, thing),
                 "Import pages",
-                "from a website, a document or an archive",
+                "from a website, a document, or an archive",
                 off=no_writes or _why_no_import(thing),
             ),
             Choice(
                 partial(_duplicate, app, managed, thing),
                 "Duplicate",
-                "with its pages and files, without comments",
+                "with its pages and files, but without its comments",
                 off=may_not,
             ),
-            Choice(partial(_git_info, app, thing), "Git Sync", "the connected repository"),
+            Choice(partial(_git_info, app, thing), "Git Sync", "show the connected repository"),
         ]
     if thing is not None:
         off = no_writes or managed.why_may_not("transfer") or _why_no_other(app)
@@ -96,7 +96,11 @@ def choose(app: Shell, managed: ManagedSpaces) -> None:
         choices.append(
             Choice(partial(_choose_organization, app, managed, thing), "Move to another organization", about, off=off)
         )
-    choices.append(Choice(partial(deleting_spaces.show_deleted, app, managed), "Trash", "restore spaces within 7 days"))
+    choices.append(
+        Choice(
+            partial(deleting_spaces.show_deleted, app, managed), "Trash", "restore spaces deleted in the last 7 days"
+        )
+    )
     app.push_screen(Picker(title_of(thing) if thing is not None else managed.organization.title, choices), _do)
 
 
@@ -124,7 +128,7 @@ def _duplicate(app: Shell, managed: ManagedSpaces, space: Space) -> None:
 
 def _why_no_other(app: Shell) -> str:
     known = app.workspace.organizations.value
-    return "" if known is not None and len(known.items) > 1 else "You are not a member of another organization."
+    return "" if known is not None and len(known.items) > 1 else "You are not a member of any other organization."
 
 
 def _choose_organization(app: Shell, managed: ManagedSpaces, thing: Held) -> None:
@@ -145,7 +149,7 @@ def _choose_organization(app: Shell, managed: ManagedSpaces, thing: Held) -> Non
         if to is not None:
             _transfer(app, managed, thing, to)
 
-    app.push_screen(Picker(f"Move {title_of(thing)} to", choices), chosen)
+    app.push_screen(Picker(f"Move {title_of(thing)} to…", choices), chosen)
 
 
 def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization) -> None:
@@ -177,7 +181,7 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
         )
 
     facts = [
-        Fact("care", "", f"Members of {here.title} will lose access, unless they are also members of {to.title}."),
+        Fact("care", "", f"Members of {here.title} will lose access unless they are also members of {to.title}."),
         Fact(
             "note",
             "",
@@ -185,7 +189,8 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
         ),
     ]
     app.push_screen(
-        Confirm(f"Move {name} to {to.title}?", verb="Move", intro="You can undo the move with u.", facts=facts), decided
+        Confirm(f"Move {name} to {to.title}?", verb="Move", intro="You can undo the move by pressing u.", facts=facts),
+        decided,
     )
 
 
@@ -240,7 +245,7 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
             app.go(ToChangeRequest(into.change_request.ref(space.ref), into.change_request))
         else:
             app.writes.is_final(
-                "An import into main cannot be undone with u. To remove the imported pages, select the pages and press X."
+                "You cannot undo an import into main by pressing u. To remove an imported page, select the page and press X."
             )
             app.background(_open_imported(app, space, pages_before))
 
@@ -258,7 +263,7 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
         sent=sent,
         verb="Import",
         intro=f"The pages will be added after the last page. {live_now}",
-        doing="Importing… The server will respond when all pages have been imported.",
+        doing="Importing… The server responds only after all the pages are imported.",
     )
 
 

@@ -45,7 +45,7 @@ def choose_place(app: Shell, managed: ManagedSpaces) -> None:
         if parent is not None:
             _choose_neighbour(app, managed, thing, parent or None)
 
-    app.push_screen(Picker(f"Move {title_of(thing)} to", choices, now=now), chosen)
+    app.push_screen(Picker(f"Move {title_of(thing)} to…", choices, now=now), chosen)
 
 
 def _choose_neighbour(app: Shell, managed: ManagedSpaces, thing: Held, parent: str | None) -> None:

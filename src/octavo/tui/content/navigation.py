@@ -25,12 +25,14 @@ Which = Literal["spaces", "pages"]
 
 
 _OF_SPACES = (
-    "Spaces and collections of your organization. enter opens the selected space, e edits its settings, "
-    "ctrl+n creates a space, a shows more actions. The keys act on the selected space or collection, not on the open page."
+    "This list shows the spaces and collections of your organization. Press enter to open the selected space, e to edit its "
+    "settings, ctrl+n to create a space, or a to show more actions. These keys act on the selected space or collection, not "
+    "on the open page."
 )
 _OF_PAGES = (
-    "Pages of the open space. enter opens the selected page, e edits it, C comments on it, H shows its version history. "
-    "Other keys act on the open page. esc goes back to the spaces."
+    "This list shows the pages of the open space. Press enter to open the selected page, e to edit it, C to comment on it, or "
+    "H to show its version history. These keys act on the selected page, not on the open page. Press esc to go back to the "
+    "spaces."
 )
 
 
@@ -43,7 +45,7 @@ class Navigation(Vertical):
         spaces = Tree(
             id="spaces",
             empty="You do not have access to any spaces.",
-            hint="ctrl+n creates a space · ctrl+o switches the organization",
+            hint="Press ctrl+n to create a space, or ctrl+o to switch to another organization.",
         )
         spaces.is_here(
             "spaces and collections",
@@ -56,7 +58,9 @@ class Navigation(Vertical):
             "list.filter",
         )
         yield SpacesPane(spaces)
-        pages = Tree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="esc spaces")
+        pages = Tree(
+            id="pages", fold_below=2, empty="This space has no pages yet.", hint="Press esc to go back to the spaces."
+        )
         pages.is_here(
             "table of contents", _OF_PAGES, "list.open", "page.edit", "comment.page", "page.history", "content.up"
         )

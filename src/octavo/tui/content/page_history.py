@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 Side = Literal["", "now", "before"]
 """What the selected revision is compared with. Empty if it is not compared."""
-_NO_ADDRESS = "A page in an old revision has no link. Press esc to go back to the current page."
+_NO_ADDRESS = "You cannot open or copy a link to a page in an old revision. Press esc to go back to the current page."
 
 _TAKES_NO_COMMENTS = (
     "You cannot comment on an old revision. Press esc to go back to the current page and comment there."
@@ -69,8 +69,8 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
         Command("more", "m", "Load older", "Load older revisions",
                 run=lambda _, view: view.look_further(), why_not=lambda _, view: view.why_not_further(),
                 applies=lambda _, view: view.has_older),
-        Command("older", "J", "Older", "Go to the older revision", run=lambda _, view: view.rows.move(1), shown=False),
-        Command("newer", "K", "Newer", "Go to the newer revision", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("older", "J", "Older", "Go to the next older revision", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("newer", "K", "Newer", "Go to the next newer revision", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_leave(), shown=False),
     ),
     find=lambda view: view,
@@ -83,8 +83,9 @@ class PageHistoryScreen(View):
     VIEW = "content"
     CONTEXT = "page history"
     HELP = (
-        "Revisions that changed this page, newest first. enter shows the page as it was in a revision, B compares it with the current "
-        "page, V shows what the revision changed, m loads older revisions. esc goes back to the page."
+        "This view shows the revisions that changed this page, newest first. Press enter to read the page as it was in the "
+        "selected revision, B to compare the revision with the current page, V to show what the revision changed, or m to load "
+        "older revisions. Press esc to go back to the page."
     )
     CSS_PATH = "page_history.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
@@ -109,7 +110,7 @@ class PageHistoryScreen(View):
             search=lambda version: f"{version.name} {version.who} {version.did}",
             two_lines=True,
             empty="No revision changed this page.",
-            hint="m loads older revisions",
+            hint="Press m to load older revisions.",
             id="versions",
         )
         with Horizontal():
@@ -171,12 +172,12 @@ class PageHistoryScreen(View):
         walk = self._walk
         looked = ""
         if walk is not None and walk.looked:
-            looked = f"{len(walk.found)} of {plural(walk.looked, 'revision')} changed this page"
-        more = "" if walk is None or self._walking or walk.is_at_end else "m loads older revisions"
+            looked = f"changed in {len(walk.found)} of {plural(walk.looked, 'checked revision')}"
+        more = "" if walk is None or self._walking or walk.is_at_end else "press m to load older"
         whole = walk is None or walk.is_at_end
         checked = "" if walk is None or whole else f" in the last {plural(walk.looked, 'revision')}"
         self.rows.state.empty = f"No changes to this page{checked}."
-        self.rows.state.hint = "" if whole else "m loads older revisions"
+        self.rows.state.hint = "" if whole else "Press m to load older revisions."
         facts = (self.view.facts if self.view.has_focus else "", looked, "loading…" if self._walking else more)
         self.status(
             f"{self.space.title} › {self.title_now} › Version history", " · ".join(each for each in facts if each)

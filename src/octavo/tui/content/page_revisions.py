@@ -24,7 +24,7 @@ AT_A_TIME = 40
 _TYPES = {
     "edits": "Edited on main",
     "merge": "Merged",
-    "rollback": "Rolled back",
+    "rollback": "Rolled back to an earlier revision",
     "update": "Updated",
     "computed": "Generated",
 }

@@ -141,7 +141,7 @@ SEARCH: Commands[SearchScreen] = Commands(
         Command("next", "down,ctrl+n", "Next", "Go to the next result", run=lambda _, view: view.move(1), shown=False, priority=True),
         Command("previous", "up", "Previous", "Go to the previous result", run=lambda _, view: view.move(-1), shown=False, priority=True),
         Command("open", "enter", "Open", "Open the result", run=lambda _, view: view.open(), priority=True),
-        Command("scope", "tab", "Scope", "Search one space or all spaces", run=lambda _, view: view.change_scope(),
+        Command("scope", "tab", "Scope", "Switch between one space and all spaces", run=lambda _, view: view.change_scope(),
                 there=lambda _, view: view.last_space is not None, priority=True),
         Command("open_browser", "ctrl+o", "Open in browser", "Open the result in the browser",
                 run=_open_outside, why_not=_why_no_address, shown=False, priority=True),
@@ -161,9 +161,9 @@ class SearchScreen(Dialog[None]):
     CONTEXT: ClassVar[str] = "search"
     IS_STOP: ClassVar[bool] = True
     HELP: ClassVar[str] = (
-        "Pages, threads, change requests and spaces that match your search. You can also paste a link. enter opens "
-        "a result, tab switches between the last space you read and all spaces. Content stored on this "
-        "computer appears first, and you can search it offline. esc closes the search."
+        "Search for pages, threads, change requests, and spaces, or paste a link. Press enter to open a result, or tab to switch "
+        "between the last space that you opened and all spaces. Results from this computer appear first and are also available "
+        "offline. Press esc to close the search."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
 
@@ -210,7 +210,7 @@ class SearchScreen(Dialog[None]):
         rows.can_focus = False
         with Frame() as frame:
             frame.name_it("Search everywhere", self._foot)
-            yield LineInput(self._words, placeholder="Search pages, comments, change requests and spaces", id="query")
+            yield LineInput(self._words, placeholder="Search pages, comments, change requests, and spaces", id="query")
             yield ChangingText("", id="scope")
             yield ChangingText("", id="note")
             yield rows
@@ -400,7 +400,7 @@ class SearchScreen(Dialog[None]):
             unsearched = unsearched or self._organizations.error
         loading = self._asked != self.words or any(each.loading and each.value is None for each in of)
         unread = any(getattr(each.value, "next", None) is not None for each in of)
-        among = " in the content loaded so far (the server has more)" if unread else ""
+        among = " in the content loaded so far. The server has more content" if unread else ""
         among = " on this computer" if unsearched is not None or nowhere else among
         self.rows.state.empty = (
             "Searching…" if loading or self._looking else f"No results for “{self.words[:60]}”{among}."

@@ -139,7 +139,10 @@ class SidePanel(Vertical):
 
     def show_threads(self, threads: Sequence[Comment]) -> None:
         """Show the threads of the page."""
-        self.threads.state.empty, self.threads.state.hint = "No comments on this page.", "c comments on a block"
+        self.threads.state.empty, self.threads.state.hint = (
+            "No comments on this page.",
+            "Press c on a block to comment.",
+        )
         self._list_threads(threads)
         still_open = sum(thread.is_open_thread for thread in threads)
         done = len(threads) - still_open

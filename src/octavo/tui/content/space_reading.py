@@ -33,8 +33,8 @@ LINGERS = 0.15
 
 _NO_FILES = (
     "No Markdown files in this folder.",
-    "Octavo looks for .md, .markdown and .mdx files in this folder and its subfolders. Files that you add appear here. "
-    "To open another folder, quit and run: octavo open FOLDER",
+    "Octavo looks for .md, .markdown, and .mdx files in this folder and its subfolders. Files that you add appear here. "
+    "To open another folder, quit Octavo and run: octavo open FOLDER",
 )
 """The state of a tree of a folder without pages, and what to do."""
 
@@ -130,7 +130,7 @@ class SpaceReading:
             path = [page.title or "Untitled" for page in trail]
         if self.space is not None and not (in_spaces and path):
             path.insert(0, self.space.title or "Untitled")
-        unsent = "unsent draft: press e" if here in self.target.unsent else ""
+        unsent = "unsent draft (press e to continue)" if here in self.target.unsent else ""
         is_open = self.page is not None and here == self.page.id
         facts = (unsent, (self._troubles.get("page") or self.view.facts) if is_open else "")
         self._screen.status(" › ".join(path) or "Content", " · ".join(filter(None, facts)))

@@ -81,7 +81,9 @@ class Spaces:
             if reading.space is not None and reading.space.id == self._gone:
                 reading.leave_space()
                 reading.view.clear()
-                reading.view.state.leave("The open space was deleted or moved.", "enter opens the selected space")
+                reading.view.state.leave(
+                    "The open space was deleted or moved.", "Press enter to open the selected space."
+                )
                 reading.aside.clear()
                 reading.say_where()
                 self._opens_last = False

@@ -17,7 +17,7 @@ from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.places import Discussion, SpaceRef
 from octavo.data.inbox import Row, ThreadRef, matches
-from octavo.data.inbox_answers import InboxSnapshot
+from octavo.data.inbox_loader import InboxSnapshot
 from octavo.data.inbox_marks import MarkedRows
 from octavo.settings import FILE
 from octavo.tui.comments.filters import Thread
@@ -119,15 +119,19 @@ def _save_filter(view: InboxScreen) -> None:
     names = " and ".join(left_out)
     if not lines:
         view.shell.explain(
-            f"Could not save the filter “{names}”: a saved tab can filter only by reason, space and words."
+            f"Could not save the filter “{names}”: a saved tab can filter only by reason, space, or words."
         )
         return
-    without = f" The tab will not filter by “{names}”, because settings cannot save that filter." if left_out else ""
+    without = (
+        f" The tab will not include the filter “{names}”: a saved tab can filter only by reason, space, or words."
+        if left_out
+        else ""
+    )
     where = short_path(settings.config_folder / FILE)
     clipboard.copy(
         view.shell,
         lines,
-        f"Copied {lines.splitlines()[0]}. Paste this setting at the end of {where}. The tab will appear when you restart Octavo.{without}",
+        f"Copied the setting {lines.splitlines()[0]}. Paste the setting at the end of {where}. The tab will appear after you restart Octavo.{without}",
     )
 
 
@@ -136,9 +140,9 @@ ROWS: Commands[acting.Rows] = Commands(
     (
         Command("done", "d", "Done", "Mark the item as done until something new happens", run=acting.mark_done, called=acting.done_label),
         Command("snooze", "w", "Snooze", "Snooze the item", run=acting.snooze),
-        Command("discard", "X,ctrl+x", "Discard", "Discard the unsent draft (u to undo)",
+        Command("discard", "X,ctrl+x", "Discard", "Discard the unsent draft (press u to undo)",
                 run=acting.discard, why_not=acting.why_not_discarded, shown=False),
-        Command("unread", "minus", "Unread", "Mark as unread", run=acting.unread, shown=False),
+        Command("unread", "minus", "Unread", "Mark the item as unread", run=acting.unread, shown=False),
     ),
     nothing="No item is selected.",
 )  # fmt: skip
@@ -146,12 +150,12 @@ ROWS: Commands[acting.Rows] = Commands(
 INBOX: Commands[InboxScreen] = Commands(
     "inbox",
     (
-        Command("read_on", "space", "Scroll", "Scroll the preview; at its end, go to the next item", run=lambda _, view: _read_on(view, 1)),
-        Command("read_back", "b", "Scroll back", "Scroll back; at the top, go to the previous item", shown=False,
+        Command("read_on", "space", "Scroll", "Scroll the preview, then go to the next item", run=lambda _, view: _read_on(view, 1)),
+        Command("read_back", "b", "Scroll back", "Scroll back, then go to the previous item", shown=False,
                 run=lambda _, view: _read_on(view, -1)),
         Command("next", "J", "Next", "Go to the next item", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous", "K", "Previous", "Go to the previous item", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("narrow", "F", "Filter by…", "Filter items, or save the filter as a tab", run=_choose_only, shown=False),
+        Command("narrow", "F", "Filter by…", "Filter the items, or save the filter as a tab", run=_choose_only, shown=False),
         Command("order", "S", "Sort", "Sort items", shown=False,
                 run=lambda _, view: view.choose_order("Sort the inbox")),
         Command("list", "escape", "Back", "Go back to the list, or clear the filter", run=lambda _, view: view.back_to_list(), shown=False),
@@ -169,8 +173,8 @@ class InboxScreen(ListView[Row]):
     ORDERS: ClassVar[Mapping[str, str]] = sections.ORDERS
     KEPT_ORDER = "order of the inbox"
     HELP = (
-        "All items that need your attention, most urgent first. enter opens an item, c replies, d marks the item as done and "
-        "w snoozes it. esc goes back to the list."
+        "The inbox shows all items that need your attention, most urgent first. Press enter to open an item, c to reply, d to "
+        "mark the item as done, or w to snooze it. Press esc to go back to the list."
     )
     CSS_PATH = "inbox.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
@@ -277,7 +281,7 @@ class InboxScreen(ListView[Row]):
         if self.wanted is not None:
             self._go_to_wanted()
         snapshot = self.snapshot
-        wrong = [each for each in snapshot.failed if not (each.unreached and of_tab)]
+        wrong = [each for each in snapshot.failed if not (each.is_unreached and of_tab)]
         if wrong:
             more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
             what = wrong[0].what
@@ -315,7 +319,7 @@ class InboxScreen(ListView[Row]):
             state.empty = "No items loaded yet."
             state.hint = self._progress
         elif snapshot.unknown.words:
-            state.empty = "Nothing loaded so far needs your attention."
+            state.empty = "None of the items loaded so far need your attention."
             state.hint = f"{snapshot.unknown.words}   Press r to refresh."
         elif tab != "all" and self.marked.here:
             state.empty = "Nothing needs your attention in this tab."
@@ -471,10 +475,10 @@ class InboxScreen(ListView[Row]):
         self.standings.ask_again()
         super().ask_again()
         self.row_preview.thread.ask_again()
-        if self.feed.answers is not None:
+        if self.feed.loader is not None:
             if self.feed.marks is not None:
                 self.feed.marks.reload()
-            self.shell.background(self.feed.answers.refresh())
+            self.shell.background(self.feed.loader.refresh())
 
     def back_to_list(self) -> None:
         """Go to the list; from there show all rows again."""

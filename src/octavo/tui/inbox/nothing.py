@@ -11,7 +11,6 @@ from octavo.data.inbox import Row
 from octavo.data.inbox_marks import Mark
 from octavo.tui.inbox.acting import moment
 from octavo.tui.widgets.safe_text import fit, safe, spread
-from octavo.tui.widgets.wording import plural
 
 MOST = 12
 """Things done today, and as many that sleep, that are named."""
@@ -58,8 +57,8 @@ def lines(
             out.append(spread(text, Content.styled(when, "$octavo-muted"), room))
         out += _more(len(asleep))
     keys = [
-        ("3", plural(counts.get("changes", 0), "change request")),
-        ("4", plural(counts.get("comments", 0), "open thread")),
+        ("3", f"change requests ({counts.get('changes', 0)})"),
+        ("4", f"open threads ({counts.get('comments', 0)})"),
         ("2", "pages"),
         ("s", "search"),
     ]

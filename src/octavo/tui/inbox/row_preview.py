@@ -132,7 +132,7 @@ class RowPreview(Vertical):
             case WriteRef(entry_id=name):
                 entry = next((each for each in self.shell.session.outbox.entries if each.id == name), None)
                 if entry is not None:
-                    lines += [safe(entry.reason or "This change may have reached the server."), Content("")]
+                    lines += [safe(entry.reason or "This change may already have reached the server."), Content("")]
                     lines += [safe(entry.text), Content("")] if entry.text else []
                 lines.append(
                     _keys(

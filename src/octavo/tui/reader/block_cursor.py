@@ -201,7 +201,7 @@ class BlockCursor:
                 if any(moved):
                     pane.change(stop[0])
                 return
-        pane.explain("Nothing on this part of the page is wider than the pane.")
+        pane.explain("Nothing to scroll here: no code or table is wider than the pane.")
 
     def next(self, step: int, wanted: Callable[[Stop], bool], among: Callable[[int], bool]) -> Stop | None:
         """The next stop that is wanted, or the one before; units that are not `among` are left out without being set."""

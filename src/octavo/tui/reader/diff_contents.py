@@ -54,6 +54,8 @@ class DiffContents(Contents):
         self.threads: Mapping[str, Sequence[ThreadLine]] = {}
         self.threads_elsewhere = False
         """Whether open threads hang on other pages."""
+        self.has_page_before = self.has_page_after = False
+        """Whether the change request has another page that K or J opens."""
         self.unfolding = Unfolding()
         self.changed = Changes()
         """What is on show: what the lines of the pane are made of, always."""
@@ -77,9 +79,9 @@ class DiffContents(Contents):
         if self.making.is_making:
             return []
         if self.is_outcome:
-            said = "No differences from the compared version."
+            said = "The resolved page is the same as the compared version."
             return nothing(said, "esc goes back to the conflicts")
-        return nothing("No changes on this page.", "J goes to the next page")
+        return nothing("No changes on this page.", "J goes to the next page" if self.has_page_after else "")
 
     # How the sides lie
 
@@ -123,7 +125,7 @@ class DiffContents(Contents):
         """Why there is no other way to show it, if there is none."""
         if len(self.layouts) > 1:
             return None
-        return f"The split view needs {SPLIT_FROM} columns. This terminal has {self.pane.app.size.width}."
+        return f"The split view needs {SPLIT_FROM} columns. This terminal has only {self.pane.app.size.width}."
 
     # Laying out
 

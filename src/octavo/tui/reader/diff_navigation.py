@@ -255,10 +255,12 @@ class DiffNavigation:
         if stop is not None:
             self.cursor.put(stop, bring="third")
         else:
-            which, other = ("last", "next page") if step > 0 else ("first", "previous page")
-            self.pane.explain(
-                f"This is the {which} change on this page. Press {'J' if step > 0 else 'K'} for the {other}."
+            which, is_more, way = (
+                ("last", self.contents.has_page_after, " Press J for the next page.")
+                if step > 0
+                else ("first", self.contents.has_page_before, " Press K for the previous page.")
             )
+            self.pane.explain(f"This is the {which} change on this page.{way if is_more else ''}")
 
     def _change_from(self, unit: int, step: int) -> Stop | None:
         """The next change from a unit on, with all its lines: on the new side where it has one, as a comment is about the

@@ -40,7 +40,7 @@ _OF_OUTCOME = ("diff.next_hit", "diff.unfold")
 def _nothing(view: DiffView) -> str:
     if view.contents.making.is_making:
         return "This page is still loading."
-    return view.state.why_empty("There are no changes here.")
+    return view.state.why_empty("No changes to show.")
 
 
 def _about(group: Commands[Any]) -> Commands[Any]:
@@ -95,7 +95,7 @@ class DiffBlock(CursorBlock):
 
     @property
     def why_no_comment(self) -> str | None:
-        return "Select a block first with ( or ), then comment." if self.is_on_none else super().why_no_comment
+        return "Press ( or ) to select a block, then press c to comment." if self.is_on_none else super().why_no_comment
 
 
 class DiffState(PaneState):
@@ -135,7 +135,7 @@ class DiffView(Reader):
 
     CONTEXT: ClassVar[str] = "diff"
     HELP: ClassVar[str] = (
-        "The changes on the page. n goes to the next change, c comments on the selected block, "
+        "The changes to the page. n goes to the next change, c comments on the selected block, "
         "= shows more unchanged lines, | switches between split and unified. "
         "esc goes back."
     )
@@ -153,7 +153,7 @@ class DiffView(Reader):
         _about(_SEEN.only("comment", "open")),
         _about(LAYOUT),
         _about(FIND.only("filter").changed("filter", help="Find text in the diff", shown=False)),
-        _about(LINK_HINTS.changed("link_hints", help="Open links and hidden lines by typing letters", shown=False)),
+        _about(LINK_HINTS.changed("link_hints", help="Open a link or hidden lines by typing letters", shown=False)),
         _about(READ_ON),
         _about(MOTIONS),
         _about(PANNING),

@@ -289,7 +289,7 @@ class FindLine:
 FIND: Commands[FindLine] = Commands(
     "page",
     (
-        Command("filter", "slash", "Find", "Find text in this page", run=lambda _, finder: finder.begin(), key_display="/"),
+        Command("filter", "slash", "Find", "Find text on this page", run=lambda _, finder: finder.begin(), key_display="/"),
         Command("next_hit", "n", "Next match", "Go to the next match", run=lambda _, finder: finder.step(1), why_not=_why_no_hit, shown=False),
         Command("prev_hit", "N", "Previous match", "Go to the previous match", run=lambda _, finder: finder.step(-1), why_not=_why_no_hit, shown=False),
     ),

@@ -81,7 +81,7 @@ class HotSpots:
         if hots := self.visible():
             self.show_hints(hots)
         else:
-            self.pane.explain("There are no links to open on this part of the page.")
+            self.pane.explain("No links on this part of the page.")
 
     def show_hints(self, hots: list[HotSpot], *, outside: bool = False) -> None:
         """Put letters at what can be opened; `outside`: in the browser, whatever case is typed."""
@@ -147,7 +147,7 @@ class HotSpots:
 LINK_HINTS: Commands[HotSpots] = Commands(
     "page",
     (
-        Command("link_hints", "f", "Follow link", "Show letters on each link, and type them to open the link", run=lambda _, spots: spots.begin()),
+        Command("link_hints", "f", "Follow link", "Show a letter on each link, then type it to open the link", run=lambda _, spots: spots.begin()),
     ),
     find=lambda view: view.spots,
 )  # fmt: skip

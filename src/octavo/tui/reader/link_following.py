@@ -93,7 +93,7 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
         if "://" in href:
             open_outside(app, href, words=words)
         else:
-            app.say("This link goes to another space, which is not in this folder.", tone="care")
+            app.say("This link goes to another space. Octavo has only this folder open.", tone="care")
         return
     match target:
         case links.ToSpace(space=other, page=wanted, anchor=anchor):
@@ -110,16 +110,16 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
             clipboard.copy(
                 app,
                 path,
-                f"Copied the path {path}. If you edit that file, the content changes on every page that uses it.",
+                f"Copied the path {path}. If you edit this reusable content, every page that uses it will change.",
             )
         case links.ToCollection(collection=name):
             app.go(ToCollection(name))
         case links.ToSite():
             app.background(_open_site(app, target))
         case links.ToUser():
-            app.say("This link goes to a member. Members have no page of their own to open.", tone="care")
+            app.say("This link goes to a member. Octavo has no page for members.", tone="care")
         case links.Blocked(scheme=scheme):
-            app.say(f"Octavo does not open links that begin with {scheme}:.", tone="care")
+            app.say(f"Octavo does not open links that begin with “{scheme}:”.", tone="care")
         case links.Broken(reason=reason):
             app.say(f"This link is broken. {reason}", tone="care")
 
@@ -144,7 +144,7 @@ def follow_link_page(screen: FollowsLinks, page: Page) -> None:
             found = screen.pages.find(str(target.get("page"))) if screen.pages is not None else None
             if found is not None and found.type == "link":  # it may lead back
                 screen.shell.say(
-                    f"{page.title} links to {found.title}, which is also a link. Octavo does not follow it.",
+                    f"{page.title} links to {found.title}, which is also a link. Octavo does not follow links to other links.",
                     tone="care",
                 )
                 return

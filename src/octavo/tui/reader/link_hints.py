@@ -60,7 +60,7 @@ class Hints:
         letters = "type two letters" if len(self.by_label) > _SHORT else "type a letter"
         if self.typed:
             letters = f"type one more letter after {self.typed}"
-        return letters, "capital letters open the browser", "esc cancel"
+        return letters, "capital letters open in browser", "esc cancel"
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:

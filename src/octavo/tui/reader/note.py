@@ -33,9 +33,9 @@ class NoteSheet(Dialog[LinkFollowed | None]):
         STYLES / "dialog.tcss",
         PurePath(__file__).with_name("note.tcss"),
     ]
-    CONTEXT: ClassVar[str] = "note sheet"
+    CONTEXT: ClassVar[str] = "note dialog"
     HELP: ClassVar[str] = (
-        "Text to read: a footnote, reusable content or a help topic. j and k scroll, / finds text, f opens a link, "
+        "This dialog shows a footnote, reusable content or a help topic. j and k scroll, / finds text, f opens a link, "
         "y copies the selected block. esc closes the dialog."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (NOTE,)

@@ -88,7 +88,7 @@ async def read(content: bytes, named: str, *, seconds: float = SECONDS) -> Speci
             trouble=f"Could not read {named}: {failure.strerror or 'the program that reads it could not be started'}."
         )
     if told.late or not told.output:
-        return Specification(trouble=f"Could not read {named}: reading it takes too much time or memory.")
+        return Specification(trouble=f"Could not read {named}: the file takes too much time or memory to read.")
     found = await in_short_steps(lambda: _put_together(told.output))
     if isinstance(found, str):
         return Specification(trouble=f"Could not show {named} as an OpenAPI specification. {found}")

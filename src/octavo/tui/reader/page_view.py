@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from octavo.tui.render.reading_position import ReadingPosition
 
 
-FOR_WHOLE = "This key acts on the page as a whole. Press esc to go back to the page, then try again."
+FOR_WHOLE = "This key works only on the whole page. Press esc to go back to the page, then try again."
 
 
 class Excerpt(NamedTuple):
@@ -164,7 +164,7 @@ class PageView(Reader):
         if self.document is None or not FROM_RIGHT.search(self.document.source):
             return ""
         turns = "Octavo reorders" if self.app.settings.turns_words else "The terminal reorders"  # type: ignore[attr-defined]  # every app it is in has settings
-        return f"{turns} right-to-left text. You can change this with right_to_left in the settings."
+        return f"{turns} right-to-left text. To change this, set right_to_left in the settings."
 
     class RowWanted(Message):
         """A row of a table is to be read field by field."""

@@ -84,7 +84,7 @@ def _why_only_one(_: object, screen: PictureScreen) -> str | None:
 
 
 def _why_no_load(_: object, screen: PictureScreen) -> str | None:
-    return None if screen.waits_to_load else "Only images on other sites need to be loaded with enter."
+    return None if screen.waits_to_load else "This image loads by itself. Press enter only for images on other sites."
 
 
 def _why_no_place(_: object, screen: PictureScreen) -> str | None:
@@ -119,9 +119,9 @@ class PictureScreen(Dialog[None]):
         STYLES / "dialog.tcss",
         PurePath(__file__).with_name("picture.tcss"),
     ]
-    CONTEXT: ClassVar[str] = "picture"
+    CONTEXT: ClassVar[str] = "image"
     HELP: ClassVar[str] = (
-        "An image on the page, as large as the terminal allows. l and h go to the next and the previous image, "
+        "This view shows an image as large as the terminal allows. l and h go to the next and the previous image, "
         "o opens the image in the browser, w saves it. esc goes back to the page."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PICTURE,)
@@ -213,13 +213,13 @@ class PictureScreen(Dialog[None]):
         self.canvas.say(
             Content.assemble(
                 "This image is on ", (place.host, "bold"), ", an external site.\n",
-                "The owner of the site can see that you load the image.\n\n",
-                ("enter", "$primary"), " loads it",
+                "If you load the image, the owner of the site can see that you did.\n\n",
+                ("enter", "$primary"), " load the image",
             )
         )  # fmt: skip
 
     async def _draw(self) -> None:
-        assert self._data is not None, "an image is drawn after it is loaded"
+        assert self._data is not None, "the image must be loaded before it is drawn"
         room, paints = self.query_one("#room", Vertical), graphics.can_paint()
         width, height = room.size
         finer = graphics.CELL[0] if paints else 1

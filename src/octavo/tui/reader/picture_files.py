@@ -66,7 +66,7 @@ async def place_of(session: Session, at: ContentRef, target: links.Target) -> Pl
             if file is None:
                 raise NotShown(f"The file {name} is no longer in this space.")
             if not file.download_url:
-                raise NotShown(f"The server gave no link for {file.name or name}.")
+                raise NotShown(f"The server sent no download link for {file.name or name}.")
             return Place(file.download_url, file.name or name, file)
         case links.ToUrl(url=url):
             if not url.startswith("https://"):

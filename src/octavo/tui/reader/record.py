@@ -60,9 +60,9 @@ class RecordSheet(Dialog[Leaving]):
         STYLES / "dialog.tcss",
         PurePath(__file__).with_name("record.tcss"),
     ]
-    CONTEXT: ClassVar[str] = "row sheet"
+    CONTEXT: ClassVar[str] = "table row"
     HELP: ClassVar[str] = (
-        "One row of the table, field by field. ( and ) select a field, enter and f open links, y copies the field, "
+        "This dialog shows one table row, field by field. ( and ) select a field, enter and f open links, y copies the field, "
         "J and K go to the next and the previous row. esc goes back to the page."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ROW,)
@@ -108,7 +108,7 @@ class RecordSheet(Dialog[Leaving]):
 
     @on(Reader.ThreadWanted)
     def _nothing_to_open(self) -> None:
-        self._view.explain("Nothing to open in this field.")
+        self._view.explain("This field has no link to open.")
 
     @on(Reader.Copied)
     def _copied(self) -> None:

@@ -21,7 +21,7 @@ from octavo.tui.widgets.commands import Command, Commands
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
 
-_NOT_KNOWN = "The threads of this page are still loading."
+_NOT_KNOWN = "The threads on this page are still loading."
 
 
 class PageThreads:
@@ -68,7 +68,7 @@ class PageThreads:
             return None
         if not self.pane.contents.is_whole:
             return STILL
-        return _NOT_KNOWN if self._is_waiting else "No open threads on the blocks of this page."
+        return _NOT_KNOWN if self._is_waiting else "No block on this page has an open thread."
 
     def go(self, step: int) -> None:
         """Go to the next or the previous block with an open thread, and expand what hides it."""

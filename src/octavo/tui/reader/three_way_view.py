@@ -112,7 +112,7 @@ class ConflictContents(Contents):
         """Return the changes between two conflicts, and folds of the text that did not change."""
         merged = [each for each in passage.units if each.kind not in ("block", "label", "title")]
         count = len({each.change for each in merged if each.change >= 0})
-        from_this = f"merged from {self.sides[1]}, without a conflict"
+        from_this = f"merged from {self.sides[1]} without conflicts"
         if count > _FEW:
             return [_Unit("fold", words=f"{count} changes {from_this}")]
         units: list[_Unit] = []
@@ -123,7 +123,7 @@ class ConflictContents(Contents):
             elif each is None or each in merged:
                 if same:
                     blocks = "1 block" if same == 1 else f"{same} blocks"
-                    units.append(_Unit("fold", words=f"{blocks} without a conflict"))
+                    units.append(_Unit("fold", words=f"{blocks} without conflicts"))
                 same = 0
                 if each is not None:
                     if not units or units[-1].diff is None:
@@ -203,7 +203,7 @@ class ThreeWay(Reader):
 
     CONTEXT: ClassVar[str] = "conflicts on a page"
     HELP: ClassVar[str] = (
-        "The conflicts on the page. Each shows its result, main, this change request and the base. n and N go to the next and the "
+        "The conflicts on the page. Each conflict shows its result, main, this change request and the base. n and N go to the next and the "
         "previous conflict, j and k scroll. esc goes back to the list."
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("three.next",)

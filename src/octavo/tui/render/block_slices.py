@@ -132,7 +132,7 @@ def kept_slices(block: Block) -> Iterator[Block]:
 def _placed(piece: Block, *, is_first: bool, is_last: bool) -> Block:
     """A slice that knows whether it is the first or the last, and which lines of the source it has."""
     cut = cut_of(piece)
-    assert cut is not None, "It was cut"
+    assert cut is not None, "the block must be a slice of another block"
     whole, children = cut.whole, piece.children
     first = whole.lines[0] if is_first else children[0].lines[0] if children else piece.lines[0]
     last = whole.lines[1] if is_last else children[-1].lines[1] if children else piece.lines[1]
@@ -186,7 +186,7 @@ def _rows(table: Block, most: float) -> Iterator[Block]:
     rows are in other slices."""
     for piece in _children(leveled(table), most):
         cut = cut_of(piece)
-        assert cut is not None, "It was cut"
+        assert cut is not None, "the block must be a slice of another block"
         yield from _without_long_words(piece._replace(attrs={**piece.attrs, "cut": cut._replace(whole=table)}), most)
 
 
@@ -342,7 +342,7 @@ def _texts(block: Block, most: float) -> Iterator[Block]:
     inner = Block("code", NOTHING, text=text, lines=block.lines, key=block.key)
     for piece in _code(inner, most):
         cut = cut_of(piece)
-        assert cut is not None, "It was cut"
+        assert cut is not None, "the block must be a slice of another block"
         yield piece._replace(kind=block.kind, attrs={**block.attrs, "cut": cut._replace(whole=block)})
 
 

@@ -180,9 +180,9 @@ def _with_keys(look: Styles, said: str, style: Style, keys: Iterable[tuple[str, 
 def _sides(setting: LayoutContext, shown: Shown, decided: ConflictDecision, width: int) -> list[Line]:
     """Return the three sides under their labels, side by side where there is room."""
     look, taken = setting.look, decided.choice.kind if decided.choice is not None else ""
-    missing = "Nothing here." if shown.base is None or not shown.base.source.strip() else "Deleted."
+    missing = "Empty." if shown.base is None or not shown.base.source.strip() else "Deleted."
     moved = f"Moved to \u201c{shown.moved_to_title}\u201d. Press f to open that page." if shown.moved_to_title else ""
-    base, unknown = shown.base, "Unknown." if shown.base is None else "Nothing here."
+    base, unknown = shown.base, "Unknown." if shown.base is None else "Empty."
     sides = [
         (decided.name(0), "m", _new(shown.main), shown.main.new.source, moved or missing),
         (decided.name(1), "t", _new(shown.mine), shown.mine.new.source, missing),
@@ -280,12 +280,12 @@ def _result(setting: LayoutContext, shown: Shown, decided: ConflictDecision, wid
     note = (
         ""
         if compared.new.blocks
-        else "Nothing: the text is deleted."
+        else "Empty: the text is deleted."
         if shown.place is None
-        else "Nothing here: the text is in another place."
+        else "Empty: the text is in another place."
     )
     if not note and choice.kind != "main" and compared.says_the_same(shown.outcomes["main"]):
-        note = f"The same as {decided.sides[0]}."
+        note = f"Same as {decided.sides[0]}."
     return [*lines, *text, *(_wrapped(note, look.muted + Style(italic=True), width) if note else [])]
 
 

@@ -43,7 +43,7 @@ def diagram(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     shown = code.code(setting, Block("code", attrs, text=block.text or text, lines=block.lines, key=block.key), width)
     if drawn is None:
         return shown
-    why = wrap([Piece(f"Diagram not drawn: {drawn.problem}", setting.look.muted, None, True)], width - 2)
+    why = wrap([Piece(f"Could not draw the diagram: {drawn.problem}", setting.look.muted, None, True)], width - 2)
     return [*(Line([Piece("  ", PLAIN, None, True), *part]) for part in why), *shown]
 
 
@@ -53,14 +53,14 @@ async def find(diagram: Diagram) -> DrawnDiagram:
     try:
         told = await child_programs.ask("draw_diagram", given, seconds=SECONDS, memory=MEMORY, most=ANSWER_BYTES)
     except OSError as error:
-        return DrawnDiagram(problem=f"the drawing program could not be started ({error.strerror}).")
+        return DrawnDiagram(problem=f"the program that draws diagrams could not be started ({error.strerror}).")
     drawings = tuple(parse_drawings(told.output))
     if drawings:
         return DrawnDiagram(drawings)
     return DrawnDiagram(
-        problem=f"drawing took longer than {SECONDS:g} s."
+        problem=f"it took longer than {SECONDS:g} s."
         if told.late
-        else "its source contains something that is not supported."
+        else "the source contains something that is not supported."
     )
 
 

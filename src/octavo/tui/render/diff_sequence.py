@@ -386,7 +386,7 @@ class _Writer:
     def _within(self, old: Block | None, new: Block | None) -> Iterator[None]:
         """What is put lies in a container of both sides, or of one."""
         outer, either = self._levels[-1], new or old
-        assert either is not None, "It lies in something"
+        assert either is not None, "the block must have a parent"
         name = name_of(either)
         was = (*outer.old, old) if old is not None else outer.old
         now = (*outer.new, new) if new is not None else outer.new

@@ -98,7 +98,7 @@ def changed_table(
         dict.fromkeys(entry.note for entry in table.rows if isinstance(entry, model.Restructured)), look, room, new
     )
     moved = sum(isinstance(entry, model.Moved) and entry.arrives for entry in table.rows)
-    rows_moved, places = ("1 row", "place") if moved == 1 else (f"{moved} rows", "places")
+    rows_moved, places = ("1 row", "position") if moved == 1 else (f"{moved} rows", "positions")
     said = f"{rows_moved} moved. {look.glyphs.into} marks the old {places}."
     return parts + notes([said] * bool(moved), look, room, new)
 

@@ -254,7 +254,7 @@ def _pair(entry: Changed | Moved, old: Block | None, new: Block | None) -> Entry
         return replace(entry, old=old, new=new)
     if new is not None:
         return Added(new)
-    assert old is not None, "one of the two versions is longer"
+    assert old is not None, "one version must be longer than the other"
     return Removed(old)
 
 

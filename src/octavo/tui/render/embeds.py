@@ -159,7 +159,7 @@ def include(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     named = "another space" if is_elsewhere else file_name(target)
     kept = [Piece(named, look.link if spot else look.muted, spot, True)]
     if not block.children:
-        said = "Reusable content of " if is_elsewhere else "Reusable content in "
+        said = "Reusable content from "
         left = [Piece(f"{look.glyphs.diamond} ", look.muted, None, True), Piece(said, look.text, None, True)]
         return bar(setting, [*left, *kept], [], width)
     rail = [Piece(look.glyphs.rail + " ", look.muted, None, True)]

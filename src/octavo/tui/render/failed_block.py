@@ -31,7 +31,7 @@ def guarded(work: Callable[[], T], instead: Callable[[], T]) -> T:
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001  # as said above
-        _log.exception("A block could not be shown.")
+        _log.exception("Could not show a block.")
     return instead()
 
 

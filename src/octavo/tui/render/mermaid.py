@@ -87,9 +87,9 @@ def _shortened(found: re.Match[str]) -> str:
 def undrawable(source: str) -> str:
     """Return why the source of a diagram cannot be drawn. Empty if it can be tried."""
     if not source:
-        return "it is empty."
+        return "the source is empty."
     if len(source) > DRAWN:
-        return f"its source is longer than {DRAWN:,} characters."
+        return f"the source is longer than {DRAWN:,} characters."
     kind = _KIND.match(source)
     if kind is None or not kind[0].startswith(KINDS):
         return f"“{source.split(maxsplit=1)[0][:30]}” is not a supported type of diagram."

@@ -114,7 +114,7 @@ def too_big(block: Block) -> list[Block] | None:
     """Return a block with a very long source as smaller blocks, below a hint that says why."""
     if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST:
         return None
-    said = Block("paragraph", runs=(Run("This page is too large to format: shown as source."),))
+    said = Block("paragraph", runs=(Run("This page is too large to format, so it is shown as source."),))
     return [Block("hint", {"style": "info"}, (said,)), *source_blocks(block.text)]
 
 

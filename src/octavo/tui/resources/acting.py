@@ -94,7 +94,7 @@ def _why_not_there(app: Shell, operation: type[Operation[Any]], inside: Model) -
 def _why_not_deleted(app: Shell, at: AtHand) -> str | None:
     verb = at.resource.verb.lower()
     if at.resource.delete is None:
-        return at.resource.elsewhere or f"The API has no operation to {verb} {at.resource.many}."
+        return at.resource.elsewhere or f"The API does not let you {verb} {at.resource.many}."
     if why := _why_not_there(app, at.resource.delete, at.inside):
         return why
     me = app.workspace.me
@@ -170,7 +170,7 @@ def _change(app: Shell, at: AtHand) -> None:
 
 def _why_not_changed(app: Shell, at: AtHand) -> str | None:
     if at.resource.update is None:
-        return at.resource.elsewhere or f"The API has no operation to change {at.resource.many}."
+        return at.resource.elsewhere or f"The API does not let you change {at.resource.many}."
     why = _why_not_there(app, at.resource.update, at.inside)
     return why or at.why_may_not(app, at.resource.rights.change, "change")
 
@@ -202,7 +202,7 @@ def _why_not_created(app: Shell, place: Place) -> str | None:
     if resource.single and place.row is not None:
         return f"The {resource.one} already exists. Press e to edit it."
     if resource.create is None and resource.add is None:
-        return resource.elsewhere or f"The API has no operation to create {resource.many}."
+        return resource.elsewhere or f"The API does not let you create {resource.many}."
     if resource.create is not None and (why := _why_not_there(app, resource.create, place.inside)):
         return why
     lacks = lacks_right((place.inside,), resource.rights.create, f"create {resource.many}", resource.one)
@@ -375,7 +375,7 @@ def choose_order(app: Shell, table: Table, changed: Callable[[], None]) -> None:
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
-    as_listed = "Server order"
+    as_listed = "Default order"
     choices: list[Choice[Column[Any] | str]] = [
         Choice(each, f"{each.name[:1].upper()}{each.name[1:]}", right=_order_of(table, each))
         for each in table.resource.columns
@@ -391,7 +391,7 @@ def choose_order(app: Shell, table: Table, changed: Callable[[], None]) -> None:
 
 
 def _order_of(table: Table, column: Column[Any]) -> str:
-    return "" if column is not table.by else "current · enter to reverse"
+    return "" if column is not table.by else "current · press enter to reverse"
 
 
 def choose_columns(app: Shell, table: Table, changed: Callable[[], None], now: Column[Any] | None = None) -> None:
@@ -410,7 +410,7 @@ def choose_columns(app: Shell, table: Table, changed: Callable[[], None], now: C
             changed()
             choose_columns(app, table, changed, column)
 
-    app.push_screen(Picker(f"Columns for {table.resource.many}", choices, now=now), chosen)
+    app.push_screen(Picker(f"Choose columns for {table.resource.many}", choices, now=now), chosen)
 
 
 def export(app: Shell, table: Table, things: Sequence[Any], names: Names) -> None:

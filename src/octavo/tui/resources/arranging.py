@@ -38,7 +38,7 @@ class Arranged:
     def why_not_moved(self) -> str | None:
         """Why the part cannot be moved anywhere, in a sentence."""
         if self.part is None:
-            return "Select a part of the site that can be moved."
+            return "Select a section, section group or space first."
         return lacks_right((self.site,), "edit", "move content on this site", "site")
 
     def why_no_step(self, step: Literal[-1, 1]) -> str | None:
@@ -87,7 +87,7 @@ def _choose_holder(app: Shell, here: Arranged) -> None:
     now = site_tree.holder_of(part)
     choices = []
     for each in site_tree.holders_for(structure, part):
-        off = "" if each.row else f"This place is empty. The API can place a {_kind(part)} only next to another item."
+        off = "" if each.row else f"This place is empty. The API can move a {_kind(part)} only next to another item."
         right = "current" if each.id == now else ""
         choices.append(Choice(each, f"{'  ' * each.depth}{each.title}", right=right, off=off))
 
@@ -99,7 +99,7 @@ def _choose_holder(app: Shell, here: Arranged) -> None:
         Picker(
             f"Move {title_of(part)} to",
             choices,
-            empty="No other section or group on this site.",
+            empty="This site has no other section or group.",
             now=next((each.value for each in choices if each.value.id == now), None),
         ),
         chosen,
@@ -207,23 +207,23 @@ def add(app: Shell, place: Place) -> None:
     def offer(kind: str, title: str, detail: str, **more: str) -> None:
         resource = replace(place.resource.parts[kind], new=title)
         make = partial(filling.create, app, resource, {**place.known, **more}, place.then)
-        assert resource.create is not None, "all parts can be made"
+        assert resource.create is not None, "every part must have a create operation"
         choices.append(Choice(make, title, detail, off=app.session.live.unavailable(resource.create) or ""))
 
     if section is not None:
         offer(
             "space",
             f"Space in {title_of(section)}",
-            "visitors switch between the spaces in a section",
+            "visitors can switch between the spaces in a section",
             section_id=section.id,
         )
     else:
         offer("space", "Space", "a space in the organization")
     offer("section", "Section", "a new section at the end, with one space")
     if group is not None:
-        offer("group", f"Section group in {title_of(group)}", "sections under one title", parent=group.id)
+        offer("group", f"Section group in {title_of(group)}", "a group of sections under one title", parent=group.id)
     else:
-        offer("group", "Section group", "sections under one title")
+        offer("group", "Section group", "a group of sections under one title")
 
     def chosen(make: Callable[[], object] | None) -> None:
         if make is not None:

@@ -27,7 +27,7 @@ from octavo.tui.widgets.wording import plural
 
 def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[str], None]) -> None:
     """Open a form that creates a thing. `then` is called with its key."""
-    assert resource.create is not None, "only what can be made is"
+    assert resource.create is not None, "the resource must have a create operation"
     live = app.session.live
     unmaking = resource.unmaking(live, known) if resource.unmaking is not None else None
 
@@ -87,7 +87,7 @@ def act(app: Shell, resource: Resource[Any], known: Known, thing: Any, action: A
 
 def change(app: Shell, resource: Resource[Any], known: Known, thing: Any) -> None:
     """Open a form that changes a thing."""
-    assert resource.update is not None, "only what can be changed is"
+    assert resource.update is not None, "the resource must have an update operation"
     live = app.session.live
     name = resource.title(thing)
     here = resource.known_of(known, thing)
@@ -123,7 +123,7 @@ def change_all(
     app: Shell, resource: Resource[Any], known: Known, things: Sequence[Any], untick: Callable[[], None]
 ) -> None:
     """Open a form that makes the same change in several things. Empty fields stay as they are in each."""
-    assert resource.update is not None, "only what can be changed is"
+    assert resource.update is not None, "the resource must have an update operation"
     first, *others = things
     here = resource.known_of(known, first)
     what = plural(len(things), resource.one, resource.many)
@@ -173,7 +173,7 @@ async def _change_others(
         try:
             await live.write(each)
         except ApiError as error:
-            done = f"{number} of {len(others) + 1} were already changed."
+            done = f"{number} of {len(others) + 1} were changed before the error."
             sentence = f"Could not change {resource.title(thing)}: {error} {done}"
             return SendResult("refused", sentence, error=error)
         note(thing, each)

@@ -108,7 +108,7 @@ class FormDialog(Dialog[None]):
 
     CONTEXT: ClassVar[str] = "form"
     HELP: ClassVar[str] = (
-        "A form: only changed fields, marked +, are sent. "
+        "Fill in the form. Only changed fields, marked +, are sent. "
         "tab goes to the next field, enter or space opens a list, ctrl+s sends the form, ctrl+e opens it as YAML. "
         "esc closes the form and keeps a draft."
     )

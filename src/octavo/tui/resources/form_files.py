@@ -108,7 +108,7 @@ class SentFiles:
     async def _send(self, file: FileToUpload, say: Say) -> tuple[str, str]:
         organization = self._shell.workspace.organization
         if file not in self._sent:
-            assert organization is not None, "a form is filled in only inside an organization"
+            assert organization is not None, "a form must belong to an organization"
             all_of_it = size_in_words(file.size)
 
             def told(done: int, size: int) -> None:

@@ -19,7 +19,7 @@ _MEANINGS = {
     },
     "edit_mode": {
         "live": "pages can be edited directly",
-        "locked": "pages change only through change requests",
+        "locked": "pages can be edited only in change requests",
     },
     "agents_context": {
         "included": "AI agents get context about the site",
@@ -30,7 +30,7 @@ _MEANINGS = {
 }
 
 _GIVING = (permissions.Grant, permissions.UpdateUser, permissions.UpdateTeam)
-_GUEST = ("Guest", "has access only to spaces where they have a role")
+_GUEST = ("Guest", "can access only spaces where they have a role")
 
 
 def nothing(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str]:

@@ -127,7 +127,7 @@ class Picking:
         search = references.search
 
         async def look(query: str) -> Sequence[Choice[str]]:
-            assert search is not None, "called only for lists that can be searched"
+            assert search is not None, "the list must support search"
             try:
                 found = (await references.all(self._shell, search(query))).choices
             except ApiError:

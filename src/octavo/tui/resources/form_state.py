@@ -269,7 +269,7 @@ class FormState:
                     f"Someone else changed this to {_quoted(each, there)}. {self.verb} again to use your value."
                 )
         self.refused |= clashes
-        return "Someone else changed the same fields. Check them, then save again." if clashes else ""
+        return "Someone else changed the same fields. Check the fields, then save again." if clashes else ""
 
     async def _is_so(self, made: Made) -> bool:
         """Whether what was sent is so, where its answer was lost: seen, where it can be looked at."""

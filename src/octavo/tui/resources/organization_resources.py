@@ -28,7 +28,7 @@ GUEST = "Guest"
 
 MEMBER_TEAMS: Resource[teams.TeamOfMember] = Resource(
     "team", "teams", teams.ListOfMember,
-    about="Teams this member is in.",
+    about="Teams that this member belongs to.",
     title=lambda each: each.team.title,
     key=lambda each: each.team.id,
     named=by("team_id", "team.id"),
@@ -60,9 +60,9 @@ def _who_was_invited(op: invites.Invite, answer: invites.Invited | None) -> str:
     already = len(answer.users) - new
     said = [f"Invited {plural(new, 'new member')}." if new else "No new members were invited."]
     if already > 0:
-        said.append(f"{already} {'was already a member' if already == 1 else 'were already members'}.")
+        said.append(f"{plural(already, 'person was already a member', 'people were already members')}.")
     if without:
-        said.append(f"Not invited, because SSO does not recognize the e-mail address: {', '.join(without)}.")
+        said.append(f"Not invited, because SSO does not recognize the email address: {', '.join(without)}.")
     return " ".join(said)
 
 
@@ -75,7 +75,7 @@ MEMBERS: Resource[organizations.Member] = Resource(
     named=by("user_id", "user.id"),
     columns=(
         Column("NAME", "user.name"),
-        Column("E-MAIL", "user.email", drop=4),
+        Column("EMAIL", "user.email", drop=4),
         Column("ROLE", "role", 9, none=GUEST, coded=True),
         Column("LAST SEEN", "last_seen_at", 9, right=True, drop=1, none="never"),
         Column("JOINED", "joined_at", 6, right=True, drop=2),
@@ -94,7 +94,7 @@ MEMBERS: Resource[organizations.Member] = Resource(
     state=lambda each: label(each.role or "guest"),
     new="Invite members",
     said_new=_who_was_invited,
-    making="Each person gets an e-mail and becomes a member with this role.",
+    making="Each person gets an email and becomes a member with this role.",
     verbs=("remove", "removed"),
     out_of="organization",
 )  # fmt: skip
@@ -108,7 +108,7 @@ TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
     columns=(
         Column("NAME", "organization.user.name"),
         Column("TEAM ROLE", "team.role", 10, coded=True),
-        Column("E-MAIL", "organization.user.email", 32, drop=2),
+        Column("EMAIL", "organization.user.email", 32, drop=2),
         Column("ROLE", "organization.role", 9, none=GUEST, drop=1, coded=True),
         Column("LAST SEEN", "organization.last_seen_at", 9, right=True, drop=1, none="never"),
     ),
@@ -135,7 +135,7 @@ TEAMS: Resource[teams.Team] = Resource(
     ),
     children=(TEAM_MEMBERS,),
     actions=(
-        Action("Change several members", "Adds and removes members in one step, and sets team roles by user ID.",
+        Action("Change several members", "Add and remove several members at once, and set team roles by user ID.",
                teams.UpdateMembers, "was updated", ask=acting.fill_in_first),
     ),
     references={"add": people, "remove": people},
@@ -193,7 +193,7 @@ COLLECTIONS: Resource[collections.Collection] = Resource(
 )  # fmt: skip
 PROVIDERS: Resource[sso.SamlProvider] = Resource(
     "SAML provider", "SAML providers", sso.ListProviders,
-    about="Identity providers for signing in with SSO (SAML).",
+    about="Identity providers for SSO sign-in (SAML).",
     get=sso.GetProvider, create=sso.CreateProvider, update=sso.UpdateProvider, delete=sso.DeleteProvider,
     title=lambda each: each.label or each.id,
     named=by("saml_provider_id"),
@@ -209,7 +209,7 @@ PROVIDERS: Resource[sso.SamlProvider] = Resource(
 )  # fmt: skip
 LOGINS: Resource[sso.Login] = Resource(
     "SSO sign-in link", "SSO sign-in links", sso.ListLogins,
-    about="Links where members sign in with SSO.",
+    about="Links that members use to sign in with SSO.",
     title=lambda each: each.label or each.id,
     columns=(Column("PROVIDER", "label"), Column("LINK", "start_url")),
     address=lambda each: each.start_url,
@@ -228,7 +228,7 @@ VERSIONS: Resource[openapi.Version] = Resource(
 )  # fmt: skip
 SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
     "OpenAPI specification", "OpenAPI specifications", openapi.List,
-    about="OpenAPI specifications. You can show the API operations in a specification on pages.",
+    about="OpenAPI specifications. Pages can show the API operations in a specification.",
     get=openapi.Get, create=openapi.Create, update=openapi.Update, delete=openapi.Delete,
     title=lambda each: each.slug or each.id,
     named=by("spec_slug", "slug"),
@@ -241,7 +241,7 @@ SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
     ),
     children=(VERSIONS,),
     actions=(
-        Action("Upload a new version", "Upload a link, a file or text. Pages that show this specification will then show the new version.",
+        Action("Upload a new version", "Enter a link, a file or text. Pages that show this specification will then show the new version.",
                openapi.Put, "was uploaded", ask=acting.fill_in_first),
     ),
     told=specification_reading.of_specification,
@@ -266,7 +266,7 @@ TRANSLATIONS: Resource[translations.TranslationSettings] = Resource(
 )  # fmt: skip
 FONTS: Resource[fonts.Font] = Resource(
     "font", "fonts", fonts.List, page=0,
-    about="Custom fonts for the sites of this organization.",
+    about="Custom fonts for the sites in this organization.",
     get=fonts.Get, create=fonts.Create, update=fonts.Update, delete=fonts.Delete,
     title=lambda each: each.font_family or each.id,
     named=by("font_id"),
@@ -295,7 +295,7 @@ SETTINGS: Resource[Organization] = Resource(
 )  # fmt: skip
 SUBDOMAIN: Resource[subdomains.Subdomain] = Resource(
     "subdomain", "subdomains", subdomains.Get, needs="subdomain",
-    about="The organization's subdomain on the platform's domain.",
+    about="The organization's subdomain on the server's domain.",
     items=lambda answer: (answer,),
     title=lambda each: each.subdomain,
     key=lambda each: each.subdomain,
@@ -304,7 +304,7 @@ SUBDOMAIN: Resource[subdomains.Subdomain] = Resource(
 )  # fmt: skip
 OF_DOMAIN: Resource[Organization] = Resource(
     "organization", "domain organizations", organizations.ListByEmailDomain, needs="email_domain",
-    about="Organizations that also have the first e-mail domain of this organization.",
+    about="Organizations that use the first email domain of this organization.",
     items=lambda answer: answer.organizations,
     title=lambda each: each.title,
     columns=(Column("ORGANIZATION", "title"), Column("PLAN", "plan", 12), Column("CREATED", "created_at", 7, right=True)),

@@ -136,7 +136,8 @@ async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> SendR
     sent = await send_plain(live, op, f"Could not {'publish' if publishes else 'unpublish'} {name}")
     if isinstance(sent.result, Checkout):
         return SendResult(
-            "refused", f"Could not publish {name}: its plan must be paid for first. Press o to pay in the browser."
+            "refused",
+            f"Could not publish {name}: the site plan is not paid for. Press o to pay in the browser.",
         )
     return sent
 
@@ -161,7 +162,7 @@ def before_publishing(found: Found) -> Shown:
     drafts = sum(each.space.change_requests_open + each.space.change_requests_draft for each in spaces if each.space)
     if drafts:
         unmerged = plural(drafts, "unmerged change request")
-        facts.append(Fact("note", "not shown", f"changes in {unmerged} (visitors see only what is on main)"))
+        facts.append(Fact("note", "not shown", f"changes in {unmerged} (visitors see only main)"))
     if found.redirects:
         facts.append(Fact("note", "redirects", f"{plural(found.redirects, 'redirect')} will become active."))
     blocked = "This site is already published." if site.published else ""

@@ -20,7 +20,7 @@ Lists = Callable[[Shell, Known], References]
 
 def _here(shell: Shell) -> OrganizationRef:
     organization = shell.workspace.organization
-    assert organization is not None, "Forms need an organization"
+    assert organization is not None, "a form must belong to an organization"
     return OrganizationRef(organization_id=organization.id)
 
 
@@ -85,7 +85,7 @@ def _pages(shell: Shell, known: Known) -> References:
         ask,
         lambda page: Choice(page.id, page.title or page.path or page.id, page.path or ""),
         items=lambda tree: [page for page in tree.walk() if page.type == "document"],
-        nothing="Choose the space of the page first.",
+        nothing="Choose the space that contains the page first.",
     )
 
 

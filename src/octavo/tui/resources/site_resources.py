@@ -35,7 +35,7 @@ def _stops(each: site_structure.SiteSpace | site_structure.SiteSection) -> list[
     """Return what visitors lose when a part is removed from the site."""
     if each.default:
         return [
-            f"Visitors to {each.urls.published or 'the site'} start here now. After the removal, they will start elsewhere on the site."
+            f"Visitors to {each.urls.published or 'the site'} currently start here. After the removal, visitors will start elsewhere on the site."
         ]
     where = each.urls.published
     return [f"{where} and all links under it will stop working."] if where else []
@@ -50,7 +50,7 @@ def _leaving(each: site_structure.SiteSection) -> str:
 
 SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
     "space", "spaces", site_structure.ListSiteSpaces,
-    about="Spaces on the site, in the order they appear there.",
+    about="Spaces on the site, in the order that visitors see.",
     create=site_structure.CreateSiteSpace, update=site_structure.UpdateSiteSpace, delete=site_structure.DeleteSiteSpace,
     title=lambda each: each.title or (each.space.title if each.space else each.id),
     named=by("site_space_id"),
@@ -93,7 +93,7 @@ SECTIONS: Resource[site_structure.SiteSection] = Resource(
 )  # fmt: skip
 GROUPS: Resource[site_structure.SectionGroup] = Resource(
     "section group", "section groups", site_structure.ListGroups,
-    about="Groups of sections in the navigation on the site.",
+    about="Groups of sections in the site navigation.",
     create=site_structure.CreateGroup, update=site_structure.UpdateGroup, delete=site_structure.DeleteGroup,
     title=lambda each: each.title or each.id,
     named=by("site_section_group_id"),
@@ -264,7 +264,7 @@ PEOPLE: Resource[sites.SitePermission] = Resource(
         Column("NAME", "user.name"),
         Column("ROLE", "permission", 9, none="Guest", coded=True),
         Column("FROM", lambda each: each.origin.space or each.origin.organization or each.origin.type, is_id=True),
-        Column("E-MAIL", "user.email", drop=1),
+        Column("EMAIL", "user.email", drop=1),
     ),
     elsewhere="To change roles, go to Admin (press 6) or to the spaces on the site.",
     rights=Rights("", "", ""),
@@ -287,7 +287,7 @@ PUBLISHED: Resource[site_tree.Standing] = Resource(
 
 SITES: Resource[sites.Site] = Resource(
     "site", "sites", sites.List,
-    about="Sites publish spaces on the web.",
+    about="A site publishes spaces on the web.",
     get=sites.Get, create=sites.Create, update=sites.Update, delete=sites.Delete,
     title=lambda each: each.title or each.id,
     named=lambda known, each: {"at": SiteRef(organization_id=known["at"].organization_id, site_id=each.id)},

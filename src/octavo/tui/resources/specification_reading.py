@@ -29,12 +29,12 @@ _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch"
 async def of_specification(live: Live, known: Known, thing: openapi.OpenApiSpec) -> Facts:
     """What the last version that could be read is."""
     if thing.last_version is None:
-        return (("last version", "none processed yet"),)
+        return (("last version", "no version processed yet"),)
     found = await live.send(openapi.GetLatestVersion(at=known["at"], spec_slug=thing.slug))
     age = f", processed {long_age(found.created_at)}" if found.created_at is not None else ""
     return (
         ("last version", f"{found.id}{age}"),
-        ("text", "press enter to list the versions, then enter on the last version"),
+        ("text", "press enter to list the versions, select the last version, then press enter"),
     )
 
 

@@ -64,7 +64,7 @@ class Telling:
         self._asking = self._view.run_worker(ask, exclusive=True, group="telling")
 
     async def _answer(self, resource: Resource[Any], known: Known, thing: Any, key: tuple[str, str]) -> None:
-        assert resource.told is not None, "looked at above"
+        assert resource.told is not None, "checked above"
         try:
             self._known[key] = await resource.told(self._live(), known, thing)
         except ApiError as error:

@@ -33,7 +33,7 @@ def ask_address(app: Shell, place: Place, typed: str = "", facts: tuple[Fact, ..
             app.background(_say_way(app, place, answer.text))
 
     field = Field("Link", typed, placeholder="/old/page", required="Type a link or a path on the site.")
-    intro = "" if facts else "Follows the redirects on the site, as a browser does."
+    intro = "" if facts else "Octavo follows the redirects on the site, as a browser does."
     app.push_screen(Confirm("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided)
 
 
@@ -106,6 +106,6 @@ async def _list_pages(app: Shell, place: Place, words: str) -> None:
         if route is not None:
             app.go(route)
 
-    more = "the first " if found.next is not None else ""
+    more = "first " if found.next is not None else ""
     title = f"“{words}”: {more}{plural(len(choices), 'page')}"
     app.push_screen(Picker(title, choices, empty="No pages contain these words. Press t to search again."), chosen)

@@ -47,7 +47,7 @@ class TryCondition(Dialog[None]):
 
     CONTEXT: ClassVar[str] = "test a condition"
     HELP: ClassVar[str] = (
-        "Tests a condition with the claims of a visitor, written as JSON or YAML. Nothing is sent. "
+        "This dialog tests a condition against visitor claims, written as JSON or YAML. Nothing is sent to the server. "
         "tab switches between the condition and the claims. "
         "esc closes the dialog and keeps the claims."
     )
@@ -66,7 +66,7 @@ class TryCondition(Dialog[None]):
 
     def body(self) -> ComposeResult:
         with Frame() as frame:
-            frame.name_it("Test a condition", "nothing is sent")
+            frame.name_it("Test a condition", "nothing is sent to the server")
             yield Static("")
             with Horizontal(classes="form--row"):
                 yield Static("  Condition", classes="form--label")

@@ -59,14 +59,14 @@ async def delete(
     for thing in things:
         sent = await _delete_one(live, resource, known, thing)
         if sent.kind != "done":
-            far = f" The first {len(done)} of {len(things)} succeeded." if done else ""
+            far = f" {len(done)} of {len(things)} succeeded before the error." if done else ""
             return SendResult(sent.kind, f"{sent.message}{far}")
         done.append(thing)
     return SendResult("done", result=tuple(done))
 
 
 async def _delete_one(live: Live, resource: Resource[Any], known: Known, thing: Any) -> SendResult[bool]:
-    assert resource.delete is not None, "only what can be deleted is"
+    assert resource.delete is not None, "the resource must have a delete operation"
     op = made(resource.delete, resource.known_of(known, thing))
 
     async def find(send: Send, attempt: Attempt[Any]) -> AlreadyDone | None:
@@ -90,7 +90,7 @@ def putting_back(live: Live, resource: Resource[Any], known: Known, things: Sequ
 
     async def back() -> SendResult[bool]:
         for thing, op in zip(things, ops, strict=True):
-            assert op is not None, "looked at above"
+            assert op is not None, "checked above"
             sent = await send_plain(live, op, f"Could not restore {resource.title(thing)}")
             if sent.kind != "done":
                 return SendResult(sent.kind, sent.message)
@@ -104,6 +104,6 @@ async def act(
 ) -> SendResult[Any]:
     """Send an action on a thing, or with `back` the operation that undoes it."""
     operation, values = (action.back, action.back_values) if back else (action.operation, action.values)
-    assert operation is not None, "only what can be undone is"
+    assert operation is not None, "the action must have an operation"
     op = made(operation, {**resource.known_of(known, thing), **values})
     return await send_plain(live, op, f"Could not change {resource.title(thing)}")

@@ -65,7 +65,10 @@ def why_not_mergeable(checks: Checks) -> str:
         names = f": {some(checks.conflicts)}" if checks.conflicts else ""
         return f"{_inside(why)}{names} ({_ALONE})"
     if any(fact.label == MERGED_BY_WORDS for fact in checks.facts):
-        return f"main and this change request changed the same paragraph, which would be merged word by word ({_ALONE} and check the text)"
+        return (
+            "main and this change request changed the same paragraph, so the two versions would be merged word by word "
+            f"({_ALONE} and check the text)"
+        )
     bad = [fact for fact in checks.facts if fact.mark == "bad"]
     if rules := [fact for fact in bad if fact.label in ("merge rules", "")]:
         lacking = [str(fact.text) for fact in rules if not fact.label] or [str(rules[0].text)]
@@ -89,7 +92,7 @@ async def look(live: Live, one: QueuedMerge, before: Sequence[tuple[QueuedMerge,
     if why:
         return MergeReadiness(one, one.fact("bad", why), why, checks)
     care = ["draft"] if checks.change_request.status == "draft" else []
-    care += [f"check: {', '.join(labels)}"] if (labels := _care(checks)) else []
+    care += [f"warnings: {', '.join(labels)}"] if (labels := _care(checks)) else []
     mark: Mark = "care" if care else "ok"
     pages = len({change.page.id for change in checks.changes if change.page is not None})
     return MergeReadiness(one, one.fact(mark, " · ".join([wording.plural(pages, "page"), *care])), checks=checks)
@@ -107,8 +110,8 @@ async def _against(live: Live, one: QueuedMerge, checks: Checks, before: Sequenc
             continue
         if checks.must_be_current:
             return (
-                f"it will be outdated after {other.name} is merged, and a merge rule blocks outdated change requests "
-                f"(after that, press U to update {one.name} from main)"
+                f"this change request will be outdated after {other.name} is merged, and a merge rule blocks outdated change "
+                f"requests (after that merge, press U to update {one.name} from main)"
             )
         if not mine & _touched(theirs):
             continue
@@ -116,11 +119,17 @@ async def _against(live: Live, one: QueuedMerge, checks: Checks, before: Sequenc
         changed = Changes(changes=checks.changes)
         foreseen = await forecast(live, one.at, behind, changed, main=theirs.change_request.revision)
         if foreseen.conflicts:
-            return f"it may conflict with {other.name}, which is merged first (conflicts: {some(foreseen.names)})"
+            return f"this change request may conflict with {other.name}, which will be merged first (conflicts: {some(foreseen.names)})"
         if foreseen.is_on_main:
-            return f"all its changes are also in {other.name}, which is merged first (after that, press L to archive {one.name})"
+            return (
+                f"all changes in this change request are also in {other.name}, which will be merged first "
+                f"(after that merge, press L to archive {one.name})"
+            )
         if foreseen.suggestions:
-            return f"it changes the same paragraph as {other.name}, which is merged first (after that, merge {one.name} by itself and check the text)"
+            return (
+                f"this change request changes the same paragraph as {other.name}, which will be merged first "
+                f"(after that, merge {one.name} by itself and check the text)"
+            )
     return ""
 
 
@@ -178,11 +187,12 @@ async def merge_in_order(
     return MergeTotals(tuple(merged))
 
 
-_OVER = "The merge has ended. Press esc to close."
+_OVER = "Octavo is no longer merging. Press esc to close this dialog."
 _ASKING = "The checks are still running."
-_EDITED = "it was edited after the checks"
+_EDITED = "this change request was edited after the checks ran"
 _INTRO = (
-    "Octavo will merge in this order. It will check each change request again first, and stop at the first problem."
+    "Octavo will merge the change requests in this order. Before each merge, Octavo will repeat the checks. "
+    "Octavo will stop at the first problem."
 )
 
 
@@ -211,8 +221,9 @@ class MergeSeveralDialog(Confirm):
 
     CONTEXT = "merging several change requests"
     HELP = (
-        "The change requests to merge, in order. j and k select a change request, J and K move it, and y merges all. "
-        "esc stops after the current merge."
+        "This dialog lists the change requests in the order in which they will be merged. Press j or k to select a change "
+        "request, J or K to move the selected change request, or y to merge. "
+        "While Octavo is merging, press esc to stop after the current merge."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TURNS,)
 
@@ -271,8 +282,11 @@ class MergeSeveralDialog(Confirm):
                 left = all_of_them - self._fine
                 after = f"Octavo will stop before {stop}. {_left(left)}. Press J or K to change the order."
             else:
-                why = f"The first change request blocks the merge. {stop}. Press J to move this change request down."
-        self.update(blocked=why, after=after, verb=self._verb_now, foot="J and K change the order · r check again")
+                why = (
+                    f"The first change request is blocking the merge. {stop}. "
+                    "Select this change request and press J to move it down."
+                )
+        self.update(blocked=why, after=after, verb=self._verb_now, foot="J/K change order · r check again")
 
     @property
     def _verb_now(self) -> str:
@@ -344,7 +358,7 @@ class MergeSeveralDialog(Confirm):
         ended = await merge_in_order(app.session.live, several, seen, self._tell, lambda: self._wanted)
         if ended.merged:
             app.writes.is_final(
-                "A merge cannot be undone with u. Press Z on a merged change request to create a change request that reverts the merge."
+                "You cannot undo a merge with u. To revert a merge, select the merged change request and press Z."
             )
         done = f"Merged {', '.join(ended.merged)}" if ended.merged else "Nothing was merged"
         why = ended.why

@@ -126,8 +126,8 @@ def _export(app: Shell, view: ChangeRequestScreen) -> None:
 REVIEW: Commands[ChangeRequestScreen] = Commands(
     "change",
     (
-        Command("export", "ctrl+e", "Export", "Export the change request or this page", run=_export, shown=False),
-        Command("up", "escape", "Back", "Go back to the pages, or from the pages to the list", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("export", "ctrl+e", "Export", "Export the change request or the selected page", run=_export, shown=False),
+        Command("up", "escape", "Back", "Go back to the pages, then to the list", run=lambda _, view: view.go_up_or_leave(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -139,8 +139,9 @@ class ChangeRequestScreen(View):
     VIEW = "changes"
     CONTEXT = "change request"
     HELP = (
-        "The changed pages on the left, the diff of the selected page on the right. c comments on a block, a approves, "
-        "A requests changes, and m runs the checks and merges. esc goes back to the pages, or from the pages to the list."
+        "The changed pages are on the left, and the diff of the selected page is on the right. "
+        "Press c to comment on a block, a to approve, A to request changes, or m to run the checks and merge. "
+        "Press esc to go back to the pages. Press esc again to go back to the list."
     )
     CSS_PATH = "change_request.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (

@@ -98,14 +98,14 @@ CHANGES: Commands[ChangesScreen] = Commands(
                 run=lambda _, view: _read_on(view, -1)),
         Command("next", "J", "Next", "Go to the next change request", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous", "K", "Previous", "Go to the previous change request", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("narrow", "F", "Filter by…", "Filter by review, status, conflicts, space or author", shown=False,
+        Command("narrow", "F", "Filter by…", "Filter by review, status, conflicts, space, or author", shown=False,
                 run=_choose_only),
         Command("order", "S", "Sort", "Sort change requests", shown=False,
                 run=lambda _, view: view.choose_order("Sort change requests")),
         Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.narrowing.set(), shown=False),
         Command("delete", "X", "Delete", "Explain why a change request cannot be deleted", shown=False,
                 run=lambda app, _: app.explain(NEVER_DELETED), why_not=lambda *_: NEVER_DELETED),
-        Command("mine", "at", "Mine", "Switch between my change requests and all change requests", key_display="@", shown=False, id="list.mine",
+        Command("mine", "at", "Mine", "Switch between your change requests and all change requests", key_display="@", shown=False, id="list.mine",
                 run=_only_mine),
     ),
     find=lambda view: view,
@@ -120,8 +120,9 @@ class ChangesScreen(ListView[ChangeRequest]):
     ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in list_filters.ORDERS.items()}
     KEPT_ORDER = "order of change requests"
     HELP = (
-        "The change requests in all spaces, with a preview. enter opens a change request, a approves, "
-        "m runs the checks and merges, and x selects several. esc clears the filters."
+        "This list shows the change requests in all spaces, with a preview. Press enter to open a change request, "
+        "a to approve it, m to run the checks and merge it, or x to select several change requests. "
+        "Press esc to clear the filters."
     )
     CSS_PATH = "change_requests.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
@@ -218,7 +219,7 @@ class ChangesScreen(ListView[ChangeRequest]):
                 self.rows.state.empty = f"No matches in the {looked} change requests."
             if untold and list_filters.still_looks(untold, self.narrowing.by, self.standings.of):
                 self.rows.state.empty = "No matches yet. Still loading…"
-            self.rows.state.hint = "esc clear the filters" if self.narrowing.by else "@ show all" if some else NEXT
+            self.rows.state.hint = "esc clear filters" if self.narrowing.by else "@ show all" if some else NEXT
             if partly:
                 self.rows.state.hint = f"G load more   {self.rows.state.hint}"
                 self.rows.show(items, beyond=f"Only the {looked} are loaded")

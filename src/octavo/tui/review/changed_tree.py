@@ -140,13 +140,20 @@ class ChangedTree:
 
     def read_on(self, step: int) -> None:
         """Go to the page after this one that changes or is talked about, or with -1 to the one before."""
+        if (key := self._other(step)) is not None:
+            self.widget.reveal(key)
+
+    def has_other(self, step: int) -> bool:
+        """Whether `read_on` has a page to go to."""
+        return self._other(step) is not None
+
+    def _other(self, step: int) -> str | None:
+        """The key of the page that `read_on` goes to, if there is one."""
         tree, here = self.widget, self.key
         keys = [str(key) for key in tree.keys] if tree.words else list(self._stops)
         at = keys.index(here) if here in keys else -1
         among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
-        following = next((key for key in among if key in self._readable), None)
-        if following is not None:
-            tree.reveal(following)
+        return next((key for key in among if key in self._readable), None)
 
     def show_all_or_changing(self) -> None:
         """Show all pages, or again only what changes."""

@@ -85,7 +85,7 @@ OFFERS: Commands[CheckedDialog[Any]] = Commands(
 class CheckedDialog(Confirm, Generic[Seen]):
     """Asks the server, shows what it said, and is confirmed by `y`: another key than opened it."""
 
-    CONTEXT: ClassVar[str] = "checks before a merge or an update"
+    CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (OFFERS,)
 
     def __init__(self, app: Shell, write: CheckedWrite[Seen]) -> None:
@@ -160,7 +160,9 @@ class CheckedDialog(Confirm, Generic[Seen]):
             return
         compare = self._write.what_changed
         said = await compare(before, after) if compare is not None else ""
-        self._octavo.say(f"{said or 'Something has changed since these checks.'} {self._write.again}", tone="care")
+        self._octavo.say(
+            f"{said or 'Something has changed since the checks were loaded.'} {self._write.again}", tone="care"
+        )
 
     def _go(self, seen: Seen) -> None:
         stack = self.app.screen_stack

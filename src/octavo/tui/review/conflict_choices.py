@@ -103,9 +103,9 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
         stays = (
             "your earlier choice is kept."
             if before is not None
-            else "the conflict is not resolved. Press m, t or b to choose which version to keep."
+            else "the conflict is not resolved. Press m, t, or b to choose which version to keep."
         )
-        app.say(f"You changed nothing, so {stays}")
+        app.say(f"You made no changes, so {stays}")
         return False
     choices.choose(name, "own", mine)
     return True
@@ -150,14 +150,14 @@ async def send(
             so_far = f" {sent} of {len(changes)} changes were saved." if sent else ""
             why = f"{outcome.cause}{so_far} Octavo kept your choices."
             if outcome.kind == "changed":
-                why = f"someone edited the change request.{so_far} Octavo reloaded the change request. Press ctrl+s to save your choices."
+                why = f"someone else edited the change request.{so_far} Octavo reloaded the change request. Press ctrl+s to retry."
             app.say(f"Could not save your choices in #{change_request.number}: {why}", tone="failed")
             return
         sent, expected, over = sent + len(lot), outcome.revision, over or outcome.over is not None
     app.notices.close(number)
     target_request.remember(app, at.space, change_request)
     app.writes.is_final(
-        "You cannot undo conflict resolutions with u. Edit the page, or restore an earlier version from its version history."
+        "You cannot undo this save with u. To change the text, edit the page, or restore an earlier version from the version history."
     )
     resolved = [name for page in unsettled.decided(decided) for name, _ in page.conflicts]
     count = len(resolved) + sum(shape.name in decided for shape in unsettled.shapes)
@@ -166,11 +166,14 @@ async def send(
     marked, other = await _read_back(live, at, unsettled, decided, change_request)
     said = f"Resolved {plural(count, 'conflict')} in #{change_request.number}."
     if over:
-        said += " Someone else edited the change request at the same time, and their text may be lost. Compare with the previous revision."
+        said += (
+            " Someone else edited the change request at the same time, and your choices may have overwritten their text. "
+            "Compare the pages with the previous revision."
+        )
     elif marked:
-        said += f" The server still shows conflicts on {plural(marked, 'page')}. Press R again."
+        said += f" The server still reports conflicts on {plural(marked, 'page')}. Press R to resolve the conflicts."
     elif other:
-        said += f" The server changed the text of {plural(other, 'page')} while saving. Check the diff."
+        said += f" The server changed the text of {plural(other, 'page')} while saving. Review the diff."
     app.say(said, tone="care" if over or marked or other else "done")
     then(pages)
 

@@ -63,10 +63,10 @@ def _why_not_outside(_: Shell, view: ConflictsScreen) -> str | None:
 CONFLICT: Commands[ConflictsScreen] = Commands(
     "conflict",
     (
-        _taking("main", "m", "Take main", "Use the version in main (press again to clear)", "main"),
-        _taking("this", "t", "Take change request", "Use the version in this change request (press again to clear)", "request"),
-        _taking("both", "b", "Take both", "Use both versions, main first (press again to clear)", "both"),
-        _taking("words", "w", "Suggested", "Use both changes, merged word by word (press again to clear)", "words"),
+        _taking("main", "m", "Use main", "Use the version in main (press again to clear)", "main"),
+        _taking("this", "t", "Use change request", "Use the version in this change request (press again to clear)", "request"),
+        _taking("both", "b", "Use both", "Use both versions, main first (press again to clear)", "both"),
+        _taking("words", "w", "Use suggestion", "Use both changes, merged word by word (press again to clear)", "words"),
         Command("edit", "e", "Edit", "Resolve the conflict in your editor",
                 run=lambda _, view: view.edit(), why_not=lambda _, view: view.why_not_take("edit")),
         Command("preview", "p", "Preview", "Preview the merged page",
@@ -78,7 +78,7 @@ CONFLICT: Commands[ConflictsScreen] = Commands(
         Command("next_page", "J", "Next page", "Go to the next page with conflicts", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous_page", "K", "Previous page", "Go to the previous page with conflicts", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("browser", "o", "Open in browser", "Open the change request in the browser", run=_open_outside, why_not=_why_not_outside, shown=False),
-        Command("up", "escape", "Back", "Go back and keep the choices", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("up", "escape", "Back", "Go back and keep your choices", run=lambda _, view: view.go_up_or_leave(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -90,10 +90,10 @@ class ConflictsScreen(View):
     VIEW = "changes"
     CONTEXT = "conflicts"
     HELP = (
-        "The conflicts between main and this change request. m takes the version in main, t takes the version in this "
-        "change request, b takes both, and e opens your editor. Press the same key again to clear the choice. "
-        "p previews the page and ctrl+s saves. "
-        "esc goes back and keeps the choices."
+        "This view shows the conflicts between main and this change request. Press m to use the version in main, "
+        "t to use the version in this change request, b to use both versions, or e to open your editor. "
+        "Press the same key again to clear the choice. Press p to preview the page, or ctrl+s to save. "
+        "Press esc to go back and keep your choices."
     )
     CSS_PATH = "conflicts.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = (
@@ -120,7 +120,7 @@ class ConflictsScreen(View):
             groups=lambda each: (_PAGES,) if isinstance(each, ConflictedPage) else (_OTHERS,),
             search=lambda each: each.title,
             empty="No conflicts.",
-            hint="Press esc to go back",
+            hint="Press esc to go back.",
             id="conflicts",
         )
         yield ChangingText("", id="head")
@@ -212,8 +212,8 @@ class ConflictsScreen(View):
             if not left:
                 foot = "All conflicts are resolved. Press ctrl+s to save."
                 if not is_ready:
-                    foot = "Every conflict has a suggested result. Check the results. Press w to accept a suggestion."
-                said += Content.styled("ctrl+s saves  " if is_ready else "check the suggestions  ", "$success")
+                    foot = "Every conflict has a suggestion. Review each suggestion, then press w to accept it."
+                said += Content.styled("ctrl+s saves  " if is_ready else "review the suggestions  ", "$success")
             else:
                 foot = (
                     "Press ctrl+s to save the resolved pages."
@@ -225,7 +225,7 @@ class ConflictsScreen(View):
             if about.outdated:
                 foot = "This change request is outdated. Press esc, then U to update it from main."
             if not found.shapes and self.source.was_answered:
-                foot = "The server reports conflicts, but not where they are. Press o to open the change request in the browser."
+                foot = "The server reports conflicts but does not say where they are. Press o to open the change request in the browser."
         if found is not None and found.unread:
             foot += f"\n{plural(found.unread, 'more changed page was', 'more changed pages were')} not checked."
         if self._is_sending:
@@ -269,7 +269,7 @@ class ConflictsScreen(View):
         if self._unsettled is None:
             return "The conflicts are still loading."
         if self._is_sending:
-            return "The conflicts are being saved."
+            return "Your choices are being saved."
         return self.live.unavailable(Edit) or not_allowed_in(self.shell, self.source.space.space_id, "edit")
 
     def why_not_send(self) -> str | None:
@@ -281,7 +281,7 @@ class ConflictsScreen(View):
         if not found.is_ready(self._choices.all):
             if not found.left(self._choices.all):
                 return "Nothing to save: this change request already contains the suggested text."
-            return "Resolve all conflicts on at least one page first, with m, t, b or e."
+            return "Resolve all conflicts on at least one page first. To resolve a conflict, press m, t, b, or e."
         return None
 
     def why_not_take(self, how: ChoiceKind | Literal["edit"]) -> str | None:
@@ -290,19 +290,21 @@ class ConflictsScreen(View):
             return why
         shown = self._selected
         if self.has_class("-tiny") and self.rows.has_focus:
-            return "Press enter to see the conflict first."
+            return "Press enter to open the conflict first."
         if shown is None:
             return "No conflict is selected."
         if isinstance(shown, Question) and not all(shown.answers):
             return "This conflict has no versions to choose from."
         if (isinstance(shown, Question) or shown.kind == FIELDS) and how not in SIDES:
-            return "Only one version can be kept here: press m or t."
+            return "You can keep only one version here. Press m or t to choose a version."
         if shown.kind == "moved" and how == "both":
-            return "The text can be in one place only: press m or t to choose the place."
+            return "The text can be in only one place. Press m or t to choose the place."
         if shown.kind in NEVER_BOTH and how == "both":
-            return "Only one version can be kept here: press m or t. Press e to write another version."
+            return (
+                "You can keep only one version here. Press m or t to choose a version, or e to write another version."
+            )
         if how == "words" and isinstance(shown, Shown) and "words" not in shown.outcomes:
-            return "Both sides changed the same words, so there is no suggestion."
+            return "Both sides changed the same words, so Octavo has no suggestion."
         return None
 
     def take(self, kind: ChoiceKind) -> None:
@@ -342,7 +344,7 @@ class ConflictsScreen(View):
         """Return why no page with the moved text can be opened, in a sentence. None if it can."""
         conflict = self._conflict
         if conflict is None or conflict.page_of_base_text is None:
-            return "Main did not move this text to another page."
+            return "This text was not moved to another page in main."
         return None
 
     def follow_text(self) -> None:

@@ -275,7 +275,7 @@ class Comparison:
             else:
                 self._base = "base"
                 self._view.shell.say(
-                    f"Could not compare #{self.about.number} with {_NAMES[base]}: {error} Octavo compares the change request with its base instead.",
+                    f"Could not compare #{self.about.number} with {_NAMES[base]}: {error} Octavo is comparing #{self.about.number} with its base instead.",
                     tone="failed",
                 )
                 self._find_changes()
@@ -334,14 +334,14 @@ class Comparison:
         about, review = self.about, self.my_review
         off = ""
         if review is None:
-            off = "You have not reviewed this change request. Press a to approve or A to request changes."
+            off = "You have not reviewed this change request yet."
         elif review.revision == about.revision:
-            off = "No edits since your last review."
+            off = "This change request has not been edited since your last review."
         merged = about.status == "merged"
-        base = "main before the merge" if merged else "main when this change request was started or last updated"
+        base = "main before the merge" if merged else "the revision of main that this change request is based on"
         choices: list[Choice[Base]] = [
             Choice("base", "Base", detail=base),
-            Choice("review", "Your last review", detail="edits since your review", off=off,
+            Choice("review", "Your last review", detail="the revision that you reviewed last", off=off,
                    right=short_age(review.created_at) if review else ""),
             Choice("main", "Main", detail="the current content of main"),
         ]  # fmt: skip

@@ -51,9 +51,9 @@ HELD: Commands[OutboxEntry] = Commands(
 HELD_LIST: Commands[HeldScreen] = Commands(
     "held",
     (
-        Command("send", "ctrl+s", "Send all", "Send all pending comments without a review",
+        Command("send", "ctrl+s", "Send all", "Send all pending comments without submitting a review",
                 writes=True, run=lambda _, dialog: dialog.send_all(), why_not=lambda _, dialog: _NOTHING if dialog.rows.item is None else None),
-        Command("close", "escape,q,H", "Close", "Close and keep the comments pending", run=lambda _, dialog: dialog.close()),
+        Command("close", "escape,q,H", "Close", "Close the list and keep the comments pending", run=lambda _, dialog: dialog.close()),
     ),
     find=lambda dialog: dialog,
 )  # fmt: skip
@@ -68,8 +68,9 @@ class HeldScreen(Dialog[OutboxEntry | None]):
     ]
     CONTEXT: ClassVar[str] = "pending comments"
     HELP: ClassVar[str] = (
-        "The pending comments in your review, in the order in which they will be sent. enter shows a comment on its page, e edits a "
-        "comment, X removes a comment from the review, and ctrl+s sends all comments without a review. esc closes the list."
+        "This list shows the pending comments in your review, in the order in which they will be sent. "
+        "Press enter to show a comment on its page, e to edit the comment, X to remove the comment from the review, "
+        "or ctrl+s to send all comments without submitting a review. Press esc to close the list."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELD, HELD_LIST)
 

@@ -42,8 +42,8 @@ class IncomingChanges(View):
     VIEW = "changes"
     CONTEXT = "incoming changes"
     HELP = (
-        "Changes made to main since this change request was started or last updated. J and K go to the next and previous page. "
-        "esc goes back to the update."
+        "This view shows the changes made to main since this change request was created or last updated from main. "
+        "Press J or K to go to the next or previous page. Press esc to go back to the update."
     )
     CSS_PATH = "incoming_changes.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("incoming.next_page", "incoming.close")
@@ -89,7 +89,7 @@ class IncomingChanges(View):
         self._comparisons = Comparisons(self.live, lambda _: None)
         self._comparisons.between(self._sides)
         self.view.cursor_block.why_no_comment_here = lambda: (
-            "You cannot comment on incoming changes. Open the page in main to comment."
+            "You cannot comment on incoming changes. To comment on the page, open the page in main."
         )
         self.rows.show(self._pages)
         self.rows.focus()
@@ -106,7 +106,8 @@ class IncomingChanges(View):
     def _head(self) -> Content:
         count = plural(len(self._pages), "change")
         return Content.assemble(
-            " INCOMING ", (f" {count} to main since #{self._about.number} was started or last updated", "bold")
+            " INCOMING ",
+            (f" {count} to main since #{self._about.number} was created or last updated from main", "bold"),
         )
 
     def _row(self, page: ChangedPage) -> Row:

@@ -36,7 +36,7 @@ FORECAST_PAGES = 60
 LONGEST_QUOTE = 240
 """Characters of a paragraph that was merged by words."""
 MERGED_BY_WORDS = "merged text"
-ALREADY_ON_MAIN = "Already on main: merging would change nothing."
+ALREADY_ON_MAIN = "Main already has these changes."
 NO_CHANGES = "There are no changes to merge."
 PRESS_L = "Press L to archive this change request."
 NAMED_USERS = 8
@@ -347,15 +347,15 @@ def _state(change_request: ChangeRequest) -> Fact:
 def currency(change_request: ChangeRequest) -> Fact:
     """Return whether main has changed since the start or the last update."""
     if change_request.outdated:
-        return Fact("care", "up to date", "no: main has changed")
+        return Fact("care", "outdated", "main has changed")
     return Fact("ok", "up to date", "with main")
 
 
 _KEPT = {
-    "deleted": "pages deleted on one side and edited on the other are kept",
-    "moved": "pages stay where they are in main",
-    "order": "pages stay where they are in main",
-    "variable": "variables keep their values in main",
+    "deleted": "pages deleted on one side and edited on the other will be kept",
+    "moved": "pages will stay where they are in main",
+    "order": "pages will stay where they are in main",
+    "variable": "variables will keep their values from main",
 }
 
 
@@ -406,7 +406,7 @@ def names_fact(change_request: ChangeRequest, found: tuple[Namesake, ...]) -> tu
         if fold(each.titles[0]) != fold(each.titles[1]):
             called = f"“{each.titles[0]}” and “{each.titles[1]}” have the same path"
         said.append(f"{called}: {other} is at {each.paths[0]}, and {here} is at {each.paths[1]}")
-    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
     return (Fact("care", "names", "; ".join(said) + more),) if said else ()
 
 

@@ -33,11 +33,11 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             intro=change_request.title,
             label="checks",
             not_yet="The checks are still running.",
-            unknown="Could not load the checks, so the merge is disabled. Press r to retry.",
+            unknown="Could not load the checks, so you cannot merge yet. Press r to retry.",
             ask=lambda: check(app.session.live, at),
             shown=lambda checks: _shown(app, at, checks),
             send=lambda checks: send(app, at, checks.basis),
-            again="Read the checks again, then merge.",
+            again="Review the checks again before you merge.",
             what_changed=lambda before, after: what_changed(
                 app.session.live.known, at, before.basis.basis, after.basis
             ),
@@ -111,8 +111,8 @@ async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
         return sent.message
     if sent.kind in ("done", "unknown"):
         app.writes.is_final(
-            f"The merge of #{change_request.number} cannot be undone with u. "
-            "Press Z on the change request to create a change request that reverts the merge."
+            f"You cannot undo the merge of #{change_request.number} with u. "
+            f"To revert the merge, open #{change_request.number} and press Z."
         )
     app.say(became(sent, f"#{change_request.number}"), tone=_tone(sent))
     return ""

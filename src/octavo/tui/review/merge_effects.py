@@ -74,7 +74,7 @@ async def links_broken(
         return await _links_read(live, both, changed)
     said = [f"{_where(link)} → {_to(link)}" for link in found.items]
     if not said:
-        return (Fact("ok", "links", "no link would break"),)
+        return (Fact("ok", "links", "no links would break"),)
     more = "at least " if found.next is not None else ""
     return (Fact("care", "links", f"{more}{wording.plural(len(said), 'link')} would break: {some(said)}"),)
 
@@ -205,7 +205,7 @@ async def puts_back(
         Fact(
             "care",
             "reverts",
-            f"the merge would revert {lines} that changed in main after this change request was started: {some(said)}",
+            f"the merge would revert {lines} that changed in main after this change request was created: {some(said)}",
         ),
     )
 
@@ -265,10 +265,10 @@ def goes_live(space: Space, on: Sequence[Site] | None) -> str:
     """Return a sentence that says where readers see the merge."""
     if on:
         named = [f"{site.title} ({_host(site)})" if _host(site) else site.title for site in on]
-        return f"The merge will go live immediately on {some(named)}."
+        return f"The merged changes will go live immediately on {some(named)}."
     if space.urls.published:
-        return f"The merge will go live immediately on {space.urls.published}."
-    return f"The merge will change the main content of {space.title} immediately."
+        return f"The merged changes will go live immediately on {space.urls.published}."
+    return f"Merging will immediately change the main content of {space.title}."
 
 
 def _host(site: Site) -> str:
@@ -346,7 +346,7 @@ def _leads_on(path: str, sources: set[str]) -> bool:
 
 def some(said: Sequence[str]) -> str:
     """Return the first names, and how many more there are."""
-    return ", ".join(said[:NAMED]) + (f" and {len(said) - NAMED} more" if len(said) > NAMED else "")
+    return ", ".join(said[:NAMED]) + (f", and {len(said) - NAMED} more" if len(said) > NAMED else "")
 
 
 def page_ids(changes: Sequence[content.Change]) -> Iterator[str]:

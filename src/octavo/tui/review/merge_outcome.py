@@ -46,10 +46,11 @@ class OutcomeScreen(View):
     """A page as a diff against main. Conflicts that are not resolved are between marks."""
 
     VIEW = "changes"
-    CONTEXT = "preview of a resolved page"
+    CONTEXT = "preview of the page with its conflicts resolved"
     HELP = (
-        "A preview of the page after saving, compared with main: title, position and text. Unresolved conflicts are between "
-        "conflict markers. ctrl+s saves the page. esc or p goes back to the conflict."
+        "This is a preview of the page after saving. The diff includes the title, position, and text. "
+        "Unresolved conflicts are shown between conflict markers. "
+        "Press ctrl+s to save the page. Press esc or p to go back to the conflict."
     )
     CSS_PATH = "merge_outcome.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("outcome.close", "outcome.send")

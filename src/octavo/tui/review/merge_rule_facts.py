@@ -13,7 +13,7 @@ from octavo.tui.widgets.fact_list import Fact
 def facts(rules: MergeRules, case: MergeCandidate) -> Iterator[Fact]:
     """How the rules stand: in a line, then one for each that is not met or cannot be told."""
     if not rules.is_known:
-        yield Fact("care", "merge rules", "unknown: the server decides")
+        yield Fact("care", "merge rules", "unknown: the server will check the rules when you merge")
         return
     asked = [rule for rule in rules.rules if rule.get("rule") != "allow_bypass"]
     if not asked:

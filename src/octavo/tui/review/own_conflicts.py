@@ -67,7 +67,7 @@ class DraftConflicts(ConflictSource):
         try:
             await DialogDraft(self.app, self.name).save(text)
         except NotSaved as error:
-            self.app.say(f"Could not send the page: {error}", tone="failed")
+            self.app.say(f"Could not save the page: {error}", tone="failed")
             return
         choices.settle(found, decided)
         close((page.page,))
@@ -78,14 +78,15 @@ class OwnConflictsScreen(ConflictsScreen):
     """The conflicts of one draft of a page."""
 
     HELP = (
-        "Others changed the same text while you were editing. m takes their version, t takes yours, b takes both, and e opens "
-        "your editor. Press the same key again to clear the choice. ctrl+s saves the page. esc goes back and keeps the choices."
+        "Someone else changed the same text while you were editing. Press m to use their version, t to use your version, "
+        "b to use both versions, or e to open your editor. Press the same key again to clear the choice. "
+        "Press ctrl+s to save the page. Press esc to go back and keep your choices."
     )
     CSS_PATH = "conflicts.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         CONFLICT.only("main", "this", "both")
-        .changed("main", title="Take theirs", help="Use the version that others saved (press again to clear)")
-        .changed("this", title="Take yours", help="Use your version (press again to clear)")
+        .changed("main", title="Use theirs", help="Use the version that others saved (press again to clear)")
+        .changed("this", title="Use yours", help="Use your version (press again to clear)")
         .changed("both", help="Use both versions, theirs first (press again to clear)"),
     )
 

@@ -112,7 +112,7 @@ class PageDiff:
             self._view.query_one("#words", Static).update(Content("\n\n").join([what, Content(in_words(change))]))
         elif sides.old is None:
             self.pane.clear()
-            self.pane.state.fail(f"Could not compare {change.title}", _NO_BASE)
+            self.pane.state.fail(f"Could not compare the versions of {change.title}", _NO_BASE)
         elif (known := self._comparison.diffs.known(change)) is not None:
             self._show_compared(change, known)
         else:
@@ -153,7 +153,7 @@ class PageDiff:
         if change is None or change.page is None:
             return
         if tree is None:
-            trouble = self._comparison.tree.error or "the pages are still loading. Try again soon."
+            trouble = self._comparison.tree.error or "the pages are still loading. Try again in a moment."
             self._view.shell.say(f"Could not open the link: {trouble}", tone="care")
             return
         targets = Targets(LinkContext(tree, self._comparison.head, origins(next(tree.walk(), None))), change.page.id)

@@ -53,7 +53,7 @@ def offer(app: Shell, about: ChangeRequest) -> None:
         if answer is not None:
             mark(app, [about])
 
-    said = "You requested reviews, but this change request is still a draft. You can also press ~ later to mark it as ready."
+    said = "You requested reviews, but this change request is still a draft. To mark the change request as ready later, press ~."
     app.push_screen(
         Confirm(
             f"Mark #{about.number} {about.title} as ready for review?",
@@ -96,8 +96,12 @@ async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> SendResult[tupl
             left.append(sent.message if len(several) == 1 else f"{_name(app, each)}: {sent.message}")
     if not done:
         return SendResult("refused", left[0])
-    said = f"Changed {len(done)} of {plural(len(several), 'change request')}. {left[0]}" if left else ""
-    return SendResult("done", said, tuple(done))
+    if not left:
+        return SendResult("done", "", tuple(done))
+    count = f"{len(done)} of {plural(len(several), 'change request')}"
+    is_draft = several[0].status == "draft"
+    said = f"Marked {count} as ready for review" if is_draft else f"Converted {count} to drafts"
+    return SendResult("done", f"{said}. {left[0]}", tuple(done))
 
 
 def _back(app: Shell, done: tuple[ChangeRequest, ...]) -> DirectUndo:

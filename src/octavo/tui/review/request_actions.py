@@ -65,7 +65,7 @@ def _may_not_merge(app: Shell, request: RequestAtHand) -> str | None:
             return f"{name} cannot be merged: {why} Press x to remove it from the selection."
     count = len(request.ticked)
     return (
-        f"You can merge at most {MOST_TOGETHER} change requests at a time: {count} are selected."
+        f"You can merge at most {MOST_TOGETHER} change requests at a time, but {count} are selected."
         if count > MOST_TOGETHER
         else None
     )
@@ -73,7 +73,7 @@ def _may_not_merge(app: Shell, request: RequestAtHand) -> str | None:
 
 def _space_of(app: Shell, each: ChangeRequest) -> str:
     space = app.workspace.space(each.space or "")
-    return space.title if space is not None else "its space"
+    return space.title if space is not None else "an unknown space"
 
 
 def _archive(app: Shell, request: RequestAtHand) -> None:
@@ -110,7 +110,7 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         "Description (Markdown)",
         description.text,
         lines=6,
-        placeholder="optional: why you are making this change",
+        placeholder="optional: explain why you are making this change",
         keep=description.keep,
         keep_now=description.keep_now,
     )
@@ -255,7 +255,7 @@ NEW_CHANGE: Commands[SpaceRef] = Commands(
                 writes=True, run=_start, why_not=lambda app, space: not_allowed_in(app, space.space_id, "edit")),
     ),
     context="change requests",
-    nothing="Open a space first: a change request belongs to a space.",
+    nothing="Open a space first. Every change request belongs to a space.",
     find=_space_to_start_in,
 )  # fmt: skip
 """Starting a change request in the space at hand."""

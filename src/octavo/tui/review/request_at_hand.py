@@ -89,5 +89,5 @@ def others_ticked(request: RequestAtHand) -> str | None:
     ticked = len(request.ticked)
     if ticked > 1 or (ticked == 1 and request.ticked[0].id != request.about.id):
         selected = plural(ticked, "change request is", "change requests are")
-        return f"{selected} selected, but only the keys m and ~ act on a selection. Press esc to clear the selection."
+        return f"{selected} selected, but only the m and ~ keys apply to a selection. Press esc to clear the selection."
     return None

@@ -119,8 +119,10 @@ class RequestHead:
         against = f"compared with {sides.name}" if sides is not None and sides.name else ""
         space = self._view.shell.workspace.space(comparison.space.space_id)
         where = f"{space.title} › " if space is not None else ""
-        facts = self._view.query_one(DiffView).facts
+        diff = self._view.query_one(DiffView)
+        diff.contents.has_page_before = pages.has_other(-1)
+        diff.contents.has_page_after = pages.has_other(1)
         self._view.status(
             f"Changes › {where}#{about.number} {about.title}",
-            " · ".join(each for each in (place, against, facts) if each),
+            " · ".join(each for each in (place, against, diff.facts) if each),
         )

@@ -138,7 +138,7 @@ class Summary(VerticalScroll, can_focus=False):
         if stands.is_on_main:
             against.append(Content.styled(f"✓ {ALREADY_ON_MAIN} {PRESS_L}", "$success"))
         elif stands.outdated:
-            against.append(Content.styled("✗ outdated: main has changed. Press U to update.", "$warning"))
+            against.append(Content.styled("✗ outdated: main has changed. Press U to update from main.", "$warning"))
         if stands.conflicts:
             against.append(Content.styled(f"✗ may conflict: {', '.join(stands.conflicts)}", "$error"))
         against += [
@@ -192,6 +192,6 @@ class Summary(VerticalScroll, can_focus=False):
         for each in asked:
             if each.user is not None:
                 is_me = me is not None and each.user.id == me.id
-                who = f"review requested from {'you' if is_me else each.user.name}"
+                who = "your review requested" if is_me else f"review requested from {each.user.name}"
                 lines.append(Content.assemble(("○ ", "$primary" if is_me else "$octavo-muted"), who))
         return [*lines, Content("")]

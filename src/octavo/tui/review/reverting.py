@@ -57,9 +57,9 @@ def _why_not_taken_back(app: Shell, here: ChangeAtHand) -> str | None:
     if not change.changes:
         return "This page has no changes."
     if change.page is None:
-        return f"{change.title} is not a page. Press o to revert it in the browser."
+        return f"{change.title} is not a page, so Octavo cannot revert it. Press o to open the change request in the browser."
     if sides is not None and sides.name:
-        return f"The diff shows a comparison with {sides.name}. To revert, press B and choose the base first."
+        return f"The diff shows a comparison with {sides.name}. To revert changes, first press B and choose Base."
     if about.base is None or about.revision is None:
         return "The server did not return the base revision of this change request."
     return why_no_editing(app) or not_allowed(app, about, comparison.space, "edit", *UNDECIDED)

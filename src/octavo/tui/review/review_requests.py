@@ -75,7 +75,7 @@ def _request(app: Shell, request: RequestAtHand, people: list[str], names: list[
         if app.screen is request.view:  # not offered if the user left the view meanwhile
             readiness.offer(app, request.about)
 
-    who = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    who = " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
     app.writes.send(
         f"request a review of {request.name}",
         request_reviews(app.session.live, request.at, people),
@@ -137,7 +137,7 @@ def choices_of(
         elif user.id in recent:
             right = "recent"
         if role is not None and role not in _MAY_REVIEW and user.id not in asked:
-            off = f"{label(role)}: cannot review. To review, a member needs the Reviewer role or a higher role."
+            off = f"{label(role)}: cannot review. To review, a member needs at least the Reviewer role."
         detail = label(role) if role else ""
         if user.id in said and user.id not in asked:
             detail = f"{detail} · a new review request will make this review outdated".removeprefix(" · ")

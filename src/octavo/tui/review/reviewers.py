@@ -26,8 +26,8 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
 
     CONTEXT: ClassVar[str] = "reviewers"
     HELP: ClassVar[str] = (
-        "Type a name to find people. enter selects or deselects a person. ctrl+s requests reviews from the selected people, "
-        "and withdraws the review requests to people you deselected. esc cancels."
+        "Type a name to find people. Press enter to select or deselect a person. Press ctrl+s to request reviews from the "
+        "people you selected, and to withdraw the review requests to people you deselected. Press esc to cancel."
     )
     PLACEHOLDER: ClassVar[str] = "Type a name"
     FOOT: ClassVar[str] = "enter select · ctrl+s request reviews"

@@ -118,7 +118,7 @@ def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
     """Each fact in words that get shorter, and its style. What is nothing to tell of is left out."""
     facts: list[tuple[tuple[str, str, str], str]] = []
     if stands.asks_me:
-        facts.append((("○ review requested from you", "○ your review", "○ you"), "$primary"))
+        facts.append((("○ your review requested", "○ your review", "○ review"), "$primary"))
     if names := stands.refused:
         by = _some(names)
         requested = f"✗ {_firsts(names)} requested changes"
@@ -131,9 +131,9 @@ def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
     if stands.conflicts:
         facts.append(((f"✗ may conflict: {_some(stands.conflicts)}", "✗ may conflict", "✗ conflict"), "$error"))
     if stands.is_on_main:
-        facts.append((("✓ already on main", "✓ already on main", "✓ all on main"), "$success"))
+        facts.append((("✓ already in main", "✓ already in main", "✓ in main"), "$success"))
     elif stands.outdated:
-        facts.append((("needs update", "needs update", "outdated"), "$warning"))
+        facts.append((("outdated", "outdated", "outdated"), "$warning"))
     if stands.unread:
         facts.append((("partly loaded", "partly loaded", "?"), "$warning"))
     if stands.threads:
@@ -142,7 +142,7 @@ def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+    return ", ".join(names[:2]) + (f", and {len(names) - 2} more" if len(names) > 2 else "")
 
 
 def _firsts(names: Sequence[str]) -> str:
@@ -191,11 +191,11 @@ def head(
     if held:
         signs.append((f"  ◌ {plural(held, 'pending comment')}", "$octavo-note"))
     if is_on_main and about.status in ("open", "draft"):
-        signs.append(("  ✓ already on main (press L)", "$success"))
+        signs.append(("  ✓ already in main (press L)", "$success"))
     elif about.outdated and about.status in ("open", "draft"):
         signs.append(("  ✗ outdated", "$warning"))
     if undecided:
-        signs.append((f"  ✗ {plural(undecided, 'page')} in conflict (press R)", "$error"))
+        signs.append((f"  ✗ {plural(undecided, 'page')} with conflicts (press R)", "$error"))
     if conflicts:
         signs.append((f"  ⚠ {plural(conflicts, 'possible conflict')}", "$warning"))
     name_of_it = Content.assemble((f" #{about.number} ", "$octavo-muted"), (about.title, "bold"))
@@ -231,7 +231,7 @@ def reviewers(
         said = ""
         if stale:
             pages = newer.get(review.revision or "")
-            said = f" · outdated: {plural(pages, 'page')} changed since" if pages else " · outdated"
+            said = f" · outdated ({plural(pages, 'page')} changed)" if pages else " · outdated"
         mark = ("✓ ", "$success") if good else ("✗ ", "$error")
         you = " (you)" if review.reviewer.id == me else ""
         lines.append(Content.assemble(mark, f"{review.reviewer.name}{you}", (said, "$warning")))

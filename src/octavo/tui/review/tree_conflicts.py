@@ -180,7 +180,7 @@ def _deleted(here: Page, title: str, trees: Sequence[PageTree], now: PageTree, a
     `asked` about there is a question of their own."""
     is_in_base, is_in_main, is_in_mine = (tree.find(here.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
-        said = "The parent of this page was deleted. This page is kept and takes the place of its parent."
+        said = "The parent of this page was deleted. This page was kept and moved to the position of its parent."
         return TreeConflict("deleted", here.id, title, said)
     who, other = ("this change request", "main") if is_in_main else ("main", "this change request")
     below = len(_ids_below(here, asked))
@@ -189,7 +189,7 @@ def _deleted(here: Page, title: str, trees: Sequence[PageTree], now: PageTree, a
     lost = sum(now.find(each) is None for each in _ids_below(side.find(here.id) or here, ()))
     keep = f"Keep the page as it is in {other}."
     if lost:
-        keep += f" Its {plural(lost, 'subpage')} {'stays' if lost == 1 else 'stay'} deleted."
+        keep += f" Its {plural(lost, 'subpage')} will stay deleted."
     kept, deleted = (Setting("page", "in main" if is_in_main else "deleted", each) for each in ("kept", "deleted"))
     edit = DeletePage(page=here.id)
     said = f"This page was deleted in {who} and changed in {other}."
@@ -216,7 +216,7 @@ def _moved(kind: str, here: Page, title: str, mine: PageTree, now: PageTree) -> 
     )
     inside = {each.id for each in here.walk()}
     if above is not None and (above.id in inside or now.find(above.id) is None):
-        return TreeConflict(kind, here.id, title, f"{both} The page stays where it is in main.")
+        return TreeConflict(kind, here.id, title, f"{both} The page keeps its position in main.")
     in_main, in_mine = _described(*_place(now, here.id)), _described(above, place)
     answers = (f"Keep the page {in_main}, as in main.", f"Move the page {in_mine}, as in this change request.")
     move = UpdatePage(page=here.id, into=above.id if above is not None else None, at=place)

@@ -50,11 +50,11 @@ def undo_dialog(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> C
             "Main will not change until you merge that change request.",
             label="reverts",
             not_yet="The checks are still running.",
-            unknown="Could not load the changes, so the revert is disabled. Press r to retry.",
+            unknown="Could not load the changes, so you cannot revert them yet. Press r to retry.",
             ask=lambda: _look(app, space, change_request),
             shown=_shown,
             send=lambda seen: undo(app, space, seen.of),
-            again="Check the list, then revert.",
+            again="Review the list before you revert.",
         ),
     )
 
@@ -112,7 +112,7 @@ async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
     try:
         sentence, at = await _undone(app, space, of)
     except ApiError as error:
-        app.say(f"Could not revert #{of.number}: {error} Press Z to continue.", tone="failed")
+        app.say(f"Could not revert #{of.number}: {error} Press Z to retry.", tone="failed")
         return
     finally:
         app.notices.close(number)
@@ -120,7 +120,7 @@ async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
         app.say(sentence, tone="failed")
         return
     app.writes.is_final(
-        "A revert cannot be undone with u. To discard the revert, press L to archive the new change request."
+        "You cannot undo a revert with u. To discard the revert, press L to archive the new change request."
     )
     app.say(sentence)
     change_request = await app.session.live.fetch(change_requests.Get(at=at))
@@ -147,7 +147,7 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
         outcome = await restore_pages(live, at, head, made.edits[start : start + CHANGES_OF_ONE_EDIT])
         if outcome.kind != "done":
             return (
-                f"Could not revert #{of.number}: {outcome.cause} Press Z to continue in the draft #{draft.number}.",
+                f"Could not revert #{of.number}: {outcome.cause} Press Z to continue the revert in draft #{draft.number}.",
                 None,
             )
         head = outcome.revision

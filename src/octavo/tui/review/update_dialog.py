@@ -102,11 +102,11 @@ def update_dialog(
             intro=change_request.title,
             label="checks",
             not_yet="The checks are still running.",
-            unknown="Could not load the checks, so the update is disabled. Press r to retry.",
+            unknown="Could not load the checks, so you cannot update yet. Press r to retry.",
             ask=lambda: preview_update(app.session.live, at),
             shown=lambda seen: _shown(app, at, seen, reopen),
             send=lambda seen: send(app, at, seen, then),
-            again="Read the checks again, then update.",
+            again="Review the checks again before you update.",
             what_changed=lambda before, after: what_changed(
                 app.session.live.known, at, before.basis.basis, after.basis
             ),
@@ -125,7 +125,7 @@ def _shown(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, reopen: Callab
         )
     elif seen.foreseen.will_have_markers or not seen.foreseen.is_known:
         after = (
-            "If there are conflicts, both versions will stay in the text between conflict markers. "
+            "If there are conflicts, the text will contain both versions, marked with conflict markers. "
             "You can resolve the conflicts after the update."
         )
     elif seen.foreseen.conflicts:
@@ -170,7 +170,7 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     if sent.kind != "done" or sent.result is None:
         app.say(sent.message, tone="failed")
         return ""
-    app.writes.is_final(f"The update of {name} cannot be undone with u.")
+    app.writes.is_final(f"You cannot undo the update of {name} with u.")
     result = sent.result.result
     if result == "conflicts" or (not result and seen.foreseen.conflicts):
         made = sent.result.revision if result else None

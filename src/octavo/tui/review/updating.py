@@ -82,7 +82,7 @@ async def _resolve_merged(app: Shell, request: RequestAtHand) -> None:
         return
     subject = f"Resolve the conflicts left by {request.name}"
     pages = ", ".join(page.title for page in found.pages[:3])
-    more = f" and {len(found.pages) - 3} more" if len(found.pages) > 3 else ""
+    more = f", and {len(found.pages) - 3} more" if len(found.pages) > 3 else ""
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:

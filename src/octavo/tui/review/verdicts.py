@@ -26,7 +26,7 @@ def may_not_review(app: Shell, request: RequestAtHand) -> str | None:
     if (why := may_not(app, request, "review", *UNDECIDED)) is not None:
         return why
     if has_review_in_flight(app.session.outbox.entries, request.at):
-        return f"Your review of {request.name} is already being submitted. Its comments are sent first."
+        return f"Your review of {request.name} is already being submitted. Octavo is sending the comments first."
     return None
 
 
@@ -44,8 +44,8 @@ def may_not_withdraw(app: Shell, request: RequestAtHand) -> str | None:
         return f"You have not reviewed {request.name}, or your review is outdated."
     if may_not(app, request, "edit") is not None:
         return (
-            "You need the Editor role to withdraw a review. Ask an editor to request your review again: "
-            "the new review request will make your current review outdated."
+            "You need the Editor role to withdraw a review. You can ask an editor to request another review from you. "
+            "The new review request will make your current review outdated."
         )
     return None
 

@@ -38,7 +38,7 @@ def _address(thing: Named) -> str:
 
 def _copy_name(app: Shell, thing: Named) -> None:
     if isinstance(thing, Comment):
-        clipboard.copy(app, thing.body.text, "Copied the text of the comment.")
+        clipboard.copy(app, thing.body.text, "Copied the comment.")
         return
     number = f"#{thing.number} " if isinstance(thing, ChangeRequest) else ""
     clipboard.copy(app, f"{number}{thing.title}", f"Copied the title of the {_kind(thing)}.")
@@ -63,7 +63,7 @@ def _why_no_address(app: Shell, thing: Named) -> str | None:
 ADDRESS: Commands[Named] = Commands(
     "thing",
     (
-        Command("yank", "y", "Copy", "Copy the title or text", run=_copy_name, shown=False),
+        Command("yank", "y", "Copy", "Copy the title, or the text of the comment", run=_copy_name, shown=False),
         Command("yank_url", "Y", "Copy link", "Copy a link to the selected item", run=_copy_address, why_not=_why_no_address, shown=False),
         Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", run=_open, why_not=_why_no_address, shown=False),
     ),

@@ -41,7 +41,7 @@ class DialogDraft:
     def trouble(self) -> str:
         """Why it is not saved, in a sentence, or why nothing can be saved. Empty: it can be."""
         if self._place in self._drafts.late_keys():
-            return f"Draft not saved yet: {self._drafts.unsaved_reason}. Octavo will keep trying."
+            return f"Could not save the draft: {self._drafts.unsaved_reason}. Octavo is retrying."
         return self._app.session.state.save_error
 
     def save(self, text: str) -> Awaitable[None]:

@@ -67,9 +67,7 @@ def save_file(app: Shell, file: File) -> None:
     """Ask where a file of a space is to be saved, and save it there."""
     url = file.download_url
     if not url:
-        app.say(
-            f"Could not save {file.name or 'this file'}: the server sent no download link for the file.", tone="care"
-        )
+        app.say(f"Could not save {file.name or 'this file'}: the server sent no download link.", tone="care")
         return
     size = size_in_words(file.size) if file.size else ""
     export = Export(file.name or "the file", file.name, lambda: app.session.download(url, FILE_BYTES), intro=size)
@@ -102,8 +100,7 @@ def choose(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[
             ask_where(app, exports[what])
 
     choices = [
-        Choice(what, what, detail=each.so_far or "the unfinished export will be deleted")
-        for what, each in stops.items()
+        Choice(what, what, detail=each.so_far or "deletes the unfinished export") for what, each in stops.items()
     ]
     choices += [Choice(what, what, detail=export.what) for what, export in exports.items()]
     app.push_screen(Picker("Export", choices), chosen)
@@ -175,7 +172,7 @@ def ask_where(app: Shell, export: Export, *, written: str = "", trouble: str = "
     """Ask where `export` goes: a path, with a folder that was used before. `trouble`: why it did not go to `written`."""
     name = safe_name(export.name)
     where = written or short_path(_folder(app) / name)
-    label = "New folder to save to" if export.files else "File or folder to save to"
+    label = "Save to a new folder" if export.files else "Save to a file or folder"
     field = Field(label, where, required="Enter a path.", is_path=True)
 
     def decided(answer: Confirmed | None) -> None:
@@ -223,7 +220,7 @@ async def _save(app: Shell, export: Export, written: str, report: Report, *, rep
         if export.files is not None:
             said = plural(await save_folder(path, export.files(report)), "file")
         else:
-            assert export.content is not None, "an export has either content or files"
+            assert export.content is not None, "an export must have either content or files"
             said = size_in_words(await save(path, export.content(), replace=replace))
     except FileExists as error:
         if export.files is None:

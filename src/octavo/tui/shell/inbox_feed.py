@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from octavo.api.operation import Operation
     from octavo.api.organizations import Organization
     from octavo.data.inbox import Row
-    from octavo.data.inbox_answers import InboxAnswers, InboxSnapshot
+    from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
     from octavo.data.inbox_marks import InboxMarks, MarkedRows
     from octavo.tui.shell.host import Host
     from octavo.tui.shell.session import Session
@@ -38,8 +38,8 @@ class InboxFeed:
         """The comments of each change request that `count` was called with last."""
         self.changed: Signal[None] = app.signal("inbox")
         """Other rows need the person, or something else is known of them."""
-        self.answers: InboxAnswers | None = None
-        """Where the rows come from. None: nobody looked yet, or there is no organization."""
+        self.loader: InboxLoader | None = None
+        """Loads the rows. None before the inbox was first opened, and without an organization."""
         self.marks: InboxMarks | None = None
         self.snapshot: InboxSnapshot | None = None
         """All that is known, also what was done or put off."""
@@ -65,42 +65,38 @@ class InboxFeed:
     def begin(self) -> None:
         """Follow it from now on."""
         self._wanted = True
-        if self.answers is not None or self._session is None or self._organization is None:
+        if self.loader is not None or self._session is None or self._organization is None:
             return
-        from octavo.data.inbox_answers import InboxAnswers  # a first screen that shows a page does without
+        from octavo.data.inbox_loader import InboxLoader  # a first screen that shows a page does without
         from octavo.data.inbox_marks import InboxMarks
 
         session = self._session
         self.marks = InboxMarks(session.state)
-        self.answers = InboxAnswers(session.live, session.drafts, self._organization)
-        self._leave = self.answers.watch(self._show)
+        self.loader = InboxLoader(session.live, session.drafts, self._organization)
+        self._leave = self.loader.subscribe(self._show)
 
-    async def ask_again(self) -> None:
-        """Ask for what moved, in the background. Of who never looked at it all would have to be asked for: nothing is."""
+    async def poll(self) -> None:
+        """Fetch what has changed, in the background. Fetches nothing for a user who has never opened the inbox: all of the
+        inbox would have to be fetched."""
         if self._kept_count is not None:
             self.begin()
-        if self.answers is not None:
-            await self.answers.look_again()
+        if self.loader is not None:
+            await self.loader.poll()
 
     def words_changed(self) -> None:
         """Something was written and not sent, or is so no more."""
-        if self.answers is not None:
-            self.answers.recompute()
-
-    def read_on(self, may: Callable[[], bool]) -> None:
-        """Read in the background what may still make rows, as long as `may` says so."""
-        if self.answers is not None:
-            self.answers.read_on(may)
+        if self.loader is not None:
+            self.loader.rebuild()
 
     @property
     def as_of(self) -> datetime | None:
         """When what says what needs the person was read. None: it never was."""
-        return self.answers.as_of if self.answers is not None else None
+        return self.loader.as_of if self.loader is not None else None
 
     @property
     def lists(self) -> tuple[Operation[Any], ...]:
         """What asks for the lists that say what there is, and what of it moved."""
-        return self.answers.lists if self.answers is not None else ()
+        return self.loader.lists if self.loader is not None else ()
 
     def leave_organization(self) -> None:
         """There is no organization any more that it could be of."""
@@ -131,21 +127,21 @@ class InboxFeed:
 
     def change_request(self, row: Row | None) -> ChangeRequest | None:
         """The change request a row is about, as far as it is known."""
-        if self.answers is None or row is None or not isinstance(row.about, ChangeRequestRef):
+        if self.loader is None or row is None or not isinstance(row.about, ChangeRequestRef):
             return None
-        return self.answers.change_request(row.about)
+        return self.loader.change_request(row.about)
 
     def comment(self, row: Row | None) -> Comment | None:
         """The first comment of the thread a row is about, as far as it is known."""
         from octavo.data.inbox import ThreadRef  # as above
 
-        if self.answers is None or row is None or not isinstance(row.about, ThreadRef):
+        if self.loader is None or row is None or not isinstance(row.about, ThreadRef):
             return None
-        return self.answers.comment(row.about)
+        return self.loader.comment(row.about)
 
     def _show(self, snapshot: InboxSnapshot) -> None:
         self.snapshot = snapshot
-        read = self.answers.threads_of_requests if self.answers is not None else {}
+        read = self.loader.threads_of_requests if self.loader is not None else {}
         for at, said in read.items():
             if self._counted.get(at) is not said:
                 self._count(at.change_request_id, ListPage(items=said))
@@ -164,7 +160,7 @@ class InboxFeed:
     def _let_go(self) -> None:
         if self._leave is not None:
             self._leave()
-        self._leave = self.answers = self.marks = self.snapshot = self.rows = None
+        self._leave = self.loader = self.marks = self.snapshot = self.rows = None
         self._kept_count = None
         self._counted = {}
 

@@ -62,7 +62,7 @@ class InfoScreen(Chooser[str | None, str]):
         for command in active_commands(self._below):
             if command.reason:
                 name = f"{command.key}  {command.title}"
-                found.append(Choice("", name, group="SHORTCUTS UNAVAILABLE NOW", off=command.reason))
+                found.append(Choice("", name, group="UNAVAILABLE SHORTCUTS", off=command.reason))
         return found
 
     def take(self, choice: Choice[str]) -> None:

@@ -81,8 +81,8 @@ def _of_fields(
             case User():
                 is_about_them = name == "user"
                 yield _Field(f"{here}.name", "name" if is_about_them else said, in_full, value.name)
-                mail = "e-mail" if is_about_them else f"{said} e-mail"
-                yield _Field(f"{here}.email", mail, f"{in_full} e-mail", value.email)
+                mail = "email" if is_about_them else f"{said} email"
+                yield _Field(f"{here}.email", mail, f"{in_full} email", value.email)
             case Model() if name == "permissions":
                 yield _Field(here, "your permissions", "your permissions", _rights(value))
             case Model() if title := getattr(value, "title", ""):
@@ -161,7 +161,7 @@ def _of_comment(comment: Comment) -> Iterator[tuple[str, object]]:
     yield "status", comment.status
     yield "resolved by", comment.resolved_by.name if comment.resolved_by else ""
     yield "resolved", comment.resolved_at
-    yield "page", (target.page.title or target.page.path) if target.page else "none (not on a single page)"
+    yield "page", (target.page.title or target.page.path) if target.page else "none (the comment is not on a page)"
     yield "page ID", target.page.id if target.page else ""
     yield "block", target.node.id if target.node else ""
     yield "revision", target.revision

@@ -29,7 +29,7 @@ def said_of(kept: OfflineSpace) -> str:
     """Return status, size and age: `available offline, 12 MB, updated 3 minutes ago`."""
     size, age = megabytes(kept.bytes), long_age(kept.read_at)
     updated = f"updated {age}" if age else ""
-    failed = f"{plural(len(kept.failed), 'part')} could not be downloaded" if kept.failed else ""
+    failed = f"{plural(len(kept.failed), 'item')} could not be downloaded" if kept.failed else ""
     match kept.state:
         case "lost":
             said = ["offline copy of a space you can no longer access", size, updated, kept.why]

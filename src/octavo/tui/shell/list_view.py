@@ -59,12 +59,12 @@ class Narrowing(Generic[N]):
 
         now = self.by
         choices: list[Choice[N | Callable[[], None]]] = [
-            Choice(each, each.name, right="enter to remove", group="CURRENT FILTER") for each in now
+            Choice(each, each.name, right="press enter to remove", group="CURRENT FILTER") for each in now
         ]
         choices += [Choice(each, each.name, right=left, group=each.kind.upper()) for each, left in more]
 
         if save is not None:
-            choices.append(Choice(save, "Save this filter", right="as a tab", group="SAVE"))
+            choices.append(Choice(save, "Save this filter as a tab", group="SAVE"))
 
         def chosen(one: N | Callable[[], None] | None) -> None:
             if callable(one):
@@ -73,7 +73,7 @@ class Narrowing(Generic[N]):
                 kept = (each for each in now if each.kind != one.kind)
                 self.set(*kept, *(() if one in now else (one,)))
 
-        self._view.app.push_screen(Picker(title, choices, empty="There is nothing to filter by in this list."), chosen)
+        self._view.app.push_screen(Picker(title, choices, empty="You cannot filter this list."), chosen)
 
 
 class Preview:
@@ -209,7 +209,7 @@ PANES: Commands[Preview] = Commands(
         Command("preview", "p", "Preview", "Show or hide the preview", run=lambda _, preview: preview.hide(), shown=False),
         Command("side", "P", "Preview below", "Move the preview below or beside the list", run=lambda _, preview: preview.move(),
                 why_not=_no_room, shown=False),
-        Command("zoom", "z", "Zoom", "Show only the focused pane, or both", run=lambda _, preview: preview.zoom(), shown=False),
+        Command("zoom", "z", "Zoom", "Show only the focused pane, or both panes", run=lambda _, preview: preview.zoom(), shown=False),
     ),
     context="list and preview",
     find=lambda view: view.preview,

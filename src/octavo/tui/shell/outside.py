@@ -46,7 +46,7 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
             clipboard.copy(
                 app,
                 target.host if is_mail else target.url,
-                "Copied the e-mail address." if is_mail else "Copied the link.",
+                "Copied the email address." if is_mail else "Copied the link.",
             )
 
     said = [links.doubt(words, target), links.other_letters(target.host)]
@@ -56,7 +56,7 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
     elif is_mail:
         verb, said = (
             "Copy address",
-            ["Octavo cannot send e-mail. Copy the address, then paste it into your e-mail program.", *said],
+            ["Octavo cannot send email. Copy the address, then paste it into your email app.", *said],
         )
     else:
         verb, said = "Copy link", [f"{found.sentence} Copy the link instead.", *said]

@@ -104,7 +104,7 @@ def not_allowed_with(
         space = app.workspace.space(at.space_id)
         if not thread.permissions.edit and not (space and space.permissions.edit):
             verb = "resolve" if thread.is_open else "reopen"
-            return f"Only the author or an Editor of the space can {verb} this thread."
+            return f"Only the author of this thread or an Editor of the space can {verb} it."
     if deed == "edit" and message is not None:
         is_mine = app.workspace.me is None or app.workspace.me.id == message.posted_by.id
         if not message.permissions.edit or not is_mine:

@@ -32,7 +32,7 @@ STEPS = (
     TourStep(("view.changes",), "3", "list the change requests"),
     TourStep(("list.open",), "enter", "open the selected change request"),
     TourStep(("diff.next_thread",), "t", "go to the next thread in the diff"),
-    TourStep(("comment.block", "diff.comment"), "c", "comment on the selected block"),
+    TourStep(("comment.block", "diff.comment"), "c", "reply to a thread or comment on a block"),
     TourStep(("app.palette",), ":", "find any command by name"),
 )
 

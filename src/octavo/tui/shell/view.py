@@ -169,7 +169,7 @@ def report_missing_parts(rows: Rows[Any], what: str, answers: Sequence[Snapshot[
     if rows.extent.here and failed and all(isinstance(each, NotSent) for each in failed):
         oldest = min((each.fetched_at for each in answers if each.fetched_at is not None), default=None)
         unread = sum(each.value is None for each in answers)
-        more = f" · {plural(unread, 'part')} not loaded yet" if unread else ""
+        more = f" · some {what} not loaded yet" if unread else ""
         rows.state.is_from_before(f"{offline_since(oldest)}{more}")
     elif failed:
         more = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""

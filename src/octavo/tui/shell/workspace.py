@@ -354,9 +354,9 @@ class Workspace:
         why = " until you sign in" if outbox.connection.needs_sign_in else until
         said = [
             plural(held, "pending comment") if held else "",
-            f"{under_way} queued{why}" if under_way else "",
-            f"{asking} need{'s' * (asking == 1)} your decision: press !" if asking else "",
-            f"{len(others)} queued for another account: press !" if others else "",
+            f"{plural(under_way, 'change')} queued{why}" if under_way else "",
+            f"{plural(asking, 'change')} need{'s' * (asking == 1)} your decision: press !" if asking else "",
+            f"{plural(len(others), 'change')} queued for another account: press !" if others else "",
             *(f"downloading {each.title} {progress_of(each)}" for each in self._session.offline.all if is_new(each)),
         ]
         return " · ".join(each for each in said if each)
@@ -364,7 +364,7 @@ class Workspace:
     def _write_done(self, entry: OutboxEntry) -> None:
         """A verdict that went out after its comments has arrived: nobody looked at it for as long as that took."""
         if entry.is_review:
-            self._app.say(f"Submitted your review: {entry.action}.")
+            self._app.say(f"Submitted your review to {entry.action}.")
 
     def _writes_changed(self) -> None:
         self._frame()
@@ -390,7 +390,7 @@ class Workspace:
             elif kept.state == "kept" and kept.id in self._being_kept:
                 self._being_kept.remove(kept.id)
                 left_out = (
-                    f" {plural(len(kept.failed), 'part')} could not be downloaded. Press ! for details."
+                    f" {plural(len(kept.failed), 'item')} could not be downloaded. Press ! for details."
                     if kept.failed
                     else ""
                 )

@@ -180,7 +180,7 @@ class Writes:
     def _can_undo(self, doing: str, sent: SendResult[T], final: str, back: Callable[[T], DirectUndo] | None) -> None:
         """Note what `u` does after a direct write."""
         if sent.kind in ("done", "unknown"):
-            self.is_final(final or f"You cannot undo this with u: {doing}.")
+            self.is_final(final or f"You cannot undo “{doing}” with u.")
         if sent.kind == "done" and sent.result is not None and back is not None:
             self.take_back_by(back(sent.result))
 

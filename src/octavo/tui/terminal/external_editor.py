@@ -355,5 +355,5 @@ def read_back(path: Path) -> Edited | NotEdited:
     except UnicodeDecodeError:
         return NotEdited("Could not send the text: it is not valid UTF-8.", path)
     if "\0" in text:
-        return NotEdited("Could not send the text: it has NUL characters.", path)
+        return NotEdited("Could not send the text: it contains NUL characters.", path)
     return Edited(text)

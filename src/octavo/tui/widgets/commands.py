@@ -528,7 +528,7 @@ def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type
             said.append(
                 (
                     command_id,
-                    f"is not a command id.{nearest(command_id, ids)} To list the ids, run: octavo help keys",
+                    f"is not a command ID.{nearest(command_id, ids)} To list the command IDs, run: octavo help keys",
                 )
             )
         elif unknown:
@@ -536,7 +536,7 @@ def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type
             said.append(
                 (
                     command_id,
-                    f"names {unknown[0]!r}, which is not a key.{meant} Valid keys are, for example, d, D, f5, ctrl+d, enter and space.",
+                    f"contains {unknown[0]!r}, which is not a key.{meant} Examples of keys: d, D, f5, ctrl+d, enter, space.",
                 )
             )
         else:
@@ -548,7 +548,7 @@ def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type
         for command_id in dict.fromkeys(binding.id for binding in bindings if binding.id in wanted):
             for key in _normal_keys(wanted.get(command_id or "", "")):
                 if (other := taken.setdefault(key, command_id)) != command_id:
-                    said.append((command_id or "", f"cannot be {key_name(key)}: {other} already uses that key."))
+                    said.append((command_id or "", f"cannot use {key_name(key)}: {other} already uses this key."))
                     wanted.pop(command_id or "", None)
     app.set_keymap(wanted)
     return list(dict.fromkeys(said))

@@ -67,7 +67,7 @@ def filtered_out(total: int, query: str) -> list[Content]:
     return [
         Content(""),
         Content.assemble(f"  0 of {total} match “", (shown.plain, "bold"), "”."),
-        Content.assemble("  ", ("esc", "$primary"), (" clears the filter", "$octavo-muted")),
+        Content.assemble("  ", ("esc", "$primary"), (" clear the filter", "$octavo-muted")),
     ]
 
 
@@ -112,4 +112,4 @@ def shortened(lines: list[Content], most: int) -> list[Content]:
 
 def partial(loaded: str) -> Content:
     """Return the last line of a list that is loaded in part: how much is loaded, and the key that loads more."""
-    return Content.assemble((f"  {loaded}   ", "$octavo-muted"), ("G", "$primary"), (" loads more", "$octavo-muted"))
+    return Content.assemble((f"  {loaded}   ", "$octavo-muted"), ("G", "$primary"), (" load more", "$octavo-muted"))

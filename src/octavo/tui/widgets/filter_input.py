@@ -26,8 +26,8 @@ FILTER: Commands[FilterInput] = Commands(
     "filter",
     (
         Command("keep", "enter", "Apply", "Apply the filter and go to the list", run=_keep),
-        Command("leave", "escape", "Clear", "Clear the filter, or close it if it is empty", run=lambda _, line: line.leave()),
-        Command("to_list", "down", "To the list", "Go to the list", run=_keep, shown=False),
+        Command("leave", "escape", "Clear", "Clear the filter, or close an empty filter line", run=lambda _, line: line.leave()),
+        Command("to_list", "down", "Go to list", "Go to the list", run=_keep, shown=False),
     ),
     find=lambda line: line,
 )  # fmt: skip

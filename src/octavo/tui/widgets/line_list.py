@@ -49,7 +49,7 @@ STILL_LOADING = "Still loading. Wait a moment."
 def _why_not_opened(app: App[Any], lines: Lines) -> str | None:
     if lines.keys:
         return None
-    return STILL_LOADING if lines.state.is_waiting else "Nothing to open here."
+    return STILL_LOADING if lines.state.is_waiting else "You cannot open this item."
 
 
 def _why_not_moved(app: App[Any], lines: Lines) -> str | None:

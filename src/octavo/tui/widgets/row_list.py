@@ -123,7 +123,7 @@ class Page(Protocol):
 
 
 def _why_no_ticks(app: App[Any], ticks: Ticks[Any]) -> str | None:
-    return None if any(map(ticks.can_tick, ticks.rows.items)) else "No items in this list can be selected."
+    return None if any(map(ticks.can_tick, ticks.rows.items)) else "You cannot select items in this list."
 
 
 def _why_not_ticked(app: App[Any], ticks: Ticks[Any]) -> str | None:
@@ -132,7 +132,7 @@ def _why_not_ticked(app: App[Any], ticks: Ticks[Any]) -> str | None:
         and (item := ticks.rows.item) is not None
         and not ticks.can_tick(item)
     ):
-        return "This item cannot be selected. Press * to select all items that can be selected."
+        return "You cannot select this item. Press * to select all items that can be selected."
     return why
 
 
@@ -305,7 +305,9 @@ class Rows(Lines, Generic[T]):
         counted = page.next is not None and (page.count or 0) > read
         more = page.next is not None and not counted
         self.show(
-            items, total=page.count if counted else None, beyond=f"Only the first {read} are loaded" if more else ""
+            items,
+            total=page.count if counted else None,
+            beyond=f"Only the first {read} items are loaded" if more else "",
         )
         self.state.lacks(page.unreadable)
 

@@ -59,7 +59,7 @@ class Authoring:
         """Why nothing can be written here, in a sentence."""
         app, at, change_request = self._view.shell, self.pages.space_ref, self.pages.change_request
         if at is None:
-            return "Open a space first: press enter on a space."
+            return "Open a space first. Press enter on a space to open it."
         if why := why_no_editing(app):
             return why
         if change_request is not None and (why := not_allowed(app, change_request, at, "edit", *UNDECIDED)):
@@ -136,7 +136,7 @@ WRITING: Commands[Authoring] = Commands(
     (
         Command("edit", "e", "Edit", "Edit the page in your editor",
                 writes=True, run=lambda _, authoring: authoring.edit(), why_not=_may_not_edit),
-        Command("arrange", "M", "Edit pages", "Rename, move, add or delete pages",
+        Command("arrange", "M", "Edit pages", "Rename, move, add, or delete pages",
                 writes=True, run=lambda _, authoring: authoring.arrange(), why_not=may_not_write, shown=False),
         Command("delete", "X", "Delete", "Delete the page",
                 writes=True, run=lambda _, authoring: authoring.delete(), why_not=may_not_write, shown=False),

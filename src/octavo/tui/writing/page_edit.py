@@ -108,7 +108,7 @@ class PageEdit:
                 Choice(partial(self._drop, draft), "Discard the draft", "you cannot undo this", group=group),
             ]
         stay = "the draft will be kept" if len(drafts) == 1 else "the drafts will be kept"
-        choices.append(Choice(self._open_anew, "Start a new edit", f"from the current page; {stay}", group="Or"))
+        choices.append(Choice(self._open_anew, "Start a new edit", f"from the current page ({stay})", group="Or"))
 
         def chosen(act: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
             if act is not None:
@@ -160,7 +160,7 @@ class PageEdit:
             return None
         if found.status not in UNDECIDED:
             self.app.say(
-                f"#{found.number} is now {found.status}. Your text will go into a new change request.", tone="care"
+                f"#{found.number} is now {found.status}. Your text will be saved to a new change request.", tone="care"
             )
             return new
         return TargetRequest(self.space, change_request=found)
@@ -210,11 +210,11 @@ class PageEdit:
             return
         mine = Raw(with_own_end(text.text, result.text))
         if mine == text:
-            self.app.say("You changed nothing, so nothing was sent.")
+            self.app.say("You made no changes, so nothing was sent.")
             self.ended(None)
         elif not mine.text.strip():
             self.app.say(
-                f"Nothing was sent: {self.title} would be empty. To delete the page, press X on the page in the table of contents.",
+                f"Nothing was sent, because the text of {self.title} is empty. To delete the page, select the page in the table of contents and press X.",
                 tone="care",
             )
         else:
@@ -237,7 +237,10 @@ class PageEdit:
                 self.ended(None)
 
         what = plural(number, "conflict")
-        said = f"The text still has {what} between the marker lines <<<<<<<, ======= and >>>>>>>. Readers would see both versions."
+        said = (
+            f"The text still contains {what}, marked with <<<<<<<, =======, and >>>>>>>. "
+            "If you send the text, readers will see both versions after the merge."
+        )
         self.app.push_screen(Confirm(f"Send {self.title} with conflicts?", verb="Send", intro=said), decided)
 
     # Sending
@@ -248,7 +251,7 @@ class PageEdit:
 
     async def _sent(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
         """Send it, and say what became of it. What others wrote in the same places is settled side by side."""
-        with meanwhile(self.app, f"Sending {self.title} to {into.title}…"):
+        with meanwhile(self.app, f"Saving {self.title} to {into.title}…"):
             written = await self._written(place, into, mine)
         self.ended(written)
 
@@ -311,11 +314,13 @@ class PageEdit:
     async def _said(self, named: str, place: PagePlace, outcome: PageOutcome) -> str:
         if outcome.kind == "same":
             return f"{named} already has this text."
-        also = " The page also has the changes that others made in the meantime." if outcome.kind == "merged" else ""
+        also = (
+            " The page also includes the changes that others made in the meantime." if outcome.kind == "merged" else ""
+        )
         try:
             there = await page_source(self.app.session.live, replace(place, revision=outcome.revision).base, self.page)
         except ApiError:
             there = outcome.text
         if there != outcome.text:
-            also += " The server changed the formatting when saving. Check the diff."
+            also += " The server changed the formatting when it saved the page. Check the diff."
         return f"Saved {self.title} to {named}.{also}"

@@ -40,11 +40,11 @@ class PageForm(Confirm):
         PurePath(__file__).with_name("page_form.tcss"),
     ]
     HELP: ClassVar[str] = (
-        "Edit the details of a page, such as the slug and the description. tab goes to the next field, space turns Hidden on "
-        "or off, and ctrl+s saves. esc closes the form and keeps a draft."
+        "Edit the details of a page, such as the slug and the description. Press tab to go to the next field, space to turn "
+        "Hidden on or off, or ctrl+s to save. Press esc to close the form and keep your changes as a draft."
     )
 
-    DRAFT_NOTE: ClassVar[str] = "closing keeps your changes as a draft"
+    DRAFT_NOTE: ClassVar[str] = "if you close this form, your changes are kept as a draft"
 
     def __init__(
         self,

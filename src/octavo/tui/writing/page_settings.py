@@ -65,19 +65,19 @@ def wrong(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[str, st
     slug, icon = new.get("slug", ""), new.get("icon", "")
     if slug and "slug" not in found:
         if not _SLUG.fullmatch(slug):
-            found["slug"] = "Use letters, digits and hyphens, such as first-steps."
+            found["slug"] = "Use only letters, digits, and hyphens. Example: first-steps"
         elif twin := next((each for each in _beside(tree, page) if fold(each.slug or "") == fold(slug)), None):
             found["slug"] = f"“{twin.title or 'Untitled'}” at this level already uses this slug."
     if icon and "icon" not in found:
         if not _ICON.fullmatch(icon):
-            found["icon"] = "Use the name of an icon: lowercase letters, digits and hyphens, such as rocket-launch."
+            found["icon"] = "Use only lowercase letters, digits, and hyphens. Example: rocket-launch"
         elif values.get("emoji", "").strip():
-            found["icon"] = "A page has an emoji or an icon, not both. Clear one field."
+            found["icon"] = "A page can have an emoji or an icon, but not both. Clear one of these fields."
     if new.get("emoji") and "emoji" not in found:
         if not _is_emoji(new["emoji"]):
             found["emoji"] = "Use one emoji, such as 🚀, or its code, such as 1f680."
         elif values.get("icon", "").strip() and "icon" not in found:
-            found["emoji"] = "A page has an emoji or an icon, not both. Clear one field."
+            found["emoji"] = "A page can have an emoji or an icon, but not both. Clear one of these fields."
     return found
 
 

@@ -59,7 +59,9 @@ def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: C
     if not wordings(thread, message):
         return "This thread is about the page as a whole, so the suggestion has no block to change."
     if not isinstance(at, ChangeRequestRef):
-        return "Suggestions can be applied only in change requests. This comment is on main. Press e to edit the page."
+        return (
+            "You can apply suggestions only in change requests, and this comment is on main. Press e to edit the page."
+        )
     return why_no_editing(app) or not_allowed_in(app, at.space_id, "edit")
 
 
@@ -124,7 +126,7 @@ def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Co
             f"Apply {plural(len(found), 'suggestion')} to {title}?",
             verb="Apply",
             intro="\n".join(one(*each) for each in found),
-            after="Suggestions for blocks that were edited in the meantime will be skipped. You can undo the changes with u.",
+            after="Suggestions for blocks that were edited in the meantime will be skipped. You can undo the changes by pressing u.",
         ),
         decided,
     )
@@ -139,7 +141,8 @@ def _told(outcome: Outcome) -> str:
     if left := fates.count("changed") + fates.count("gone"):
         why = "its block was" if left == 1 else "their blocks were"
         said.append(
-            f"Skipped {plural(left, 'suggestion')}: {why} edited or deleted. Press a in the thread to open the editor."
+            f"Skipped {plural(left, 'suggestion')}: {why} edited or deleted. "
+            "To apply a skipped suggestion in your editor, open its thread and press a."
         )
     return " ".join(said)
 

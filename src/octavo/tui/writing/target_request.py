@@ -127,7 +127,7 @@ def wrote(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
     """Something was written into it."""
     remember(app, space, change_request)
     app.writes.is_final(
-        "You cannot undo this change with u. To revert the change, open the change request, select the page and press Q."
+        "You cannot undo this change by pressing u. To revert the change, open the change request, select the page, and press Q."
     )
 
 

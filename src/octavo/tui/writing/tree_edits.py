@@ -67,9 +67,9 @@ class TreeEdit:
         choices: list[Choice[Step]] = [
             Choice(self.rename, "Rename", "change the title"),
             Choice(self.move, "Move", "change the position or the parent page"),
-            Choice(self.details, "Details", "slug, description, emoji or icon, visibility"),
-            Choice(self.insert, "New page", "under or after this page"),
-            Choice(self.delete, "Delete", "with all its subpages"),
+            Choice(self.details, "Details", "change the slug, description, icon, or visibility"),
+            Choice(self.insert, "New page", "add a page under or after this page"),
+            Choice(self.delete, "Delete", "delete the page and all its subpages"),
         ]
 
         def chosen(act: Step | None) -> None:
@@ -133,7 +133,7 @@ class TreeEdit:
                 change = UpdatePage(page=self.page, title=title)
                 self._write(held, change, f"rename {before}", f"Renamed {before} to {title}", draft)
 
-        self._ask_title(f"Title of {before}", "Rename", draft, renamed)
+        self._ask_title(f"New title for {before}", "Rename", draft, renamed)
 
     def _details(self, held: LoadedTree, refused: Mapping[str, str] = MappingProxyType({})) -> None:
         """`refused`: what the server said of what was written, by field."""
@@ -146,7 +146,8 @@ class TreeEdit:
         form = PageForm(
             f"Details of {page.title or 'Untitled'}",
             page_settings.from_draft(page, draft.text),
-            intro="Readers will see the new details after the change request is merged. You can revert the change with Q in the change request.",
+            intro="Readers will see the new details after the change request is merged. "
+            "To revert the change, open the change request, select the page, and press Q.",
             wrong=partial(page_settings.wrong, page, held.tree),
             keep=lambda values: draft.keep(page_settings.as_draft(page, values)),
             keep_now=lambda values: draft.keep_now(page_settings.as_draft(page, values)),
@@ -158,7 +159,7 @@ class TreeEdit:
                 return
             change = page_settings.update(page, form.answer)
             if change is None:
-                self.app.say("You changed nothing, so nothing was sent.")
+                self.app.say("You made no changes, so nothing was sent.")
                 draft.drop()
                 return
             where = page_settings.fields(page)
@@ -238,7 +239,7 @@ class TreeEdit:
 
         said = (
             "Readers will still see the page until the change request is merged. "
-            "You can revert the deletion with Q in the change request."
+            "To revert the deletion, open the change request, select the page, and press Q."
         )
         also = f"Its {plural(below, 'subpage')} will also be deleted."
         self.app.push_screen(

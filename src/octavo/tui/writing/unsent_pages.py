@@ -41,6 +41,6 @@ async def tell(app: Shell, session: Session) -> None:
         which = f"Your draft of {named[0]} has not been sent" if named else "Your draft of a page has not been sent"
         app.say(f"{which}. Press e on the page to continue.", tone="care", seconds=SECONDS)
     elif number:
-        first = f", for example {named[0]}" if named else ""
-        said = f"Your drafts of {number} pages have not been sent{first}. Press 2 to see the marked pages, and e to continue a draft."
+        first = f", including {named[0]}" if named else ""
+        said = f"You have unsent drafts of {number} pages{first}. Press 2 to see the marked pages, then press e on a page to continue."
         app.say(said, tone="care", seconds=SECONDS)

@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.inbox import DraftRef, Row, Thing, ThreadRef, WriteRef
-from octavo.data.inbox_kept import packed, unpacked
+from octavo.data.inbox_builder import packed, unpacked
 
 HERE = SpaceRef(space_id="s")
 AT = ChangeRequestRef(space_id="s", change_request_id="c")

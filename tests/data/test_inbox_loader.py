@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from datetime import timedelta
 
 import pytest
 
@@ -12,17 +13,19 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.api.wire import encode
+from octavo.data import inbox_plan, sync_queue
 from octavo.data.comment_text import mention_suffix
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import MessageFacts, ThreadRef, Unknown
-from octavo.data.inbox_answers import AT_ONCE, MOST_IN_VAIN, InboxAnswers, InboxSnapshot, _Answers
-from octavo.data.inbox_parts import Part
+from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
+from octavo.data.inbox_plan import KEEPER, url_of
+from octavo.data.inbox_responses import InboxResponses
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.queries import change_requests_of
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
+from octavo.data.sync_queue import BACKGROUND, GIVE_UP
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
@@ -55,8 +58,8 @@ async def acme(ask: Ask) -> Organization:
 
 
 @pytest.fixture
-async def inbox(live: Live, drafts: Drafts, acme: Organization) -> InboxAnswers:
-    return InboxAnswers(live, drafts, acme)
+async def inbox(live: Live, drafts: Drafts, acme: Organization) -> InboxLoader:
+    return InboxLoader(live, drafts, acme)
 
 
 def asked(gate: Gate) -> Counter[str]:
@@ -66,14 +69,14 @@ def asked(gate: Gate) -> Counter[str]:
     return found
 
 
-async def follow(inbox: InboxAnswers) -> View:
+async def follow(inbox: InboxLoader) -> View:
     view = View()
-    inbox.watch(view)
+    inbox.subscribe(view)
     await inbox.refresh()
     return view
 
 
-async def look_again(inbox: InboxAnswers, view: View) -> None:
+async def look_again(inbox: InboxLoader, view: View) -> None:
     await inbox.refresh()
     assert view.now == inbox.now()
 
@@ -92,11 +95,11 @@ MENTION = f"[@Mia{mention_suffix('mia')} look"
 
 
 async def test_nothing_is_asked_before_anybody_watches_and_after_the_last_one_left(
-    inbox: InboxAnswers, gate: Gate, here: SpaceRef
+    inbox: InboxLoader, gate: Gate, here: SpaceRef
 ) -> None:
     await inbox.refresh()
     assert gate.asked == []
-    leave = inbox.watch(View())
+    leave = inbox.subscribe(View())
     await inbox.refresh()
     assert gate.asked
     leave()
@@ -105,20 +108,20 @@ async def test_nothing_is_asked_before_anybody_watches_and_after_the_last_one_le
     assert gate.asked == []
 
 
-async def test_no_rows_are_made_once_the_last_one_left_in_the_middle_of_a_turn(inbox: InboxAnswers, gate: Gate) -> None:
+async def test_no_rows_are_made_once_the_last_one_left_in_the_middle_of_a_turn(inbox: InboxLoader, gate: Gate) -> None:
     gate.hold()
-    leave = inbox.watch(View())
-    inbox.recompute()
+    leave = inbox.subscribe(View())
+    inbox.rebuild()
     for _ in range(20):
         await asyncio.sleep(0)
     assert gate.asked
     leave()
     for _ in range(20):
         await asyncio.sleep(0)
-        assert inbox.at_rest, "what rows are made of may be closed by now"
+        assert inbox.is_idle, "what rows are made of may be closed by now"
 
 
-async def test_what_others_do_makes_rows(inbox: InboxAnswers, ask: Ask, here: SpaceRef) -> None:
+async def test_what_others_do_makes_rows(inbox: InboxLoader, ask: Ask, here: SpaceRef) -> None:
     asked_of_mia = await opened(ask, here)
     await ask(reviews.Request(at=asked_of_mia, users=("mia",)))
     mine = await opened(ask, here, "mia")
@@ -140,14 +143,14 @@ async def test_what_others_do_makes_rows(inbox: InboxAnswers, ask: Ask, here: Sp
     assert (view.now.asked, view.now.of, view.now.is_loading) == (view.now.of, view.now.of, False)
 
 
-async def test_a_team_of_mine_is_known(inbox: InboxAnswers, ask: Ask, here: SpaceRef) -> None:
+async def test_a_team_of_mine_is_known(inbox: InboxLoader, ask: Ask, here: SpaceRef) -> None:
     await ask(teams.Create(at=ACME, title="Docs", members=("mia",)))
     view = await follow(inbox)
     assert view.now.failed == ()
 
 
 async def test_a_turn_with_nothing_changed_asks_the_lists_and_a_few_that_nothing_speaks_for(
-    inbox: InboxAnswers, ask: Ask, gate: Gate, here: SpaceRef
+    inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef
 ) -> None:
     for number in range(12):
         at = await opened(ask, here, subject=f"n{number}")
@@ -163,7 +166,7 @@ async def test_a_turn_with_nothing_changed_asks_the_lists_and_a_few_that_nothing
 
 
 async def test_a_turn_asks_for_what_moved(
-    inbox: InboxAnswers, ask: Ask, gate: Gate, here: SpaceRef, clock: Clock
+    inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef, clock: Clock
 ) -> None:
     ats = [await opened(ask, here, subject=f"n{number}") for number in range(20)]
     view = await follow(inbox)
@@ -177,7 +180,7 @@ async def test_a_turn_asks_for_what_moved(
 
 
 async def test_what_moves_no_list_is_found_all_the_same(
-    inbox: InboxAnswers, ask: Ask, gate: Gate, here: SpaceRef
+    inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef
 ) -> None:
     thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "mia")
     for number in range(12):
@@ -194,7 +197,7 @@ async def test_what_moves_no_list_is_found_all_the_same(
 
 
 async def test_a_mention_in_a_new_reply_to_a_thread_of_others_is_found(
-    inbox: InboxAnswers, ask: Ask, here: SpaceRef
+    inbox: InboxLoader, ask: Ask, here: SpaceRef
 ) -> None:
     thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "zoe")
     await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("For the nights.")), "tom")
@@ -206,7 +209,7 @@ async def test_a_mention_in_a_new_reply_to_a_thread_of_others_is_found(
 
 
 async def test_a_thread_of_another_that_one_only_answered_is_found(
-    inbox: InboxAnswers, ask: Ask, here: SpaceRef
+    inbox: InboxLoader, ask: Ask, here: SpaceRef
 ) -> None:
     thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "zoe")
     await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("For the nights.")), "mia")
@@ -216,7 +219,7 @@ async def test_a_thread_of_another_that_one_only_answered_is_found(
 
 
 async def test_the_next_start_shows_what_is_kept_and_asks_as_little(
-    inbox: InboxAnswers,
+    inbox: InboxLoader,
     live: Live,
     ask: Ask,
     gate: Gate,
@@ -239,9 +242,9 @@ async def test_the_next_start_shows_what_is_kept_and_asks_as_little(
     shelf.flush()
     gate.asked.clear()
     gate.hold()
-    later = InboxAnswers(Live(gate, shelf, outbox, now=clock), drafts, acme)
+    later = InboxLoader(Live(gate, shelf, outbox, now=clock), drafts, acme)
     view = View()
-    leave = later.watch(view)
+    leave = later.subscribe(view)
     async with asyncio.timeout(20):
         while view.now.rows != rows:
             view.is_shown.clear()
@@ -256,12 +259,12 @@ async def test_the_next_start_shows_what_is_kept_and_asks_as_little(
     )
     leave()
     clock.forward(hours=1)
-    await follow(InboxAnswers(Live(gate, shelf, outbox, now=clock), drafts, acme))
+    await follow(InboxLoader(Live(gate, shelf, outbox, now=clock), drafts, acme))
     assert asked(gate)["teams.ListOfMember"] == 1
 
 
 async def test_what_is_on_its_way_is_out_of_the_inbox_and_stays_out(
-    inbox: InboxAnswers, ask: Ask, gate: Gate, here: SpaceRef, outbox: ByHand, clock: Clock
+    inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef, outbox: ByHand, clock: Clock
 ) -> None:
     thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "mia")
     await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("For the nights.")), "tom")
@@ -269,12 +272,12 @@ async def test_what_is_on_its_way_is_out_of_the_inbox_and_stays_out(
     assert view.reasons() == ["new replies"]
     answer = comments.CreateReply(at=here, comment_id=thread.id, body=says("I see."))
     await outbox.add_all([NewWrite(answer, "reply")])
-    await inbox.settled()
+    await inbox.wait_for_rows()
     assert view.reasons() == []
     clock.forward(seconds=10)
     await outbox.run_dry()
     assert not outbox.entries
-    await inbox.settled()
+    await inbox.wait_for_rows()
     assert view.reasons() == []
     await look_again(inbox, view)
     assert view.reasons() == []
@@ -284,7 +287,7 @@ async def test_what_is_on_its_way_is_out_of_the_inbox_and_stays_out(
 
 
 async def test_what_fails_is_said_and_the_rest_is_there(
-    inbox: InboxAnswers, ask: Ask, gate: Gate, here: SpaceRef
+    inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef
 ) -> None:
     await ask(comments.Create(at=here, body=says(MENTION)), "zoe")
     view = await follow(inbox)
@@ -299,7 +302,7 @@ async def test_what_fails_is_said_and_the_rest_is_there(
 
 
 async def test_a_server_that_fails_at_everything_is_not_asked_for_everything(
-    inbox: InboxAnswers, ask: Ask, gate: Gate, platform: Platform, here: SpaceRef
+    inbox: InboxLoader, ask: Ask, gate: Gate, platform: Platform, here: SpaceRef
 ) -> None:
     for number in range(12):
         at = await opened(ask, here, subject=f"n{number}")
@@ -308,7 +311,7 @@ async def test_a_server_that_fails_at_everything_is_not_asked_for_everything(
     for each in kinds:
         platform.refuse_next(each, 503, "The harbour master says no.", times=100)
     view = await follow(inbox)
-    assert 0 < sum(isinstance(op, kinds) for op in gate.asked) <= MOST_IN_VAIN + AT_ONCE
+    assert 0 < sum(isinstance(op, kinds) for op in gate.asked) <= GIVE_UP + BACKGROUND
     assert view.now.failed
     platform._refusals.clear()
     await look_again(inbox, view)
@@ -316,7 +319,7 @@ async def test_a_server_that_fails_at_everything_is_not_asked_for_everything(
 
 
 async def test_one_answer_that_the_server_fails_at_keeps_no_other_away(
-    inbox: InboxAnswers, ask: Ask, platform: Platform, here: SpaceRef
+    inbox: InboxLoader, ask: Ask, platform: Platform, here: SpaceRef
 ) -> None:
     places = [await opened(ask, here, subject=f"n{number}") for number in range(12)]
     await ask(comments.Create(at=places[0], body=says("Hm.")), "tom")
@@ -327,7 +330,7 @@ async def test_one_answer_that_the_server_fails_at_keeps_no_other_away(
 
 
 async def test_what_could_not_be_asked_offline_is_asked_once_the_server_answers_anything(
-    inbox: InboxAnswers, ask: Ask, gate: Gate, here: SpaceRef, live: Live
+    inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef, live: Live
 ) -> None:
     await ask(comments.Create(at=here, body=says(MENTION)), "zoe")
     view = await follow(inbox)
@@ -343,13 +346,13 @@ async def test_what_could_not_be_asked_offline_is_asked_once_the_server_answers_
 
 
 async def test_drafts_and_held_comments_are_rows_at_once(
-    inbox: InboxAnswers, ask: Ask, here: SpaceRef, drafts: Drafts, outbox: ByHand, state: StateDb
+    inbox: InboxLoader, ask: Ask, here: SpaceRef, drafts: Drafts, outbox: ByHand, state: StateDb
 ) -> None:
     at = await opened(ask, here)
     view = await follow(inbox)
     await outbox.add_pending_comment(NewWrite(comments.Create(at=at, body=says("Too long.")), "comment"))
     await drafts.save(f"comment {here.space_id} intro ", "Half a")
-    await inbox.settled()
+    await inbox.wait_for_rows()
     assert [(row.reason, row.words) for row in view.now.rows] == [
         ("unsent draft", "1 pending comment: submit your review to send it"),
         ("unsent draft", "unsent draft: a comment"),
@@ -358,7 +361,7 @@ async def test_drafts_and_held_comments_are_rows_at_once(
 
 
 async def test_a_space_without_open_threads_is_not_asked_for_them(
-    inbox: InboxAnswers, ask: Ask, gate: Gate, here: SpaceRef
+    inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef
 ) -> None:
     thread = await ask(comments.Create(at=here, body=says(MENTION)), "zoe")
     view = await follow(inbox)
@@ -372,7 +375,7 @@ async def test_a_space_without_open_threads_is_not_asked_for_them(
 
 
 async def test_a_list_that_moved_leaves_the_replies_that_are_kept(
-    inbox: InboxAnswers,
+    inbox: InboxLoader,
     live: Live,
     ask: Ask,
     gate: Gate,
@@ -391,8 +394,8 @@ async def test_a_list_that_moved_leaves_the_replies_that_are_kept(
     await live.close()
     shelf.flush()
     shelf._writer.submit(lambda db: db.execute("DELETE FROM answers WHERE url LIKE '%/comments?%'")).result()
-    later = InboxAnswers(Live(gate, shelf, outbox, now=clock), drafts, acme)
-    leave = later.watch(View())
+    later = InboxLoader(Live(gate, shelf, outbox, now=clock), drafts, acme)
+    leave = later.subscribe(View())
     await later.refresh()
     assert len(later.now().rows) == 5
     counted = asked(gate)
@@ -400,60 +403,77 @@ async def test_a_list_that_moved_leaves_the_replies_that_are_kept(
     leave()
 
 
-async def test_a_list_of_several_pages_is_kept_whole(
-    live: Live, ask: Ask, here: SpaceRef, shelf: ResponseCache
-) -> None:
-    for _ in range(5):
-        await ask(comments.Create(at=here, body=says("Hm.")), "mia")
-    op = comments.List(at=here, status="open", format="markdown", limit=2)
-    part = Part("threads", here, op, encode(op).url, "5", 4)
-    await _Answers(live).read(part)
-    shelf.flush()
-    later = _Answers(live)
-    await later.take_kept([part])
-    assert len(later.values[part.url]) == 5
-    assert not later.is_due(part)
-
-
-async def test_what_is_kept_in_memory_has_people_and_pages_once_and_replies_in_brief(
-    live: Live, ask: Ask, here: SpaceRef
-) -> None:
+async def test_responses_in_memory_share_people_and_have_replies_in_brief(ask: Ask, here: SpaceRef) -> None:
     first = await ask(comments.Create(at=here, body=says("Hm.")), "tom")
     await ask(comments.Create(at=here, body=says("Why?")), "tom")
     await ask(comments.CreateReply(at=here, comment_id=first.id, body=says("So.")), "tom")
-    threads, replies = (
-        Part("threads", here, comments.List(at=here, status="open", format="markdown"), "t", "2", 4),
-        Part("replies", here, comments.ListReplies(at=here, comment_id=first.id, format="markdown"), "r", "1", 9),
-    )
-    answers = _Answers(live)
-    await answers.read(threads)
-    await answers.read(replies)
-    one, other = answers.values["t"]
+    threads = comments.List(at=here, status="open", format="markdown")
+    replies = comments.ListReplies(at=here, comment_id=first.id, format="markdown")
+    responses = InboxResponses()
+    loaded = (await ask(threads)).items
+    responses.new = {"t": (threads, loaded), "r": (replies, (await ask(replies)).items)}
+    assert responses.put(responses.reduced(responses.take_new()))
+    one, other = before = responses.values["t"]
     assert one.posted_by is other.posted_by
     assert one.permissions is other.permissions
-    assert (one, other) == (await live.fetch(threads.op)).items
-    (reply,) = answers.values["r"]
+    assert before == loaded
+    (reply,) = responses.values["r"]
     assert isinstance(reply, MessageFacts)
     assert (reply.by, reply.text, reply.posted_at is not None) == ("tom", "So.", True)
+    responses.new = {"t": (threads, (await ask(threads)).items)}
+    assert not responses.put(responses.reduced(responses.take_new())), "nothing differs"
+    assert responses.values["t"] is before
 
 
-async def test_what_was_read_in_this_run_is_not_read_from_the_shelf_as_well(
-    live: Live, shelf: ResponseCache, ask: Ask, here: SpaceRef
+async def test_complete_responses_do_not_stay_in_memory(
+    inbox: InboxLoader, live: Live, ask: Ask, here: SpaceRef
+) -> None:
+    for number in range(6):
+        at = await opened(ask, here, subject=f"n{number}")
+        await ask(comments.Create(at=at, body=says("Hm.")), "tom")
+    await follow(inbox)
+    await live.settled()
+    assert {type(answer.op) for answer in live._answers.values()}.isdisjoint((comments.List, reviews.List))
+
+
+async def test_responses_are_read_from_disk_once(
+    inbox: InboxLoader, shelf: ResponseCache, ask: Ask, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await ask(comments.Create(at=here, body=says("Hm.")), "tom")
-    op = comments.List(at=here, status="open", format="markdown")
-    part = Part("threads", here, op, encode(op).url, "1", 4)
-    answers = _Answers(live)
-    assert dict(shelf.versions) == {}
-    await answers.read(part)
-    read = answers.values.pop(part.url)
-    shelf.flush()
-    await answers.take_kept([part])
-    assert (len(read), answers.values) == (1, {})
+    view = await follow(inbox)
+    assert url_of(comments.List, here) in shelf.versions
+    read: list[object] = []
+    monkeypatch.setattr(shelf, "decoded", lambda op, *body: read.append(op))
+    await look_again(inbox, view)
+    assert not read, "they were fetched in this run"
+
+
+async def test_remaining_replies_are_loaded_after_the_round(
+    inbox: InboxLoader, live: Live, ask: Ask, gate: Gate, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox_plan, "OTHERS_AT_ONCE", 2)
+    monkeypatch.setattr(sync_queue, "SPACING", timedelta())
+    for _ in range(7):
+        thread = await ask(comments.Create(at=here, body=says("Hm.")), "zoe")
+        await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says(MENTION)), "tom")
+    view = View()
+    inbox.subscribe(view)
+    while not view.now.of or view.now.is_loading:
+        view.is_shown.clear()
+        await view.is_shown.wait()
+        if view.now.rows and not view.now.is_loading:
+            break
+    left = view.now.unknown
+    assert (left.replies, left.words) == (left.replies, f"loading: replies in {left.replies} threads")
+    assert 0 < left.replies <= 5
+    await live.syncer.wait_idle(KEEPER)
+    await inbox.wait_for_rows()
+    assert (view.now.unknown.words, len(view.now.rows)) == ("", 7)
+    assert asked(gate)["comments.ListReplies"] == 7, "each once"
 
 
 async def test_what_the_inbox_fetched_is_not_fetched_again_for_an_offline_space(
-    inbox: InboxAnswers, live: Live, state: StateDb, gate: Gate, ask: Ask, here: SpaceRef
+    inbox: InboxLoader, live: Live, state: StateDb, gate: Gate, ask: Ask, here: SpaceRef
 ) -> None:
     for by in ("ada", "mia"):
         at = await opened(ask, here, by)
@@ -475,7 +495,7 @@ async def test_what_the_inbox_fetched_is_not_fetched_again_for_an_offline_space(
 
 
 async def test_what_an_offline_space_fetched_is_shown_in_the_inbox_and_not_fetched_again(
-    inbox: InboxAnswers, live: Live, state: StateDb, gate: Gate, ask: Ask, here: SpaceRef, clock: Clock
+    inbox: InboxLoader, live: Live, state: StateDb, gate: Gate, ask: Ask, here: SpaceRef, clock: Clock
 ) -> None:
     mine = await opened(ask, here, "mia")
     view = await follow(inbox)
@@ -491,7 +511,7 @@ async def test_what_an_offline_space_fetched_is_shown_in_the_inbox_and_not_fetch
     await live.refresh(change_requests_of(ACME.organization_id, "open"))
     while inbox.is_loading:  # noqa: ASYNC110  # nothing tells when a turn ends
         await asyncio.sleep(0)
-    await inbox.settled()
+    await inbox.wait_for_rows()
     assert view.reasons() == ["approved"]
     assert asked(gate)["reviews.List"] == 0
     await offline.close()

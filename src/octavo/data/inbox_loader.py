@@ -1,0 +1,405 @@
+"""Loads the inbox: keeps its rows current with few requests, and only while it has subscribers.
+
+    loader = InboxLoader(live, drafts, organization)
+    leave = loader.subscribe(self.show)        # called now with the cached rows, and on each change
+    await loader.refresh()                     # another round: the lists, what has changed, and a few rechecks
+
+A round has three steps. The three lists of the organization are fetched. `InboxPlan` computes from them which
+responses the inbox needs. The `Syncer` fetches the responses that differ from those on disk, which may be of an
+earlier run; responses that most likely concern the user are first. `InboxBuilder` builds rows while they arrive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from octavo.api import comments, reviews, users
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment
+from octavo.api.errors import ApiError, NotSent
+from octavo.api.operation import Listing, ListPage
+from octavo.api.organizations import Organization
+from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
+from octavo.concurrency import Tasks
+from octavo.data.answer import Snapshot
+from octavo.data.drafts import Draft, Drafts
+from octavo.data.inbox import BuiltRows, Inbox, InboxFacts, Row, ThreadRef, Unknown, inbox_of
+from octavo.data.inbox_builder import InboxBuilder, packed, unpacked
+from octavo.data.inbox_plan import KEEPER, MOST_LISTED, FinishedWrite, InboxPlan, Lists, place_of, url_of
+from octavo.data.inbox_responses import InboxResponses
+from octavo.data.live import Live
+from octavo.data.observers import Observers
+from octavo.data.queries import UNDECIDED, change_requests_of, open_threads_of, spaces_of
+from octavo.data.sync_queue import Rank
+from octavo.data.syncer import LoadFailure, RoundKind
+
+BETWEEN, LATER = 0.25, 3.0
+"""Seconds between two times that rows are built while responses arrive: in a round, and afterwards."""
+PATIENCE = 3.0
+"""Seconds for which the cached rows are shown unchanged while the lists are fetched."""
+_LISTS = ("spaces", *UNDECIDED)
+_LABELS = {
+    "spaces": "the spaces",
+    "open": "the open change requests",
+    "draft": "the draft change requests",
+    "me": "your account",
+}
+_ALL_UNKNOWN = Unknown()
+
+
+@dataclass(frozen=True)
+class InboxFailure:
+    """Responses of one kind that could not be loaded for the same reason."""
+
+    what: str
+    """The responses, such as `reviews in 3 locations`."""
+    why: str
+    """The cause, as a sentence."""
+    is_unreached: bool = False
+    """True if the server was not reached. Then cached rows are shown."""
+
+
+@dataclass(frozen=True)
+class InboxSnapshot:
+    """The inbox as far as it is loaded."""
+
+    rows: tuple[Row, ...] = ()
+    unknown: Unknown = _ALL_UNKNOWN
+    """Responses that are not loaded yet and may lead to rows."""
+    asked: int = 0
+    """Number of the `of` responses that this round fetches that are here."""
+    of: int = 0
+    is_loading: bool = False
+    failed: tuple[InboxFailure, ...] = ()
+    is_known: bool = False
+    """True if the lists have been loaded, also in an earlier run."""
+    is_first: bool = False
+    """True if no rows were cached: then rows appear one by one."""
+
+
+class InboxLoader:
+    """The inbox of one organization, and the responses that it is built from."""
+
+    def __init__(self, live: Live, drafts: Drafts, organization: Organization) -> None:
+        self._live, self._drafts, self._organization = live, drafts, organization
+        self._listings: dict[str, Listing[Any]] = {
+            "spaces": spaces_of(organization.id),
+            **{status: change_requests_of(organization.id, status) for status in UNDECIDED},
+        }
+        self._lists: dict[str, Snapshot[ListPage[Any]]] = {}
+        self._me: users.User | None = None
+        self._responses = InboxResponses()
+        at = OrganizationRef(organization_id=organization.id)
+        self._plan = InboxPlan(at, self._responses, lambda url: live.shelf.versions.get(url), live.now)
+        self._errors: dict[str, ApiError] = {}
+        """Errors of the lists and of the account of the user, by name."""
+        self._failures: dict[str, LoadFailure] = {}
+        """Other failures, by URL."""
+        self._drafts_before: tuple[Draft, ...] = ()
+        """The drafts when rows were last built."""
+        self._observers: Observers[[InboxSnapshot]] = Observers()
+        self._leaving: list[Callable[[], None]] = []
+        self._tasks = Tasks("Updating the inbox")
+        self._round: asyncio.Task[None] | None = None
+        self._is_quiet = False
+        """True if the current round is not shown."""
+        self._shown: InboxSnapshot | None = None
+        self._builder = InboxBuilder(self._build, self._show)
+        self._cached_as = f"inbox of {organization.id}"
+        self._cached: tuple[Row, ...] | None = None
+        """The rows that are stored for the next start. None if there are none."""
+        live.outbox.observe_done(lambda entry: self._plan.finished.append(FinishedWrite(entry, live.now())))
+
+    def subscribe(self, callback: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
+        """Call `callback` now with the snapshot and again on each change. Returns a function that ends this.
+
+        The first callback begins a round. When the last one leaves, nothing more is requested.
+        """
+        is_first, remove = not self._observers, self._observers.add(callback)
+        if is_first:
+            if self._cached is None and (cached := self._live.shelf.derived(self._cached_as)) is not None:
+                self._cached = unpacked(cached)
+                self._builder.inbox = Inbox(self._cached)
+            for name, op in self._listings.items():
+                self._leaving.append(self._live.watch(op, partial(self._list_loaded, name), anew=False))
+            self._leaving.append(self._live.outbox.observe(self.rebuild))
+            self._leaving.append(self._live.syncer.changed.add(self._progressed))
+            self._begin("start")
+        callback(self.now())
+
+        def leave() -> None:
+            remove()
+            if not self._observers:
+                self._stop()
+
+        return leave
+
+    async def refresh(self) -> None:
+        """Fetch the lists and all that has changed, or wait for the round that runs. Sends nothing without subscribers."""
+        if self._observers:
+            await asyncio.wait([self._begin("refresh")])
+            await self._builder.wait_idle()
+
+    async def poll(self) -> None:
+        """Fetch all that has changed according to lists that were just fetched, or wait for the round that runs."""
+        if self._observers:
+            await asyncio.wait([self._begin("poll")])
+            await self._builder.wait_idle()
+
+    def rebuild(self) -> None:
+        """Build the rows again soon: a draft was written or discarded."""
+        if self._observers:
+            self._builder.soon(self._pause if self.is_loading else 0.0)
+
+    async def wait_for_rows(self) -> None:
+        """Build the rows from all that is loaded, and wait for them. Sends nothing."""
+        self.rebuild()
+        await self._builder.wait_idle()
+
+    @property
+    def is_loading(self) -> bool:
+        """Return whether a round runs."""
+        return self._round is not None and not self._round.done()
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether nothing is being loaded and the rows are built from all that is loaded."""
+        return not self.is_loading and self._builder.is_idle and self._live.syncer.is_idle(KEEPER)
+
+    @property
+    def lists(self) -> tuple[Listing[Any], ...]:
+        """Return the operations of the lists of the organization."""
+        return tuple(self._listings.values())
+
+    @property
+    def as_of(self) -> datetime | None:
+        """Return when the oldest of the lists was fetched. None if one of them never was."""
+        lists = [self._live.as_of(self._listings[name]) for name in _LISTS if name in self._lists]
+        fetched = [each for each in lists if each is not None]
+        return min(fetched) if len(fetched) == len(_LISTS) else None
+
+    def now(self) -> InboxSnapshot:
+        """Return the present snapshot. Sends nothing."""
+        inbox, is_loading, syncer = self._builder.inbox, self.is_loading and not self._is_quiet, self._live.syncer
+        progress = syncer.progress(KEEPER, Rank.AHEAD)
+        return InboxSnapshot(
+            rows=inbox.rows,
+            unknown=replace(inbox.unknown, is_being_read=not (is_loading or syncer.is_idle(KEEPER))),
+            asked=progress.due - progress.missing if is_loading else 0,
+            of=progress.due if is_loading else 0,
+            is_loading=is_loading,
+            failed=self._failed(),
+            is_known=self.as_of is not None,
+            is_first=is_loading and self._cached is None,
+        )
+
+    def change_request(self, at: ChangeRequestRef) -> ChangeRequest | None:
+        """Return the change request of a row as it is in the lists. None if it is in none."""
+        listed = chain(self._items("open"), self._items("draft"))
+        return next((each for each in listed if each.id == at.change_request_id and each.space == at.space_id), None)
+
+    @property
+    def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
+        """Return the open comments of each change request. Comments that were fetched again and are the same stay the same
+        object."""
+        found = {}
+        for url, want in self._plan.all.items():
+            items = self._responses.values.get(url)
+            if items is not None and isinstance(want.op, comments.List) and isinstance(want.op.at, ChangeRequestRef):
+                found[want.op.at] = items
+        return found
+
+    def comment(self, thread: ThreadRef) -> Comment | None:
+        """Return the first comment of the thread of a row, as it was last fetched. None if it is not here."""
+        found: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
+        if found is None:
+            cached = self._live.shelf.get(open_threads_of(thread.at))
+            found = cached[0].items if cached is not None else ()
+        return next((each for each in found if each.id == thread.comment_id), None)
+
+    def _stop(self) -> None:
+        """Send no more requests: the last subscriber has left."""
+        for leave in self._leaving:
+            leave()
+        self._leaving.clear()
+        self._builder.stop()
+        current, self._round, self._shown = self._round, None, None
+        if current is not None:
+            current.cancel()
+        self._live.syncer.drop(KEEPER)
+
+    # Rounds
+
+    def _begin(self, kind: RoundKind) -> asyncio.Task[None]:
+        """Begin a round, or return the one that runs. A `start` takes lists that are being fetched, `refresh` fetches
+        them, `poll` and `moved` take them as they are."""
+        if self._round is None or self._round.done():
+            self._round = self._tasks.start(self._load(kind), name=f"inbox, {kind}")
+            self._round.add_done_callback(self._ended)
+        return self._round
+
+    async def _load(self, kind: RoundKind) -> None:
+        self._is_quiet = kind == "poll"
+        await self._load_user()
+        if kind == "start" and self._cached is None:
+            await self._plan_round(kind, is_from_disk=True)  # rows of cached responses are shown meanwhile
+        if kind in ("start", "refresh"):
+            await self._load_lists(kind)
+            self.rebuild()
+        if kind == "start":
+            await self._plan_round(kind, is_from_disk=True)
+        await self._plan_round(kind)
+        await self._live.syncer.wait_idle(KEEPER, Rank.AHEAD)
+        if (drafts := self._drafts.all()) != self._drafts_before:
+            self._drafts_before = drafts
+            self.rebuild()
+
+    async def _plan_round(self, kind: RoundKind, *, is_from_disk: bool = False) -> None:
+        """Begin to fetch the wants of the current lists, and read responses from disk. With `is_from_disk`, nothing is
+        fetched."""
+        plan, entries, syncer = self._plan, self._live.outbox.entries, self._live.syncer
+        plan.lists, plan.is_from_disk = self._current_lists(), is_from_disk
+        sending = [each for each in entries if each.state in ("held", "queued", "sending") and not each.needs_user]
+        plan.busy = frozenset(each.at for each in sending)
+        syncer.run(plan, kind)
+        await syncer.wait_idle(KEEPER, Rank.NOW)
+        plan.is_from_disk = False
+        if not self._builder.may_begin:
+            self._builder.may_begin = True
+            self.rebuild()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() is None:
+            self._builder.may_begin = True
+            if task is self._round and not self._plan.is_of(self._current_lists()):
+                self._begin("moved")
+        if self._observers:  # else the cache may be closed by now
+            self._builder.soon(0.0, is_stale=False)
+
+    async def _load_user(self) -> None:
+        self._errors.pop("me", None)
+        me, before = self._live.outbox.me or self._me, self._me
+        try:
+            self._me = me if me is not None else await self._live.known(users.Me())
+        except ApiError as error:
+            self._errors["me"] = error
+        if self._me != before:
+            self._live.syncer.drop(KEEPER)  # all responses are read from disk again: other threads concern the user
+            self._plan.me = self._me.id if self._me is not None else ""
+            self.rebuild()
+
+    async def _load_lists(self, kind: RoundKind) -> None:
+        """Fetch the lists. If they take long, responses on disk are taken meanwhile."""
+        loading = asyncio.gather(*(self._load_list(op, again=kind == "refresh") for op in self._listings.values()))
+        try:
+            if not self._builder.may_begin and not (await asyncio.wait([loading], timeout=PATIENCE))[0]:
+                await self._plan_round(kind, is_from_disk=True)
+            await loading
+        finally:
+            loading.cancel()
+
+    async def _load_list(self, op: Listing[Any], *, again: bool) -> None:
+        await (self._live.refresh(op) if again else self._live.rested(op))
+        await self._live.read_on(op, MOST_LISTED)
+
+    def _list_loaded(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
+        items, before = self._items(name), self._lists.get(name)
+        self._lists[name] = snapshot
+        self._errors.pop(name, None)
+        if snapshot.error is not None:
+            self._errors[name] = snapshot.error
+        self._builder.soon(self._pause if self.is_loading else 0.0, is_stale=self._items(name) is not items)
+        if self.is_loading or snapshot.loading or self._round is None:
+            return
+        if before is not None and _is_cut_off(before) and not any(map(_is_cut_off, self._lists.values())):
+            self._begin("start")  # the server responds again: repeat failed requests
+        elif not self._plan.is_of(self._current_lists()):
+            self._begin("moved")
+
+    def _current_lists(self) -> Lists:
+        return tuple(self._items(name) for name in _LISTS)
+
+    def _items(self, name: str) -> tuple[Any, ...]:
+        snapshot = self._lists.get(name)
+        return snapshot.value.items if snapshot is not None and snapshot.value is not None else ()
+
+    # Rows
+
+    @property
+    def _pause(self) -> float:
+        return BETWEEN if self.is_loading else LATER
+
+    def _progressed(self, keeper: str) -> None:
+        if keeper == KEEPER:
+            self._builder.soon(self._pause, is_stale=False)
+
+    async def _build(self, made: BuiltRows, is_stale: bool) -> Inbox | None:
+        """Return the rows of all that is loaded. None if that is the same as before."""
+        new = self._responses.take_new()
+        is_stale = self._plan.drop_finished() or is_stale
+        for op, _ in new.values():
+            self._live.let_go(op)
+        if new and self._responses.put(await asyncio.to_thread(self._responses.reduced, new)):
+            is_stale = True
+        if not (is_stale and self._builder.may_begin):
+            return None
+        return await asyncio.to_thread(inbox_of, self._known(), made)
+
+    def _show(self) -> None:
+        snapshot, rows = self.now(), self._builder.inbox.rows
+        if not (self.is_loading or snapshot.failed) and rows is not self._cached and snapshot.is_known:
+            self._cached = rows
+            self._live.shelf.put_derived(self._cached_as, partial(packed, rows))
+        if snapshot != self._shown:
+            self._shown = snapshot
+            self._observers.notify(snapshot)
+
+    def _known(self) -> InboxFacts:
+        values = self._responses.values
+        of: dict[type[Any], dict[Any, Sequence[Any]]] = {reviews.List: {}, reviews.ListRequested: {}, comments.List: {}}
+        replies: dict[Discussion, dict[str, Sequence[Any]]] = {}
+        for url, want in self._plan.all.items():
+            if (items := values.get(url)) is not None:
+                if isinstance(want.op, comments.ListReplies):
+                    replies.setdefault(want.op.at, {})[want.op.comment_id] = items
+                else:
+                    of[type(want.op)][place_of(want)] = items
+        return InboxFacts(
+            me=self._me or self._live.outbox.me,
+            teams=frozenset(each.team.id for each in values.get(self._plan.teams_url, ())),
+            organization=self._organization,
+            spaces={each.id: each for each in self._items("spaces")},
+            change_requests=(*self._items("open"), *self._items("draft")),
+            reviews=of[reviews.List],
+            requested=of[reviews.ListRequested],
+            threads=of[comments.List],
+            replies=replies,
+            entries=(*self._live.outbox.entries, *(each.entry for each in self._plan.finished)),
+            drafts=self._drafts.all(),
+        )
+
+    def _failed(self) -> tuple[InboxFailure, ...]:
+        """Return the failures, one for each kind and cause. In a round, those of the round before stay until their
+        responses are fetched."""
+        syncer = self._live.syncer
+        waiting = syncer.queue.waiting(KEEPER) if self.is_loading else frozenset[str]()
+        self._failures = {url: each for url, each in self._failures.items() if url in waiting}
+        self._failures |= {each.want.url: each for each in syncer.failures(KEEPER)}
+        found = [(_LABELS[name], str(error), isinstance(error, NotSent)) for name, error in self._errors.items()]
+        found += [(want.label, why, is_unreached) for want, why, is_unreached in self._failures.values()]
+        return tuple(
+            InboxFailure(f"{label} in {number} locations" if number > 1 else label, why, is_unreached)
+            for (label, why, is_unreached), number in Counter(found).items()
+        )
+
+
+def _is_cut_off(snapshot: Snapshot[Any]) -> bool:
+    """Return whether the last request did not reach the server."""
+    return isinstance(snapshot.error, NotSent)

@@ -1,0 +1,91 @@
+"""The responses of the inbox in memory, reduced to what rows depend on: whole ones take ten times the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from octavo.api.comments import Comment, List, ListReplies
+from octavo.api.operation import Operation
+from octavo.data.inbox import message_facts
+from octavo.data.queries import MOST
+
+MOST_SHARED = 10_000
+"""People and pages that later comments may share."""
+Response: TypeAlias = tuple[Operation[Any], Sequence[Any]]
+"""A list operation, and the items of its response."""
+
+
+class InboxResponses:
+    """The items of each response, by URL."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, tuple[Any, ...]] = {}
+        """Replies are reduced to `MessageFacts`. Items that were fetched again and are the same stay the same object."""
+        self.new: dict[str, Response] = {}
+        """Responses that are not reduced yet, by URL."""
+        self._shared: dict[Any, Any] = {}
+        """People and pages of comments, each once."""
+        self._last_posts: dict[str, tuple[object, datetime | None]] = {}
+        """The results of `last_post`, and the items they were computed from."""
+
+    @property
+    def pages(self) -> dict[str, int]:
+        """The number of pages of each response that has several, by URL."""
+        return {url: -(-len(items) // MOST) for url, items in self.values.items() if len(items) > MOST}
+
+    def take_new(self) -> dict[str, Response]:
+        """Return the responses that are not reduced yet, and remove them."""
+        new, self.new = self.new, {}
+        return new
+
+    def reduced(self, new: Mapping[str, Response]) -> dict[str, tuple[Any, ...]]:
+        """Return the items of responses as they stay in memory. From any thread, one at a time."""
+        if len(self._shared) > MOST_SHARED:
+            self._shared.clear()
+        return {url: self._reduced(self.values.get(url), *response) for url, response in new.items()}
+
+    def put(self, reduced: Mapping[str, tuple[Any, ...]]) -> bool:
+        """Store reduced responses. Return whether one of them differs from before."""
+        differs = any(self.values.get(url) is not items for url, items in reduced.items())
+        self.values.update(reduced)
+        return differs
+
+    def keep_only(self, urls: Collection[str]) -> None:
+        """Remove all other responses."""
+        for url in [url for url in self.values if url not in urls]:
+            del self.values[url]
+            self._last_posts.pop(url, None)
+        self.new = {url: response for url, response in self.new.items() if url in urls}
+
+    def last_post(self, op: Operation[Any], url: str, me: str, *, is_mine: bool) -> datetime | None:
+        """Return the time of the last post in the threads of the user in a response. None without such a thread.
+
+        `is_mine` tells whether a thread with these replies concerns the user.
+        """
+        items = self.values.get(url, ())
+        known = self._last_posts.get(url)
+        if known is not None and known[0] is items:
+            return known[1]
+        posts: Sequence[Any] = ()
+        if isinstance(op, ListReplies):
+            posts = items if is_mine or any(each.by == me for each in items) else ()
+        elif isinstance(op, List):
+            posts = [each for each in items if each.posted_by.id == me]
+        last = max((each.posted_at for each in posts if each.posted_at is not None), default=None)
+        self._last_posts[url] = items, last
+        return last
+
+    def _reduced(self, before: tuple[Any, ...] | None, op: Operation[Any], response: Sequence[Any]) -> tuple[Any, ...]:
+        items: tuple[Any, ...] = tuple(map(message_facts, response) if isinstance(op, ListReplies) else response)
+        if before is not None and items == before:
+            return before
+        return tuple(map(self._sharing, items)) if isinstance(op, List) else items
+
+    def _sharing(self, comment: Comment) -> Comment:
+        """Return a comment that shares people, pages and permissions with others."""
+        share, target = self._shared.setdefault, comment.target
+        by, may, page = comment.posted_by, comment.permissions, target.page
+        target = target.model_copy(update={"page": share(page, page)})
+        return comment.model_copy(update={"posted_by": share(by, by), "permissions": share(may, may), "target": target})

@@ -1,0 +1,196 @@
+"""What the inbox wants, and what is fetched again although no list tells of a change."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import count
+
+import pytest
+
+from octavo.api.bodies import Markdown
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment, CreateReply, List, ListReplies
+from octavo.api.operation import ListPage
+from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.spaces import Space
+from octavo.api.users import Contributor, User
+from octavo.data import inbox_plan
+from octavo.data.inbox_plan import FinishedWrite, InboxPlan, reply_wants
+from octavo.data.inbox_responses import InboxResponses
+from octavo.data.sync_queue import Rank, Version, Want, is_due
+from octavo.data.syncer import RoundKind
+from octavo.data.writes.kinds import kind_of
+from octavo.data.writes.machine import OutboxEntry
+from tests.server.asking import START
+
+MIA, TOM, ZOE = (User(id=name) for name in ("mia", "tom", "zoe"))
+NEAR, FAR = ["a", "b", "c", "d", "e", "f"], ["u", "v", "w", "x", "y", "z"]
+
+
+class Disk:
+    """A plan, and the versions on disk of what it wants."""
+
+    def __init__(self) -> None:
+        self.versions: dict[str, Version] = {}
+        self.now = START + timedelta(hours=1)
+        self.responses = InboxResponses()
+        self.plan = InboxPlan(OrganizationRef(organization_id="o"), self.responses, self.versions.get, lambda: self.now)
+        self.plan.me = "mia"
+
+    def wants(self, round_kind: RoundKind) -> dict[str, Want]:
+        return {want.url: want for want in self.plan.wants(round_kind)}
+
+    def due(self, round_kind: RoundKind) -> list[Want]:
+        return [want for url, want in self.wants(round_kind).items() if is_due(want, self.versions.get(url), self.now)]
+
+    def fetch(self, want: Want, value: ListPage[Comment] | None = None) -> list[Want]:
+        """Store a response. Return the wants it leads to."""
+        self.versions[want.url] = Version(want.stamp, self.now)
+        value = value if value is not None else ListPage[Comment](items=())
+        found = list(self.plan.follow(want, value))
+        self.responses.put(self.responses.reduced(self.responses.take_new()))
+        return found
+
+
+def thread(name: str, by: User = TOM, replies: int = 0) -> Comment:
+    return Comment(id=name, posted_by=by, replies=replies, posted_at=START)
+
+
+def space_of(want: Want) -> str:
+    return inbox_plan.place_of(want).space_id
+
+
+@pytest.mark.parametrize(
+    ("pages", "fetched"),
+    [
+        ({}, "abcdu"),
+        ({"c": 2}, "abcu"),
+        ({"a": 3}, "abu"),
+        ({"a": 9}, "au"),
+        ({"u": 9}, "au"),
+        ({"b": 4}, "auvwx"),
+    ],
+)
+def test_long_lists_of_threads_leave_less_room_for_others(
+    pages: dict[str, int], fetched: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("octavo.data.inbox_responses.MOST", 1)
+    disk, minutes = Disk(), count()
+    disk.plan.lists = (tuple(Space(id=name, title=name, comments=1) for name in NEAR + FAR), (), ())
+    for want in disk.due("start"):
+        if isinstance(want.op, List):
+            name, disk.now = space_of(want), START + timedelta(minutes=next(minutes))
+            by = MIA if name in NEAR else TOM
+            disk.fetch(want, ListPage(items=tuple(thread(f"{name}{n}", by) for n in range(pages.get(name, 1)))))
+        else:
+            disk.fetch(want)
+    disk.now = START + timedelta(hours=1)
+    assert disk.due("start") == disk.due("moved") == []
+    assert "".join(sorted(map(space_of, disk.due("poll")))) == fetched
+
+
+def test_without_threads_of_the_user_all_room_is_for_others() -> None:
+    disk = Disk()
+    disk.plan.lists = (tuple(Space(id=name, title=name, comments=1) for name in FAR), (), ())
+    for want in disk.due("start"):
+        disk.fetch(want)
+    assert [space_of(want) for want in disk.due("refresh")] == FAR[:5]
+
+
+def test_each_round_rechecks_the_reviews_and_reviewers_of_one_change_request() -> None:
+    disk = Disk()
+    disk.plan.lists = ((), tuple(ChangeRequest(id=name, space="s", status="open") for name in "pqr"), ())
+    for want in disk.due("start"):
+        disk.fetch(want)
+    seen = []
+    for _ in range(3):
+        disk.now += timedelta(minutes=1)
+        due = disk.due("poll")
+        assert len(due) == 2
+        (at,) = {inbox_plan.place_of(want) for want in due}
+        seen.append(at)
+        for want in due:
+            disk.fetch(want)
+    assert len(set(seen)) == 3
+
+
+def test_only_so_many_threads_of_others_are_needed_in_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inbox_plan, "OTHERS_AT_ONCE", 3)
+    disk = Disk()
+    disk.plan.lists = ((Space(id="a", comments=9), Space(id="b", comments=9)), (), ())
+    page = ListPage[Comment](items=tuple(thread(f"k{n}", replies=1) for n in range(4)))
+    first = [want for want in disk.due("start") if isinstance(want.op, List)]
+    found = [disk.fetch(want, page) for want in first]
+    assert [sum(want.rank is Rank.NEEDED for want in wants) for wants in found] == [3, 0]
+    assert {want.rank for want in found[1]} == {Rank.LATER}
+    needed = [want for want in found[0] if want.rank is Rank.NEEDED]
+    for want in needed:
+        disk.fetch(want)
+    replies = [want for want in disk.wants("poll").values() if isinstance(want.op, ListReplies)]
+    assert len(replies) == 8
+    again = [want for want in replies if want.rank is Rank.NEEDED]
+    assert len(again) == 3
+    assert not {want.url for want in again} & {want.url for want in needed}
+
+
+def test_places_with_a_write_in_flight_are_wanted_as_they_are_on_disk() -> None:
+    disk, at = Disk(), SpaceRef(space_id="a")
+    disk.plan.lists = ((Space(id="a", comments=1), Space(id="b", comments=1)), (), ())
+    for want in disk.due("start"):
+        disk.fetch(want)
+    disk.plan.lists = ((Space(id="a", comments=2), Space(id="b", comments=2), Space(id="c", comments=1)), (), ())
+    disk.plan.busy = frozenset({at, SpaceRef(space_id="c")})
+    assert [space_of(want) for want in disk.due("moved")] == ["b"]
+    assert [space_of(want) for want in disk.wants("moved").values() if want.label == "threads"] == ["a", "b"]
+    disk.plan.busy = frozenset()
+    assert [space_of(want) for want in disk.due("moved")] == ["a", "b", "c"]
+
+
+def test_from_disk_nothing_is_due() -> None:
+    disk = Disk()
+    disk.plan.lists = ((Space(id="a", comments=1), Space(id="b", comments=1)), (), ())
+    disk.fetch(next(want for want in disk.due("start") if want.label == "threads"))
+    disk.plan.lists = ((Space(id="a", comments=2), Space(id="b", comments=1)), (), ())
+    disk.plan.is_from_disk = True
+    assert disk.due("start") == []
+    assert [space_of(want) for want in disk.wants("start").values()] == ["a"]
+
+
+def test_what_a_finished_write_changed_is_fetched_once_after_it(entry: OutboxEntry) -> None:
+    disk, at = Disk(), entry.at
+    disk.plan.lists = ((Space(id=at.space_id, comments=1), Space(id="b", comments=1)), (), ())
+    page = ListPage[Comment](items=(thread("k", MIA, 1),))
+    for want in disk.due("start"):
+        for reply in disk.fetch(want, page if want.label == "threads" else None):
+            disk.fetch(reply)
+    disk.now += timedelta(minutes=1)
+    disk.plan.finished.append(FinishedWrite(entry, disk.now))
+    assert disk.due("moved") == []
+    due = disk.due("start")
+    assert [(want.label, space_of(want)) for want in due] == [("threads", at.space_id), ("replies", at.space_id)]
+    disk.fetch(due[0], page)
+    assert not disk.plan.drop_finished()
+    disk.fetch(due[1])
+    assert disk.plan.drop_finished()
+    assert disk.due("start") == []
+
+
+@pytest.fixture
+def entry() -> OutboxEntry:
+    op = CreateReply(at=SpaceRef(space_id="a"), comment_id="k", body=Markdown(markdown="I see."))
+    return OutboxEntry("e", op, kind_of(op).facts(op), "reply", START, START)
+
+
+def test_repliers_come_from_servers_that_list_them() -> None:
+    here, later = SpaceRef(space_id="s"), START + timedelta(hours=1)
+
+    def want(*repliers: Contributor, lists_them: bool = True) -> Want:
+        root = Comment(id="k", posted_by=TOM, replies=2, repliers=repliers if lists_them else None)
+        (found,) = reply_wants(here, [root], "mia", on_mine=False)
+        return found
+
+    of_others = want(Contributor(user=ZOE, count=2, updated_at=START))
+    with_mine = want(Contributor(user=ZOE, count=1, updated_at=START), Contributor(user=MIA, updated_at=START))
+    assert (want(lists_them=False).rank, of_others.rank, with_mine.rank) == (Rank.LATER, Rank.LATER, Rank.NEEDED)
+    assert of_others.stamp == with_mine.stamp != want(lists_them=False).stamp
+    assert want(Contributor(user=ZOE, count=2, updated_at=later)).stamp != of_others.stamp
