@@ -161,7 +161,7 @@ class Keyring:
         if isinstance(chosen, fail.Keyring) and sys.platform not in _WITHOUT_DBUS:
             # The library looks for a keyring once. This one has been started since.
             return SecretService.Keyring()  # type: ignore[no-untyped-call]  # the library does not say
-        raise StoreUnavailable("This machine has no encrypted keyring to store API keys in.")
+        raise StoreUnavailable("This computer has no encrypted keyring to store API keys in.")
 
 
 _BACKEND_VARIABLE = "PYTHON_KEYRING_BACKEND"

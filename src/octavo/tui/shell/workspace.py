@@ -453,7 +453,7 @@ class Workspace:
         if answer.value is not None and answer.value.unreadable:
             return (
                 "Could not read your organizations",
-                "This version of Octavo does not support the server's response. Try a newer version.",
+                "This version of Octavo cannot read the server's response. Update Octavo, then try again.",
             )
         return (
             "You are not a member of any organization",
