@@ -126,9 +126,9 @@ async def test_changes_that_are_merged_before_are_not_merged_again(live: Live, d
     same = [await desk.propose(update(alpha, "# Alpha\n\n1.\n"), subject=each) for each in ("First", "Again")]
     merging = Merging(live, desk, *same)
     await merging.see()
-    assert (
-        (await before(merging))[1]
-        == "all changes in this change request are also in #2 in Docs, which will be merged first (after #2 in Docs is merged, press L to archive this change request)"
+    assert (await before(merging))[1] == (
+        "all changes in this change request are also in #2 in Docs, which will be merged first "
+        "(after #2 in Docs is merged, press L to archive this change request)"
     )
     ended = await merging()
     assert ended == MergeTotals(("#2 in Docs",), "Stopped at #3 in Docs: main already has these changes")

@@ -48,7 +48,7 @@ FULL = RequestStatus(
             "Guide · Ada · ○ your review requested · ✓ Ada Lovelace · ✓ Tom Weaver (outdated) · ✗ may conflict: Start · outdated · ● 2 open threads",
         ),
         (
-            106,
+            110,
             "Guide · Ada · ○ review requested · ✓ Ada Lovelace · ✓ Tom (outdated) · ✗ may conflict · outdated · ● 2 threads",
         ),
         (83, "Guide · Ada · ○ review · ✓ Ada · ✓ Tom (outdated) · ✗ may conflict · outdated · ● 2"),
