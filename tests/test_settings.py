@@ -286,7 +286,7 @@ def test_certificates_that_are_not_there_are_reported_and_never_done_without(
     where = "OCTAVO_CA_FILE" if from_the_environment else f"{tmp_path}/config/config.toml, line 1: ca_file"
     assert found.problems == (
         f"{where} is '/nonexistent', but there is no such file. Correct or remove the path. "
-        "Octavo cannot connect to a server until then.",
+        "Until you do, Octavo cannot connect to a server.",
     )
     assert found.ca_file == Path("/nonexistent")
 

@@ -439,7 +439,7 @@ class _Values:
         if not is_there:
             self.problems.append(
                 f"{self.location('ca_file')} is {_quoted(value)}, but there is no such file. Correct or remove the path. "
-                "Octavo cannot connect to a server until then."
+                "Until you do, Octavo cannot connect to a server."
             )
         return path
 

@@ -176,7 +176,7 @@ def parser() -> argparse.ArgumentParser:
         help="the port to listen on (default: any free port)",
     )
     serve.add_argument(
-        "--data", type=Path, metavar="DIR", help="store the data in DIR; a new folder starts with the demo"
+        "--data", type=Path, metavar="DIR", help="store the data in DIR (a new folder starts with the demo data)"
     )
     serve.add_argument("--large", action="store_true", help="use the large demo: 200 spaces, 10,000 pages")
     serve.add_argument(

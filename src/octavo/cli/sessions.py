@@ -351,7 +351,7 @@ class Kept:
             queued = "1 change is" if writes == 1 else f"{writes} changes are"
             sentences.append(
                 f"{queued} queued and not sent yet. Octavo sends queued changes when you sign in again. If you sign in "
-                "more than a day later, Octavo asks before it sends them: press ! in Octavo."
+                "more than a day later, press ! in Octavo to decide whether to send the changes."
             )
         if writes := self.asked_about:
             waiting = "1 change needs" if writes == 1 else f"{writes} changes need"

@@ -404,7 +404,7 @@ class Workspace:
             self._told.add(key)
             self._app.say(
                 f"{plural(parts, 'part')} of the server's response ({area}) could not be read and "
-                f"{'is' if parts == 1 else 'are'} not shown. Try a newer version of Octavo.",
+                f"{'is' if parts == 1 else 'are'} not shown. Update Octavo, then try again.",
                 tone="care",
             )
 
