@@ -73,10 +73,14 @@ def _set(setting: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]
     return [*space, *arranged(_same(setting, unit, room), room, look)]
 
 
+HINT_FROM = 48
+"""Columns from which hidden lines name their key: in a narrower pane the label needs the room."""
+
+
 def _across(unit: DiffUnit, look: Styles, width: int) -> Line:
     glyphs = look.glyphs
     spot = Spot("fold", unit.block.key) if unit.block is not None and unit.kind == "fold" else None
-    tail = f" press = to expand {glyphs.across * 2}" if spot else ""
+    tail = f" press = to expand {glyphs.across * 2}" if spot and width >= HINT_FROM else ""
     room = width - 8 - len(tail)
     said = f" {glyphs.between} {unit.text}" if unit.place and unit.text else unit.text
     if unit.place and cells(_path(unit.place, look)) + cells(said) > room:
