@@ -74,7 +74,7 @@ async def test_the_chain_explains_the_role_the_platform_counts_for_everybody_eve
 async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_space_below(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await into(run, "collections", "Products")
-        await open_kind(run, "who can merge")
+        await open_kind(run, "members who can merge")
         assert "Yuki Tanabe" not in titles(run)
         await open_kind(run, "teams")
         await run.press("ctrl+n")
@@ -113,7 +113,7 @@ async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_
         await run.until(lambda: titles(run) == ["Harbour software"], "the team is there")
         await run.press("escape", "escape")
         await into(run, "spaces", "Harbour API")
-        await open_kind(run, "who can merge")
+        await open_kind(run, "members who can merge")
         await run.until(lambda: "Yuki Tanabe" in titles(run), "she may")
         await to_row(run, "Yuki Tanabe")
         await run.see(

@@ -45,7 +45,7 @@ async def test_a_form_says_what_stands_where_it_is_changed_and_nothing_of_what_n
         await run.press("e")
         await run.see("Default space         Limpet manual ▾", "Icon                  ruler")
         await run.press("tab", "tab", "tab", "tab")
-        await run.see("The name of an icon: book, rocket")
+        await run.see("The name of an icon, for example book or rocket")
 
 
 async def test_what_null_means_is_said_where_it_is_chosen(stage: Stage) -> None:
@@ -99,7 +99,7 @@ async def test_where_things_are_made_is_said_where_they_are_only_listed(stage: S
                 "To create, edit, or delete spaces, go to the list of spaces. Press 2, then press esc until the list appears."
             )
         await into(run, "collections", "Products")
-        await open_kind(run, "who can merge")
+        await open_kind(run, "members who can merge")
         await run.press("ctrl+n")
         await run.hear("To change roles, press ] to go to Members or Teams.")
 
@@ -107,8 +107,8 @@ async def test_where_things_are_made_is_said_where_they_are_only_listed(stage: S
 async def test_how_many_may_merge_is_not_said_any_more_once_a_role_is_given(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await into(run, "collections", "Products")
-        await open_kind(run, "who can merge")
-        await run.see("Who can merge        2")
+        await open_kind(run, "members who can merge")
+        await run.see("Members who can mer… 2")
         await open_kind(run, "teams")
         await run.press("ctrl+n", "enter")
         await run.type("creator")
@@ -118,9 +118,9 @@ async def test_how_many_may_merge_is_not_said_any_more_once_a_role_is_given(stag
         await run.press("enter", "escape", "ctrl+s")
         await run.hear("Assigned the Creator role to 1 team.")
         await run.see("Teams                1")
-        await run.gone("Who can merge        2")
-        await open_kind(run, "who can merge")
-        await run.see("Who can merge       22")
+        await run.gone("Members who can mer… 2")
+        await open_kind(run, "members who can merge")
+        await run.see("Members who can merge 22")
 
 
 async def test_a_share_link_says_why_it_has_no_address_and_whether_one_needs_it(stage: Stage) -> None:
@@ -136,7 +136,7 @@ async def test_a_share_link_says_why_it_has_no_address_and_whether_one_needs_it(
         await open_kind(run, "share links")
         await run.press("ctrl+n", *"Pilots", "ctrl+s")
         await run.hear("Created Pilots.")
-        await run.see("available once the site is", "no: the audience is “public”")
+        await run.see("available after the site is", "no: the audience is “public”")
 
 
 async def test_what_was_imported_is_shown_and_a_space_that_is_gone_leaves_a_word(
@@ -173,6 +173,6 @@ async def test_what_is_told_of_a_thing_first_is_not_told_again(stage: Stage) -> 
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "OpenAPI specifications")
         await to_row(run, "harbour")
-        await run.see("last version", "harbour-3, processed")
+        await run.see("latest version", "harbour-3, processed")
         assert "\n".join(run.lines).count("last version") == 1
         assert browser(run).rows.item is not None

@@ -76,7 +76,7 @@ async def test_a_team_gets_access_and_the_reason_is_read_in_a_space_below(stage:
         given = (await run.ask(permissions.ListTeams(at=CollectionRef(collection_id="instruments")), NOOR)).items
         assert ("field-crew", "create") in {(each.team.id, each.permission) for each in given}
         await into(run, "spaces", "Limpet manual")
-        await open_kind(run, "who can merge")
+        await open_kind(run, "members who can merge")
         await to_row(run, "Elin Brandt")
         await run.see("Elin Brandt can merge", "Field crew")
 
@@ -153,7 +153,7 @@ async def test_people_come_into_a_team_and_leave_it_in_one_step(stage: Stage) ->
         await open_kind(run, "teams")
         await to_row(run, "Field crew")
         await run.press("a", "enter")
-        await run.see("Adds and removes members")
+        await run.see("Add or remove several members")
         for person in (new, before[0]):
             await run.press("enter")
             await run.type(person.name)

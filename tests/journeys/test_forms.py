@@ -202,7 +202,7 @@ async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
         await run.press("escape")
         await run.gone("Custom path")
         run.gate.open()
-        await run.hear("A form: title is taken. Your text is kept as a draft.")
+        await run.hear("A form: title is taken. Your text is saved as a draft.")
         assert len(run.gate.sent(sites.Update)) == 1
         await form.settings()
         await run.see("Sea", "This is your draft")
@@ -213,7 +213,7 @@ async def test_what_it_names_is_picked(stage: Stage) -> None:
         form = Opened(run)
         await form.open(teams.Create, known={"at": AT}, references={"members": PEOPLE})
         await run.press(*"Divers", "tab", "enter")
-        await run.see("Members · esc to finish")
+        await run.see("Members · press esc to finish")
         await run.type("Mara Lindqvist")
         await run.press("enter")
         await run.see("SELECTED")
@@ -268,7 +268,7 @@ async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage:
         form = Opened(run)
         dialog = await form.open(Kinds)
         swatch = dialog.query_one(".form--swatch")
-        await run.see("The day it begins · 2026-11-23 or 2026-11-23T18:30Z")
+        await run.see("The day it begins · for example 2026-11-23 or 2026-11-23T18:30Z")
         await run.press(*"soon", "tab", *"#34")
         await run.see("Day must be a date, for example 2026-11-23.", "Colour must be a color, for example #346ddb.")
         assert not swatch.display
