@@ -16,6 +16,8 @@ import time
 from concurrent.futures import Future
 from typing import TypeVar
 
+from octavo.tui.terminal import polite_thread
+
 T = TypeVar("T")
 
 AT_MOST = 10.0
@@ -90,6 +92,7 @@ class _Selector(selectors.DefaultSelector):
     def _waits_for_timers_only(self) -> bool:
         return (
             not self.in_threads
+            and polite_thread.thread.is_idle
             and len(self.get_map()) == 1  # what wakes it from threads, which is always there
             and threading.current_thread() is threading.main_thread()
             and not _has_children()

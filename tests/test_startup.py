@@ -95,6 +95,13 @@ def test_the_version_is_told_before_anything_is_imported() -> None:
     assert not {name.partition(".")[0] for name in imported} & HEAVY
 
 
+def test_the_command_line_of_httpx_is_not_imported() -> None:
+    code = "import sys; import octavo.client.http; print(*sys.modules)"
+    imported = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert "httpx" in imported
+    assert not {"click", "pygments"} & {*imported}
+
+
 def test_the_command_line_is_read_before_anything_is_imported() -> None:
     code = "import sys; import octavo.cli.arguments as a; a.parser(); print(*sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

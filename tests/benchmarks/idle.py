@@ -73,7 +73,7 @@ async def measure(served: Served, kept: Path, hours: float, typing: bool) -> Non
         op = comments.List(at=space.ref, status="all", format="markdown", limit=200)
         live.watch(op, lambda snapshot: None, rank=Rank.AWAITED)
     await live.settled()
-    poller = Poller(live, then=inbox.poll)
+    poller = Poller(live, after_round=inbox.poll)
     first = sum(asked.values())
     asked.clear()
     gc.collect()

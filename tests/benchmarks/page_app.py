@@ -19,11 +19,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from textual.app import App, ComposeResult
+from textual.driver import Driver
 
 from octavo.tui.app.garbage_collection import Garbage
 from octavo.tui.app.preloading import AFTER, FOR_PAGES
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.terminal import malloc
+from octavo.tui.terminal.driver import TerminalDriver
 from octavo.tui.terminal.textual_internals import OnceParsed
 from octavo.tui.widgets.themes import themes
 
@@ -43,6 +45,10 @@ class PageApp(App[None]):
             self.register_theme(theme)
         self.theme = themes()[0].name
         self.stylesheet = OnceParsed(variables=self.get_css_variables())  # as the app does
+
+    def get_driver_class(self) -> type[Driver]:
+        chosen = super().get_driver_class()
+        return TerminalDriver if chosen.__name__ == "LinuxDriver" else chosen  # as the app does
 
     def compose(self) -> ComposeResult:
         yield self.view

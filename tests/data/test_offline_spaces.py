@@ -124,6 +124,19 @@ async def test_only_what_moved_is_read_again(
     assert asked(gate) - quiet == Counter({"comments.ListReplies": 1})
 
 
+async def test_later_rounds_keep_the_copies_of_what_has_not_changed(
+    offline: OfflineSpaces, shelf: ResponseCache, space: Space
+) -> None:
+    offline.add(space)
+    await offline.rested()
+    before = shelf.pinned(f"offline {space.id}")
+    for _ in range(2):
+        offline.add(space)
+        await offline.rested()
+        shelf.flush()
+        assert shelf.pinned(f"offline {space.id}") == before
+
+
 async def test_what_is_kept_is_never_thrown_away_until_it_is_let_go(
     offline: OfflineSpaces, live: Live, shelf: ResponseCache, space: Space, clock: Clock
 ) -> None:

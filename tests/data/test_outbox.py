@@ -122,7 +122,7 @@ async def test_undo_of_a_comment_that_is_posted_says_what_to_do(outbox: ByHand, 
     undone = await outbox.undo()
     assert undone
     assert not undone.done
-    assert "Delete it" in undone.message
+    assert "Delete the comment instead" in undone.message
 
 
 async def test_undo_of_a_thread_that_is_resolved_reopens_it(

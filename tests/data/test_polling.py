@@ -33,7 +33,7 @@ class Looker:
         self.low_after: int | None = None
         """Requests after which the limits of the server run low."""
         self.screens: dict[Operation[Any], Screen] = {}
-        self.poller = Poller(self.live, on_show=lambda: self.on_show)
+        self.poller = Poller(self.live, visible=lambda: self.on_show)
 
     def _low(self) -> float:
         return 300.0 if self.low_after is not None and len(self.gate.asked) >= self.low_after else 0.0

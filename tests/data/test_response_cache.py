@@ -187,7 +187,7 @@ def test_versions_are_taken_over_from_the_tables_of_an_older_octavo(tmp_path: Pa
     }
     kept = shelf.get(spaces.Get(at=HERE))
     assert kept is not None
-    assert shelf.versions[URL].read_at == kept[1]
+    assert shelf.versions[URL].requested_at == kept[1]
     shelf.close()
     # The older Octavo ran once more, and read one of them anew.
     as_before(

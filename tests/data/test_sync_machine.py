@@ -247,7 +247,7 @@ class Fetching(RuleBasedStateMachine):
             is_old = self.now - self.fetched[key] >= MAX_AGE if key in self.fetched else True
             assert is_old, f"{key} was fetched twice"
             assert flight.most >= MOST.get(url, 0), "The whole list is here"
-            self.fetched[key] = version.read_at
+            self.fetched[key] = version.requested_at
             self.disk[url], self.known[url] = version, knew
         for reader in before - {keeper for keeper in READERS if url in self.queue.waiting(keeper)}:
             assert is_answer, "A failed read stays"
@@ -341,9 +341,9 @@ class Fetching(RuleBasedStateMachine):
             waiting = self.queue.waiting(keeper)
             assert waiting <= set(urls), "A keeper that left wants nothing"
             for want in self.wants(keeper):
-                assert want.url in waiting or not is_due(want, self.disk.get(want.url), self.disk[want.url].read_at), (
-                    "No want is forgotten"
-                )
+                assert want.url in waiting or not is_due(
+                    want, self.disk.get(want.url), self.disk[want.url].requested_at
+                ), "No want is forgotten"
         for reader in READERS:
             assert self.queue.waiting(reader) == {url for name, url in self.asked if name == reader}
 
@@ -370,7 +370,7 @@ class Fetching(RuleBasedStateMachine):
         assert all(self.known[url] == self.writes[url] for url in wanted), "What is cached knows of every write"
         self.plan_again(*KEEPERS)
         assert not self.queue.flights or any(
-            self.now - self.disk[url].read_at >= MAX_AGE for url in self.queue.flights
+            self.now - self.disk[url].requested_at >= MAX_AGE for url in self.queue.flights
         ), "An unchanged round fetches nothing"
 
 

@@ -290,7 +290,7 @@ class TestPlanners:
         assert (plan.followed, server.asked) == (["root", "a"], ["root", "a"]), "both were fetched in this run"
         clock.forward(seconds=1)
         shelf.put(op("root"), Space(id="root", title="b"))
-        shelf.put_version(encode(op("root")).url, "1", read_at=clock())
+        shelf.put_version(encode(op("root")).url, "1", requested_at=clock())
         syncer.run(plan, "poll")
         await syncer.wait_idle("shelf")
         assert (plan.followed, server.asked) == (["root", "a", "root", "b"], ["root", "a", "b"])
@@ -437,7 +437,7 @@ class TestPlanners:
         seconds = [0.0]
         syncer = server.syncer(clock, low=lambda: seconds[0])
         syncer.hide()
-        syncer.set_wants("inbox", [want("a", "inbox")])
+        syncer.set_wants("inbox", [want("a", "inbox", Rank.VISIBLE)])
         syncer.set_wants("offline", [want("b", "offline", Rank.OFFLINE)])
         await syncer.wait_all_idle()
         assert server.asked == ["b"]
@@ -455,7 +455,7 @@ class TestPlanners:
 
     async def test_pause_ends_by_itself(self, server: Server, syncer: Syncer[Space], clock: Clock) -> None:
         server.errors = {"a": RateLimited("Too many requests.")}
-        syncer.set_wants("inbox", [want("a", "inbox")])
+        syncer.set_wants("inbox", [want("a", "inbox", Rank.VISIBLE)])
         await syncer.wait_all_idle()
         at = syncer.queue.wake_at(clock())
         assert at is not None

@@ -72,6 +72,10 @@ _OPEN_AT_THEIR_RIGHT = frozenset(
 )
 _LABEL, _FEW_CELLS, _SOME_CELLS = 32, 16, 24
 """Words of so few cells stand in one piece beside prose of so few; longer ones only beside prose of more."""
+_WITHOUT_WIDE = re.compile(r"[^\s\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]+")
+"""A word; between letters of two cells lines end anywhere."""
+_BARE = re.compile(r"<(iframe|source|t(?:able|body|d|h|head|r)|video)>", re.IGNORECASE)
+"""The name of an element in angle brackets. Where nothing closes the element, the name is a word."""
 _MOST_ROWS = 200
 
 
@@ -193,7 +197,8 @@ def _about(line: Line) -> list[Block]:
 
 def _raw(lines: Iterable[Line], source: str) -> Iterator[Fault]:
     """Markup that the page does not say."""
-    said = [*(each.text for each in read(source)), *components(source)]
+    bare = (each[0] for each in _BARE.finditer(source) if f"</{each[1]}".lower() not in source.lower())
+    said = [*(each.text for each in read(source)), *components(source), *bare]
     whole = re.sub(r"\s", "", "".join(said))
     for line in lines:
         text = "".join(piece.text for piece in line.pieces)
@@ -269,7 +274,7 @@ def _broken_words(document: Document, width: int) -> Iterator[Fault]:
         ]
         # Those of languages without blanks may be broken anywhere.
         words = [
-            max((len(word) for text in column for word in text.split() if word.isascii()), default=1)
+            max((len(word) for text in column for word in _WITHOUT_WIDE.findall(text) if word.isascii()), default=1)
             for column in texts
         ]
         few = _FEW_CELLS if max(words) <= _LABEL else _SOME_CELLS

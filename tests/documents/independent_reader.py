@@ -26,7 +26,8 @@ _TAKEN_OUT = re.compile(
     r"|(?<!\\)\{%(?:(?!\{%).)*?%\}"  # a tag
     r"|^[ \t]*</?[A-Z]\w*(?:\s[^<>]*)?>[ \t]*$"  # one of a component, as other systems have them
     r"|(?<=\s)[\w-]+=\{\{[^{}]*\}\}(?=[^<>]*>)"  # an attribute of theirs
-    r"|\$\$(?:[^$`\n]|\$(?!\$)|\n(?![ \t]*\n))+\$\$",  # a formula
+    r"|^\$\$[ \t]*\n(?:(?!\$\$).)*?\n\$\$[ \t]*$"  # a formula with signs on lines of their own: it may have blank lines
+    r"|\$\$(?:[^$`\n]|\$(?!\$)|\n(?![ \t]*\n))+\$\$",  # another
     re.DOTALL | re.MULTILINE,
 )
 _HELD = re.compile(r"<!--held (\d+)-->|(?:\ue000|data-held=)(\d+)\ue001?")
@@ -168,6 +169,11 @@ class _Reader:
             is_code ^= row.lstrip().startswith(("```", "~~~"))
             if not is_code and _BREAK.fullmatch(row) and out and out[-1].strip():
                 row = "&nbsp;"
+            if (
+                is_code and (mark := _HELD.fullmatch(row)) and mark[1]
+            ):  # its blanks are held, by which code in a list goes on
+                held = self.held[int(mark[1])]
+                row = held[: len(held) - len(held.lstrip())] + row
             indent = row[: len(row) - len(row.lstrip())]
             behind = row
             if closing := _FENCE_BEFORE_TAG.fullmatch(row):
@@ -267,15 +273,20 @@ class _Reader:
     def _table(self, table: Element) -> None:
         within = {id(row) for inner in table.iter("table") if inner is not table for row in inner.iter("tr")}
         rows = [row for row in table.iter("tr") if id(row) not in within]
-        heads = [cell for cell in rows[0] if cell.tag in ("th", "td")] if rows else []
+        heads = _cells(rows[0]) if rows else []
         titled = table.get("data-column-title-hidden") is None and table.get("data-header-hidden") is None
+        # A card says the title of a column only above what it has in it.
+        told = rows[1:] if table.get("data-view") == "cards" else rows
+        used = {at for row in told for at, cell in enumerate(_cells(row)) if len(cell) or (cell.text or "").strip()}
         for row in rows:
-            for at, cell in enumerate(each for each in row if each.tag in ("th", "td")):
+            for at, cell in enumerate(_cells(row)):
                 head = heads[at] if at < len(heads) else None
                 if head is not None and head.get("data-hidden") is not None:
                     continue
                 is_head = row is rows[0] and cell.tag == "th"
-                if (is_head and not titled) or (not is_head and head is not None and head.get("data-type") in _DRAWN):
+                if is_head and not (titled and at in used):
+                    continue
+                if not is_head and head is not None and head.get("data-type") in _DRAWN:
                     continue
                 self._element(cell)
 
@@ -289,6 +300,10 @@ class _Reader:
 
     def _line_at(self, number: int) -> int:
         return self.lines[min(number, len(self.lines)) - 1]
+
+
+def _cells(row: Element) -> list[Element]:
+    return [cell for cell in row if cell.tag in ("th", "td")]
 
 
 def components(source: str) -> list[str]:

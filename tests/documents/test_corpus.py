@@ -72,6 +72,12 @@ def test_the_checker_sees_emoji_nobody_knows() -> None:
         "```\n{%ace lang='html'%}\n<h1>a</h1>\n{%endace%}\n```\n",
         "```md\na\n\u200b```\n\u200b```java\nx();\n```\n\nAfter\n",
         "| Long | B |\n|-|-|\n| RESTゲートウェイの長い名前 | `x` |\n",
+        "Then:\n\n$$\n\\begin{aligned}\na&=b\\\\\nc&=\\frac{d}{e}\n\n\\end{aligned}\n$$\n\nAfter\n",
+        '<table data-view="cards"><thead><tr><th>Key</th><th data-type="select">Kind</th><th>Sign</th></tr></thead><tbody>'
+        '<tr><td>a</td><td></td><td><i class="fa-star">:star:</i></td></tr></tbody></table>\n',
+        "1. One\n\n   ```xml\n   <Host name='a'>\n     <Valve />\n   </Host>\n   ```\n\n2. Two **words**\n\n   ```sh\n   x\n   ```\n",
+        f"| Name | Text |\n|-|-|\n| {'max.in.flight.of.all' * 2} | 如果设置了重试设置{'MAX_IN_FLIGHT' * 4}否则在重试此失败消息 |\n",
+        "| Command | It |\n|-|-|\n| put <source> <destination> | copies |\n",
     ],
 )
 def test_the_checker_finds_nothing_where_nothing_is_wrong(source: str) -> None:

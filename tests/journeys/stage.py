@@ -36,7 +36,9 @@ from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.settings import Settings
 from octavo.tui.app.octavo import Octavo
+from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.shell.session import Session, SignInMethods
 from octavo.tui.shell.tour import STEPS
 from octavo.tui.terminal.textual_internals import painted_rows
@@ -246,8 +248,17 @@ class Run:
         return "the outbox" if any(outbox._is_moving(entry) for entry in outbox.entries) else ""
 
     def _read(self) -> str:
-        """Which pages on show are being read, which goes on once their beginning was drawn."""
-        reading = [view for view in self.app.screen.query(PageView) if view.size and view.stream.is_reading]
+        """Which pages and diffs on show the thread reads or lays out."""
+        reading = [
+            view
+            for view in self.app.screen.query(Reader)
+            if view.size
+            and (
+                view.background.is_busy
+                or (isinstance(view, PageView) and view.stream.is_reading)
+                or (isinstance(view, DiffView) and view.contents.making.is_making)
+            )
+        ]
         return f"pages {reading}" if reading else ""
 
     async def see(self, *words: str) -> None:

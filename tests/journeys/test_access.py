@@ -139,4 +139,4 @@ async def test_one_goes_from_the_tree_of_spaces_to_who_may_do_what_and_from_a_me
         await run.press("escape", "escape")
         await into(run, "members", "Mara Lindqvist")
         await to_row(run, "Limpet manual")
-        await run.see("Mara Lindqvist can review, edit, comment, and read in Limpet manual:", "most Reviewer")
+        await run.see("Mara Lindqvist can review, edit, comment, and read in Limpet manual:", "role to Reviewer.")

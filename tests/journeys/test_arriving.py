@@ -23,7 +23,7 @@ async def test_a_comment_never_goes_to_a_page_that_is_not_in_the_view(stage: Sta
         await run.press("j", "j", "enter")
         await run.see("Harbour API › Get started › Quickstart")
         await run.press("c")
-        await run.hear("Still loading Quickstart.")
+        await run.hear("Quickstart is still loading.")
         await run.until(lambda: "how deep is the water now" not in run.text, "see the page before go")
         run.gate.open()
         await run.see("You need a terminal")
@@ -48,6 +48,7 @@ async def test_a_page_that_comes_at_once_does_not_blink(stage: Stage) -> None:
 
 async def test_a_heading_of_a_page_on_its_way_is_not_looked_for_on_the_page_before(stage: Stage) -> None:
     async with stage.play() as run:
+        await run.press("enter")
         run.gate.shut(content.GetPage)
         here = run.app.screen
         assert isinstance(here, ContentScreen)

@@ -74,7 +74,7 @@ async def test_what_an_editor_wrote_before_octavo_was_killed_reaches_its_readers
         await run.hear("Merged #10.")
         await run.press("2")
         await run.see("answers four questions", "What shall it be?")
-        assert "not all you wrote" not in run.text
+        assert "unsent draft: press e" not in run.text
         assert "answers four" in await words(run, page)
 
 
@@ -203,11 +203,13 @@ def test_what_is_in_the_editor_when_octavo_is_killed_is_there_at_the_next_start(
 
 LINES = """
 import sys
+import time
 from pathlib import Path
 
 line, path = sys.argv[-2:]
 print("opened at", line, repr(Path(path).read_text().split("\\n")[int(line) - 1]), flush=True)
 sys.stdin.readline()
+time.sleep(0.5)  # Octavo asks after an editor that ends sooner without a change
 """
 
 
@@ -229,7 +231,7 @@ def test_the_editor_opens_at_the_line_of_the_block_under_the_cursor(
         running.write(b"\r")
         running.wait_for("opened at +28 'The gauge itself is described")
         running.write(b"\r")
-        running.wait_for("Nothing was changed")
+        running.wait_for("You changed nothing, so nothing was sent.")
         running.write(b"3")
         running.wait_for("Show what a refused")
         running.write(b"j\r")
@@ -237,4 +239,4 @@ def test_the_editor_opens_at_the_line_of_the_block_under_the_cursor(
         running.write(b"\te")
         running.wait_for("opened at +3 'All times in requests and answers")
         running.write(b"\r")
-        running.wait_for("Nothing was changed")
+        running.wait_for("You changed nothing, so nothing was sent.")

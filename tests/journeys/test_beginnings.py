@@ -101,8 +101,8 @@ async def test_first_run_try_the_demo(stage: Stage) -> None:
 async def test_first_run_paste_a_key(stage: Stage) -> None:
     async with stage.library() as platform, served(platform) as origin:
         platform.world.store.add_key(KEY, MARA)
-        async with stage.show(stage.settings(), None, platform, origin=origin) as run:
-            await run.see("forget the API key when you quit", "has no D-Bus")
+        async with stage.show(stage.settings(), None, platform, origin=origin, size=(150, 36)) as run:
+            await run.see("forget the API key when you quit", "which is common over SSH.")
             assert "f1 help" in run.keybar
             await run.press("enter")
             await run.see("Paste an API key first, or try the demo.")

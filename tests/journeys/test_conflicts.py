@@ -82,10 +82,12 @@ READS_KEYS = b"\x1b[?2004h"
 """What the app tells the terminal when it takes it over: to say what is pasted."""
 EDITOR = """
 import sys
+import time
 from pathlib import Path
 
 path, way = Path(sys.argv[-1]), Path(sys.argv[1]).read_text()
 text = path.read_text()
+time.sleep(0.5)  # Octavo asks after an editor that ends sooner without a change
 input("\\x1b[2Jthe editor is open")
 if way == "saved":
     path.write_text(text.rstrip("\\n") + "\\n")
@@ -119,7 +121,7 @@ def test_an_editor_that_was_left_without_a_change_decides_nothing(
         running.wait_for("Measured and predicted")
         for key, *words in (
             (b"3", "7 of 7", "m merge"),
-            (b"/", "enter keep"),
+            (b"/", "enter apply"),
             (b"retry", "1 of 7 shown"),
             (b"\r", "enter open"),
             (b"\r", "page 1 of 2", "n next change"),
@@ -131,8 +133,8 @@ def test_an_editor_that_was_left_without_a_change_decides_nothing(
         for name, said in (
             ("quit", "You changed nothing, so the conflict is not resolved"),
             ("saved", "You changed nothing, so the conflict is not resolved"),
-            ("deleted", "took its file away"),
-            ("failed", "ended with 3"),
+            ("deleted", "the editor deleted the file"),
+            ("failed", "exited with status 3"),
         ):
             way.write_text(name)
             edit(running)

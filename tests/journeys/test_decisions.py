@@ -57,7 +57,7 @@ async def test_rows_beside_one_another_are_no_conflict(stage: Stage) -> None:
         await contest.texts(TABLE, main, mine)
         await contest.open()
         await contest.update()
-        await run.hear(f"#{contest.number} is up to date with main.")
+        await run.hear(f"Updated #{contest.number}.")
         await contest.merge()
         assert await contest.text("Stores") == main.replace("Banana | 2", "Banana | 20")
 
@@ -93,7 +93,7 @@ async def test_what_main_moved_and_the_change_request_edited_is_the_edited_text_
         await contest.texts(PAGE, main, PAGE.replace("before noon", "before dusk"))
         await contest.open()
         await contest.update()
-        await run.hear(f"#{contest.number} is up to date with main.")
+        await run.hear(f"Updated #{contest.number}.")
         await contest.merge()
         assert await contest.text("Stores") == main.replace("before noon", "before dusk")
 
@@ -106,7 +106,7 @@ async def test_what_both_moved_stands_where_the_side_that_is_taken_has_it(stage:
         await contest.texts(PAGE, main, mine)
         await contest.open()
         await contest.update()
-        await run.see("0 of 1 resolved", "moved text · place in main", "place in base")
+        await run.see("0 of 1 resolved", "moved text · position in main", "position in base")
         await run.press("b")
         await run.hear("The text can be in only one place. Press m or t")
         await run.press("t")
@@ -183,7 +183,7 @@ async def test_a_page_that_one_side_renamed_and_the_other_moved_is_both(stage: S
         contest.number = number
         await contest.open()
         await contest.update()
-        await run.hear(f"#{number} is up to date with main.")
+        await run.hear(f"Updated #{number}.")
         await contest.merge()
         moved = await contest.page("Storerooms")
         assert moved.id == stores.id
@@ -313,10 +313,14 @@ async def test_what_a_text_from_elsewhere_puts_back_is_said_before_it_is_merged(
         await contest.texts(TABLE, main, TABLE.replace("Apple | 1", "Apple | 100"))
         await contest.open()
         await contest.update()
-        await run.hear(f"#{contest.number} is up to date with main.")
+        await run.hear(f"Updated #{contest.number}.")
         at = run.gate.sent(change_requests.UpdateFromMain)[0].at
         page = await contest.page("Stores")
         old = says(page.id, TABLE.replace("Apple | 1", "Apple | 100"))  # it was open in an editor all the time
         await run.ask(content.Edit(at=at, changes=(old,), compat=False), MARA)
         await run.press("m")
-        await run.see("reverts", "1 line changed in main after this change request was started: Stores")
+        await run.see(
+            "reverts",
+            "the merge would revert 1 line that changed in main after this",
+            "change request was started: Stores",
+        )

@@ -140,7 +140,7 @@ def test_what_cannot_be_sent_is_kept_over_a_kill_and_opened_again(
     monkeypatch.setenv("EDITOR", editor(tmp_path, writes(what)))
     with terminal(stage, "octavo", "demo") as running:
         open_in_composer(running)
-        running.wait_for("Comment on Welcome", why, "Press ! to open your saved text")
+        running.wait_for("Comment on Welcome", why, "Press ! to open your saved")
         os.kill(running.pid, signal.SIGKILL)
     (before,) = left(stage)
     words = before.read_bytes()

@@ -92,7 +92,7 @@ def test_a_bug_ends_it_with_a_sentence_without_keys_and_variables_and_keeps_what
     said = written(running).rpartition(ALTERNATE_SCREEN_LEFT)[2].decode()
     key = (stage.database.parent / "key").read_text().strip()
     assert "Octavo crashed: RuntimeError: a bug with" in said
-    assert "Nothing you typed is lost" in said
+    assert "Your drafts and unsent comments are saved." in said
     (report,) = (stage.folder / "state").glob("crash-*.txt")
     assert str(report) in said.replace("\r\n", "")
     assert stat.S_IMODE(report.stat().st_mode) == 0o600

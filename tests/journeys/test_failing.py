@@ -71,7 +71,7 @@ async def test_words_of_a_review_that_is_refused_are_kept(stage: Stage) -> None:
         await run.press("/", *"refused", "enter", "A")
         await run.type("The quotes are curly.")
         await run.press("ctrl+s")
-        await run.hear("Could not request changes: ", "You reviewed enough today.", "What you wrote is kept")
+        await run.hear("Could not request changes: ", "You reviewed enough today.", "Saved as a draft.")
         await run.press("A")
         await run.see("The quotes are curly.")
         await run.press("escape", "A")
@@ -89,7 +89,7 @@ async def test_a_subject_that_is_refused_is_kept_and_the_old_one_shown_again(sta
         await run.press("/", *"refused", "enter", "enter")
         await run.see("#7 Show what a refused time looks like ")
         await run.press("E", "end", *" here", "enter")
-        await run.hear("Could not rename #7: ", "What you wrote is kept")
+        await run.hear("The platform stumbled.", "The change may have been made.", "Saved as a draft.")
         await run.see("#7 Show what a refused time looks like  ")
         await run.press("E")
         await run.see("Show what a refused time looks like here")
@@ -107,13 +107,13 @@ async def test_a_merge_that_is_refused_says_so_and_changes_nothing(stage: Stage)
 
 
 EMPTY = (
-    "Nothing needs you",
-    "No spaces that",
+    "Nothing needs your attention",
+    "You do not have access to any spaces",
     "This space has no pages",
-    "No change request is in this state",
+    "No change requests with this status",
     "No open threads",
-    "Nothing is changed yet",
-    "belongs to no organization",
+    "No changes yet.",
+    "not a member of any organization",
     "No comments on",
 )
 """What a list says that has nothing in it."""

@@ -101,11 +101,11 @@ async def test_a_change_request_below_80_columns(stage: Stage) -> None:
         await run.see("#7  Show what a refused time looks like")
         assert "PAGES" not in run.text, "what is beside the list is what enter opens"
         await run.press("enter")
-        await run.see("PAGES  0 of 1 viewed", "REVIEWERS")
+        await run.see("PAGES  0 of 1 viewed", "REVIEW REQUESTED")
         assert "1 │ Word list" not in run.text
         await run.press("enter")
         await run.see("1 │ Word list")
-        assert "REVIEWERS" not in run.text
+        assert "REVIEW REQUESTED" not in run.text
 
 
 VIEWS = ("1", "2", "3", "4")
@@ -117,7 +117,7 @@ async def test_where_rows_are_few_the_frame_has_no_lines(stage: Stage) -> None:
             await run.press(key)
             assert not any("──────" in line for line in run.lines[:2] + run.lines[-3:]), run.text
             assert "6 Admin" in run.lines[0]
-            assert "● updated" in run.lines[0]
+            assert "● DEMO" in run.lines[0]
             assert "? help" in run.keybar
     async with stage.play(start="inbox", size=(80, 24)) as run:
         for key in VIEWS:
@@ -147,7 +147,7 @@ async def test_what_a_filter_holds_is_seen_where_the_panes_lie_above_each_other(
 async def test_without_motion_nothing_moves(stage: Stage) -> None:
     async with stage.play(motion=False) as run:
         assert run.app.animation_level == "none"
-        await run.press("enter", "n", "c")
+        await run.press("enter", "j", "c")
         await run.type("Nothing moves.")
         await run.press("ctrl+s")
         await run.see("u undo")
@@ -158,11 +158,11 @@ async def test_where_the_name_of_the_account_has_no_room_the_state_of_the_connec
     stage: Stage,
 ) -> None:
     async with stage.play(start="inbox", size=(100, 24)) as run:
-        await run.see("● updated", "DEMO")
-        run.app._session = replace(run.app.session, label="somebody@documents.example.com:8443")
+        await run.see("● DEMO")
+        run.app._session = replace(run.app.session, kind="server", label="somebody@documents.example.com:8443")
         run.app.screen.query_one(TopBar).refresh()
         await run.gone("DEMO")
-        await run.see("● updated")
+        await run.see("● 0s ago")
         assert "somebody@" not in run.text
 
 

@@ -137,12 +137,12 @@ async def test_own_moves_and_a_rename_are_shown_one_after_the_other(stage: Stage
         await run.see("Concepts → Help")
         for words, title in (("get started", "Get started"), ("guides", "Guides")):
             await run.press("M", "down", "enter")
-            await run.see("Move Time and time zones below")
+            await run.see("Move Time and time zones under…")
             await run.type(words)
             await run.press("enter")
             await run.see("Position of")
             await run.press("enter")
-            await run.hear("Time and time zones is moved in #9")
+            await run.hear("Moved Time and time zones in #9 Theirs.")
             await run.see(f"Concepts → {title}")
             await run.later(seconds=60)
         await proposal.edit(UpdatePage(page=proposal.ids["Time and time zones"], title="Time"))
@@ -158,7 +158,7 @@ async def test_what_is_found_out_on_the_way_to_a_dialog_is_on_show_behind_it(sta
         await run.see("Concepts → Help")
         await proposal.edit(proposal.move("Time and time zones", "Get started"))
         await run.press("M", "down", "enter")
-        await run.see("Move Time and time zones below")
+        await run.see("Move Time and time zones under…")
         await run.press("escape")
         await run.see("Concepts → Get started")
 
@@ -172,7 +172,7 @@ async def test_a_list_of_changes_that_cannot_be_had_again_is_said_to_be_old(stag
         for _ in range(8):
             run.platform.refuse_next(content.ListChanges, 403, "Not now.")
         await run.press("r")
-        await run.see("Could not load the changes", "Not now.")
+        await run.see("Could not load the changes · Not", "now.", "Showing 2 items loaded earlier")
         run.accept()
         await run.press("r")
         await run.gone("Could not load the changes")

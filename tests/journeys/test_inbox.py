@@ -159,7 +159,7 @@ async def test_a_change_request_that_a_merge_of_another_made_outdated_is_updated
         await run.press("U")
         await run.see("Update #9 from main?", "none expected")
         await run.press("y")
-        await run.hear("#9 is up to date with main.")
+        await run.hear("Updated #9.")
         assert reasons(run, "Say what a datum is") == []
         assert not (await run.ask(change_requests.Get(at=at), MARA)).outdated
 
@@ -364,7 +364,7 @@ async def test_words_that_were_not_sent_are_shown_and_thrown_away_until_one_take
         await look(run)
         assert reasons(run, "Half a thought") == ["unsent draft"]
         await stand_on(run, "Half a thought")
-        await run.see("Half a thought about the tide.", "X discard it")
+        await run.see("Half a thought about the tide.", "X discard the draft")
         await run.press("X")
         await run.hear("Draft discarded")
         await run.until(lambda: reasons(run, "Half a thought") == [], "see it go")
@@ -407,7 +407,7 @@ async def test_a_part_that_fails_is_said_and_nothing_is_claimed(
 
     async with new_stage.play(start="inbox", change=stumble) as run:
         await run.see("Could not load", "r retry", "not loaded yet")
-        assert "Nothing needs you" not in run.text
+        assert "Nothing needs your attention" not in run.text
         run.accept()
         await run.press("r")
         await run.see("17 of 17")

@@ -121,7 +121,9 @@ async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
     async with stage.play(start="changes", keys=keys) as run:
         await run.hear("2 settings are invalid. Press ! to list them. First problem: keys.no.such is not a command ID")
         await run.press("!")
-        await run.see("INVALID SETTINGS", "keys.change.approve cannot use L: change.archive already uses this key.")
+        await run.see("INVALID SETTINGS")
+        await run.press("j")
+        await run.see("keys.change.approve cannot use L: change.archive already uses this key.")
         await run.press("escape")
         await run.press("m")
         assert "Merge #2" not in run.text
@@ -167,7 +169,7 @@ async def test_an_open_dialog_has_the_key_bar_and_names_no_key_twice(stage: Stag
             (["?"], "esc close"),
             ([":"], "esc close"),
             (["s"], "esc close"),
-            (["ctrl+n"], "esc cancel"),
+            (["ctrl+n"], "esc close"),
             (["m"], "y merge  n cancel"),
             (["j", "j", "j", "j", "U"], "y update  n cancel"),
             (["L"], "y archive  n cancel"),

@@ -52,6 +52,6 @@ async def test_what_is_too_long_for_the_terminal_is_not_copied_and_said(stage: S
         copy(run.app, "ü" * 37_000, "Copied it.")
         await run.hear("Copied it.")
         copy(run.app, "ü" * 37_001, "Copied more.")
-        await run.hear("too long to be copied")
+        await run.hear("Could not copy: the text is too long for the terminal's clipboard.")
         assert run.app.clipboard == "ü" * 37_000
         assert "Copied more." not in run.said

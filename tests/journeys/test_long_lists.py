@@ -35,9 +35,9 @@ async def test_the_comments_of_so_many_spaces_are_asked_and_more_at_the_end_of_t
 
         assert len(asked()) == FEW
         assert all(space.ref in asked() for space in known.items if space.comments)
-        await run.see(" change requests loaded   G loads on")
+        await run.see(" change requests loaded   G load more")
         await run.press("G")
-        await run.gone("G loads on")
+        await run.gone("G load more")
         assert asked() == {space.ref for space in known.items}
 
 
@@ -53,11 +53,11 @@ async def test_so_many_change_requests_are_looked_at_for_what_they_are_narrowed_
     lists = altered("/v1/orgs/[^/]+/change-requests", many_change_requests)
     async with stage.play(over=lists, start="changes") as run:
         await run.press("F", *"not reviewed", "enter")
-        await run.see(f"The first {FEW} looked at")
+        await run.see(f"Only the first {FEW} are loaded")
         asked = {op.at for op in run.gate.sent(reviews.List)}
         assert FEW <= len(asked) < 3 * FEW  # those on show before are among them
         await run.press("G")
-        await run.see(f"The first {2 * FEW} looked at")
+        await run.see(f"Only the first {2 * FEW} are loaded")
 
 
 def round_in_circles(revision: Any) -> None:
@@ -68,7 +68,7 @@ async def test_a_history_that_leads_round_in_circles_ends(stage: Stage) -> None:
     revisions = "/v1/spaces/[^/]+/revisions/[^/]+"
     async with stage.play(over=altered(revisions, round_in_circles), start="content") as run:
         await run.press("H")
-        await run.see("› Version history", "changed in 1 of 1 checked revision")
+        await run.see("› Version history", "changed in 0 of 1 checked revision")
         assert "press m to load older" not in run.text
 
 

@@ -95,10 +95,10 @@ async def test_info_tells_ids_and_why_keys_are_dim_and_copies_what_is_chosen(sta
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("i")
-        await run.see("COMMENT", "author id", "you may", "SPACE")
+        await run.see("COMMENT", "author ID", "your permissions", "SPACE")
         assert "octavo.local" not in run.text
         await run.press(*"author id", "enter")
         await run.hear("Copied.")
         assert run.app.clipboard == "yuki-tanabe"
         await run.press("i", *"delete")
-        await run.see("X  Delete", "Only Yuki Tanabe or an administrator can delete")
+        await run.see("X  Delete", "Only Yuki Tanabe or an admin can delete this comment.")

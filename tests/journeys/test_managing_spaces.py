@@ -209,7 +209,7 @@ async def test_who_may_only_read_finds_what_writes_dim_and_what_it_takes(stage: 
         }
         assert set(WRITING) <= reasons.keys()
         assert reasons["X"] == (
-            "Your role in Harbour API does not let you delete this space. You need permission to administer it. "
+            "Your role in Harbour API does not let you delete this space. You need permission to administer Harbour API. "
             "Ask an organization admin for access."
         )
         for key in WRITING:

@@ -26,7 +26,7 @@ async def test_the_dialog_is_closed_while_it_still_asks(stage: Stage, key: str) 
     async with stage.play(start="changes") as run:
         run.gate.shut(reviews.List)
         await ask_to_merge(run, "refused")
-        await run.see("asking the server")
+        await run.see("The checks are still running.")
         await run.pilot.press(key)
         await run.until(lambda: not isinstance(run.app.screen, CheckedDialog), "close the dialog")
         assert not [worker for worker in run.app.workers if worker.group == "checks" and not worker.is_finished]
@@ -94,7 +94,9 @@ async def test_checks_that_fail_when_they_are_made_again_merge_nothing(stage: St
         await run.later(seconds=20)
         run.platform.refuse_next(reviews.List, 403, "Reviews are closed for the day.", times=2)
         await run.press("y")
-        await run.see("Reviews are closed for the day.", "Nothing can be merged without knowing how it stands.")
+        await run.see(
+            "Reviews are closed for the day.", "Could not load the checks, so the merge is disabled. Press r to retry."
+        )
         assert not run.gate.sent(change_requests.Merge)
         run.accept()
         await run.press("r")
@@ -126,10 +128,10 @@ async def test_behind_main_it_says_that_updating_comes_first(stage: Stage) -> No
         await run.press("n", "U")
         await run.see("Update #5 from main?")
         await run.press("y")
-        await run.hear("#5 is up to date with main.")
+        await run.hear("Updated #5.")
         await run.press("m")
         await run.see("checked just now")
-        await run.gone("Main has moved ahead")
+        await run.gone("Main has changed")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])

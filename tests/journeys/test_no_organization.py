@@ -15,7 +15,14 @@ from octavo.server.app import Platform
 from tests.journeys.moods import serving
 from tests.journeys.stage import MARA, Run, Stage
 
-NOTHING = ("Nothing needs you", "No change request is", "No open threads", "Nothing here", "No spaces that")
+NOTHING = (
+    "Nothing needs your attention",
+    "You do not have access to any",
+    "No change requests with this status",
+    "No open threads",
+    "No sites.",
+    "No members.",
+)
 
 
 def answering(platform: Platform, path: str, status: int, answer: Any) -> Any:
@@ -47,7 +54,7 @@ async def look_at_all(run: Run, said: str, *, is_live: bool = True) -> None:
         (403, {"error": {"code": 403, "message": "It is Sunday."}}, "Could not load your"),
         pytest.param(200, {"items": "none"}, "Could not load your", marks=pytest.mark.long),
         pytest.param(200, {"items": [{"id": 5}]}, "Could not read your", marks=pytest.mark.long),
-        (200, {"items": []}, "You are in no"),
+        (200, {"items": []}, "You are not a member"),
     ],
 )
 async def test_no_view_says_that_there_is_nothing_where_no_organization_is_known(
@@ -59,7 +66,7 @@ async def test_no_view_says_that_there_is_nothing_where_no_organization_is_known
             yield origin
 
     async with stage.play(over=over, start="inbox") as run:
-        await look_at_all(run, f"✗ {said}", is_live="Could not" not in said)
+        await look_at_all(run, f"✗ {said}", is_live="Could not load" not in said)
         if status == 403:
             assert "It is Sunday." in run.text
             await run.see("○ not allowed")
@@ -73,12 +80,11 @@ async def test_an_organization_that_was_left_is_gone_and_all_can_be_asked_again(
         for left, organization in enumerate(known.items, 1):
             at = OrganizationRef(organization_id=organization.id)
             await run.ask(organizations.DeleteMember(at=at, user_id=MARA), MARA)
-            await run.press("R")
-            await run.settle()
+            await run.press(":", *"refresh all", "enter")
             rest = [each.title for each in known.items[left:]]
             await run.until(lambda rest=rest: titles(run) == rest)  # type: ignore[misc]  # it holds what it is
             assert (run.app.workspace.organization is None) == (not rest)
-        await look_at_all(run, "✗ You are in no")
+        await look_at_all(run, "✗ You are not a member")
 
 
 async def test_what_some_lists_did_not_say_is_missing_in_what_is_made_of_several(stage: Stage) -> None:
@@ -87,7 +93,7 @@ async def test_what_some_lists_did_not_say_is_missing_in_what_is_made_of_several
         platform.refuse_next(change_requests.ListOfOrganization, 403, "They are being sorted.", times=99)
 
     async with stage.play(start="comments", change=refuse) as run:
-        await run.see("Could not load some threads", "Spaces are counted today. (and 2 more)")
+        await run.see("Could not load some threads", "Spaces are counted today. (and 2 more errors)")
         assert "No open threads" not in run.text
         await run.press("s", *"zzz")
         await run.see("Could not search all content")

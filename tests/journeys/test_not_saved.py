@@ -38,7 +38,7 @@ async def test_what_cannot_be_sent_again_or_discarded_is_said(stage: Stage) -> N
         await run.press("d")
         await run.later(seconds=6)
         await run.press("!")
-        await run.see("COULD NOT BE DONE", "failed", "resolve the thread")
+        await run.see("FAILED", "failed", "resolve the thread")
         allow = refuse_to_save(run.app.session.state)
         await run.press("r")
         await run.hear("Could not send “resolve the thread” again: Nothing is being saved: ")
@@ -46,10 +46,10 @@ async def test_what_cannot_be_sent_again_or_discarded_is_said(stage: Stage) -> N
         await run.see("Discard this change?", "resolve the thread")
         await run.press("y")
         await run.hear("Could not discard “resolve the thread”: Nothing is being saved: ")
-        await run.see("COULD NOT BE DONE", "failed")
+        await run.see("FAILED", "failed")
         allow()
         await run.press("X", "y")
-        await run.gone("COULD NOT BE DONE")
+        await run.gone("FAILED")
 
 
 async def test_who_writes_is_not_stopped_by_who_holds_the_file(stage: Stage) -> None:

@@ -41,7 +41,7 @@ async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
         await run.press("escape", "!")
         await run.see("AVAILABLE OFFLINE", "Harbour API")
         await run.press("r")
-        await run.hear("Offline spaces update automatically")
+        await run.hear("Offline spaces are updated automatically")
         await run.press("X")
         await run.see("Remove the offline copy of Harbour API?", "available offline, ")
         await run.press("n")
@@ -132,7 +132,7 @@ async def test_what_was_never_read_says_so(stage: Stage) -> None:
         await run.see("Harbour API › Welcome")
         run.app.screen.set_focus(run.app.screen.query_one("#page"))
         await run.press("J")
-        await run.see("Could not load Quickstart", "this was not loaded before")
+        await run.see("Could not load Quickstart", "Octavo has not loaded this before")
 
 
 async def test_a_large_space_says_its_size_and_asks(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

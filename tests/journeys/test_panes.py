@@ -46,17 +46,17 @@ async def test_a_change_request_is_copied_by_its_number_and_has_no_address_here(
     async with stage.play(start="changes") as run:
         await run.see("PAGES")
         await run.press("y")
-        await run.hear("Copied the name of the change request.")
+        await run.hear("Copied the title of the change request.")
         assert run.app.clipboard.startswith("#")
         await run.press("Y")
-        await run.hear("This change request has no address that a browser could open")
+        await run.hear("This change request has no link: the demo is not on the web.")
 
 
 async def test_everything_is_asked_for_again(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("REVIEW REQUESTED")
-        await run.press("R")
-        await run.hear("Asked again for everything that is on show in any view")
+        await run.press("5", "R")  # in the inbox R resolves a thread
+        await run.hear("Refreshing all views (")
 
 
 async def test_the_bar_of_a_thread_stands_on_none_of_its_words(stage: Stage) -> None:

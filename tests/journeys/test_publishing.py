@@ -19,7 +19,7 @@ async def ask(run: Run, words: str) -> None:
     await run.type(words)
     await run.press("enter")
     await run.until(lambda: isinstance(run.app.screen, CheckedDialog), "ask before")
-    await run.gone("asking the server")
+    await run.gone("loading…")
 
 
 async def test_a_site_is_unpublished_and_published_again_knowing_what_that_means(stage: Stage) -> None:

@@ -59,7 +59,7 @@ async def test_every_key_that_writes_is_dim_and_says_why_and_none_sends_anything
             assert run.app.screen is before, f"{each.id} opened something"
         assert READ_ONLY in run.said
         if where == "a thread in the inbox":
-            assert "inbox.done" in {each.id for each in told}
+            assert "inbox.resolve" in {each.id for each in told}
         if where in OFTEN:
             await do_all_else(run, before)
         written(run)

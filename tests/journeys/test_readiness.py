@@ -79,11 +79,11 @@ async def test_what_somebody_else_did_meanwhile_is_not_taken_back(stage: Stage) 
         at = run.gate.sent(change_requests.Update)[0].at
         await run.ask(change_requests.Update(at=at, status="archived"), MARA)
         await run.press("u")
-        await run.hear("#7 is archived already.")
+        await run.hear("#7 is already archived.")
         assert await status_of(run, 7) == "archived"
         await run.see(" archived ")
         await run.press("~")
-        await run.hear("#7 is archived, so it is neither ready nor a draft: reopen it first.")
+        await run.hear("#7 is archived. Only a draft can be marked as ready", "Press L to reopen #7 first.")
 
 
 async def test_all_that_are_ticked_are_marked_together_and_taken_back_together(stage: Stage) -> None:
@@ -140,12 +140,12 @@ async def test_asking_for_a_review_of_a_draft_offers_to_mark_it_ready(stage: Sta
         await run.see(" draft ")
         await run.press("V")
         await run.see("Request reviews of #7")
-        await run.type("Tomás")
+        await run.type("Aiko")
         await run.press("enter", "ctrl+s")
         await run.see("Mark #7 Show what a refused time looks like as ready for review?", "You requested reviews")
         await run.press("y")
         await run.hear("Marked #7 in Harbour API as ready for review")
-        await run.see(" open ", "○ Tomás Okafor")
+        await run.see(" open ", "○ Aiko Jankovic")
         assert await status_of(run, 7) == "open"
 
 
@@ -155,9 +155,9 @@ async def test_asking_for_a_review_leaves_it_a_draft_when_that_is_wanted(stage: 
         await run.press("~")
         await run.see(" draft ")
         await run.press("V")
-        await run.type("Tomás")
+        await run.type("Aiko")
         await run.press("enter", "ctrl+s")
         await run.see("ready for review?")
         await run.press("escape")
-        await run.see(" draft ", "○ Tomás Okafor")
+        await run.see(" draft ", "○ Aiko Jankovic")
         assert await status_of(run, 7) == "draft"

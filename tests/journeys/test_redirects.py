@@ -14,7 +14,7 @@ from tests.journeys.test_resources import browser, fill, open_kind
 
 async def follow(run: Run, address: str, *seen: str) -> None:
     """Ask where an address leads, and read it."""
-    await run.see("Test a link", "Address")
+    await run.see("Test a link", "Link")
     await run.press("ctrl+u")
     await run.type(address)
     await run.press("enter")
@@ -37,19 +37,23 @@ async def test_it_is_told_where_addresses_lead_and_marked_what_goes_round_or_to_
         await run.press("enter")
         await open_kind(run, "redirects")
         await to_row(run, "/old/tides")
-        await run.see("/old/tides → ", "which is", "the space Limpet manual", "3 in a loop, of 5")
+        await run.see(
+            "/old/tides → ", "page                 the space Limpet manual", "5 redirects on this site, 3 loops"
+        )
         await to_row(run, path)
         await run.see("loop, so browsers show an error", "↻ loop")
         await run.press("t")
-        await follow(run, "/api", "a loop", "browsers give up on it")
+        await follow(run, "/api", "leads to", "The redirects form a loop. Browsers show an error.")
         await follow(run, f"{base}manual/", "leads to", "page", "space Limpet manual")
-        await follow(run, "no/such", "No redirect starts at this path. Visitors see a page in the space")
+        await follow(
+            run, "no/such", "No redirect starts at this path. Visitors see a page in the", "space Limpet manual."
+        )
         await run.press("escape")
         await run.ask(site_structure.DeleteSection(at=SITE, site_section_id="docs-software"), NOOR)
         await run.press("r")
         await run.see("✗ dead end")
         await run.press("t")
-        await follow(run, "/api", "a dead end")
+        await follow(run, "/api", "dead end", "The redirect leads to a page, section or space that is no")
         await run.press("escape")
         assert run.gate.sent(redirects.Resolve)
 
@@ -78,3 +82,16 @@ async def test_what_visitors_find_is_read_and_searched_and_opened(stage: Stage) 
         await run.press("enter")
         view.kinds.go_to("published content")
         await run.see("This site is not published, so visitors see nothing. Publish the site first.")
+
+
+async def test_refresh_loads_the_details_of_the_selected_row_again(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await fill(run)
+        await run.see("Sites · 1")
+        await run.press("enter")
+        await open_kind(run, "redirects")
+        await to_row(run, "/api")
+        await run.see("the space Harbour API")
+        await run.ask(site_structure.DeleteSection(at=SITE, site_section_id="docs-software"), NOOR)
+        await run.press("r")  # the list of redirects stays the same
+        await run.gone("the space Harbour API")

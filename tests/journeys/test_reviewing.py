@@ -214,7 +214,11 @@ async def test_without_a_revision_to_compare_with_that_is_said_until_the_server_
         run.gate.shut(change_requests.Get)
         change_request = refused.model_copy(update={"revision_initial": None})
         run.app.go(ToChangeRequest(change_request.ref(at), change_request))
-        await run.see("Could not compare Time and time zones", "The server did not return the base revision", "r retry")
+        await run.see(
+            "Could not compare the versions of Time and time zones",
+            "The server did not return the base revision",
+            "r retry",
+        )
         run.gate.open()
         await run.see("+ All times in requests")
 
@@ -274,7 +278,7 @@ async def test_update_from_main(stage: Stage) -> None:
         await run.press("U")
         await run.see("Update #5")
         await run.press("y")
-        await run.hear("#5 is up to date with main.")
+        await run.hear("Updated #5.")
         await run.gone("✗ outdated")
         await run.press("U")
         await run.until(lambda: len(run.gate.sent(change_requests.UpdateFromMain)) == 1, "update once")
@@ -285,9 +289,9 @@ async def test_merge_through_the_dialog_and_see_the_merged_text_in_the_page(stag
         await open_one(run, "refused")
         await run.see("0 of 2 viewed")
         await run.press("m")
-        await run.see("Merge #7 into Harbour API?", "✓  state         open", "✓  up to date", "✓  conflicts     none")
+        await run.see("Merge #7 into Harbour API?", "✓  status        open", "✓  up to date", "✓  conflicts     none")
         await run.see("✓  approval      Noor Haddad approved this revision", "!  threads       1 open thread")
-        await run.see("you can merge in Harbour API", "~ Time and time zones   ~ Troubleshooting", "checked just now")
+        await run.see("you can merge into Harbour API", "~ Time and time zones   ~ Troubleshooting", "checked just now")
         await run.press("m", "m", "enter")
         assert not run.gate.sent(change_requests.Merge), "m does not merge, and Cancel has the focus"
         await run.gone("Merge #7 into")
@@ -327,7 +331,7 @@ async def test_what_changed_since_one_looked_is_not_merged(stage: Stage) -> None
         at = run.gate.sent(change_requests.Get)[-1].at
         await run.ask(reviews.Submit(at=at, status="changes-requested"), "noor-haddad")
         await run.press("y")
-        await run.hear("Something changed since these checks. Review the checks again before you merge.")
+        await run.hear("Something has changed since the checks were loaded. Review the checks again before you merge.")
         await run.see("Noor Haddad requested changes")
         assert not run.gate.sent(change_requests.Merge)
 
@@ -336,7 +340,7 @@ async def test_with_conflicts_the_number_must_be_typed(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "retry", "schedule")
         await run.press("m")
-        await run.see("✗  conflicts     may conflict: Retries", "(4) and press enter")
+        await run.see("✗  conflicts     may conflict: Retries", "type the number of the change request (4) and")
         await run.press("y")
         await run.hear(
             "Readers may see conflict markers on Retries. Press esc, then U to update from main first. "
@@ -379,7 +383,7 @@ async def test_archive_reopen_and_rename(stage: Stage) -> None:
         await run.press("escape")
         await go_to(run, "refused")
         await run.press("L")
-        await run.see("Archive #7 Show what a refused time looks like?", "It can be reopened")
+        await run.see("Archive #7 Show what a refused time looks like?", "You can reopen the change")
         await run.press("y")
         await run.see("Open 6", "Archived 2")
         await run.press("escape", "]", "]", "]")
@@ -400,7 +404,9 @@ async def test_archive_reopen_and_rename(stage: Stage) -> None:
         await run.press("ctrl+s")
         await run.hear("Saved")
         (described,) = [op for op in run.gate.sent(change_requests.Update) if op.description is not None]
-        assert plain(described.description).startswith("Twice. Support gets this question")
+        assert plain(described.description).startswith(
+            "Twice. Adds an example of the error. Support gets this question"
+        )
         assert "subject" not in described.model_fields_set
 
 
@@ -484,7 +490,7 @@ async def test_a_subject_that_is_too_long_is_given_back(stage: Stage) -> None:
         await run.press("ctrl+n")
         await run.type("a" * 101)
         await run.press("enter")
-        await run.hear("Enter a subject of at most 100 characters. This subject has 101.")
+        await run.hear("Enter a subject of at most 100 characters. This subject has 101 characters.")
         await run.see("New change request in Harbour API", "aaaaaaaaaaaaaaaaaaaa")
 
 
@@ -544,7 +550,7 @@ async def test_what_was_compared_ahead_is_reviewed_without_a_connection(stage: S
 
 @pytest.mark.long
 async def test_changes_that_the_server_does_not_list_are_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("octavo.tui.review.diff_base.FIRST", 10)
+    monkeypatch.setattr("octavo.tui.review.diff_base.LISTED_FIRST", 10)
     monkeypatch.setattr("octavo.tui.review.diff_base.LISTED_AT_MOST", 30)
     async with stage.play(start="changes") as run:
         await open_one(run, "classic")
@@ -576,7 +582,7 @@ async def test_marks_hold_until_a_page_changes_and_one_compares_with_what_one_re
         edit = content.UpdatePage(page=here, document=body)
         await run.ask(content.Edit(at=screen.at, changes=(edit,), compat=False), "tomas-okafor")
         await run.press("r")
-        await run.see("1 of 2 viewed", "• 1 page changed since you viewed it", "•~ Time and time", "outdated: 1 page")
+        await run.see("1 of 2 viewed", "• 1 page changed since you viewed …", "•~ Time and time", "(you) · outdated:")
         await run.press("B", "down")
         await run.see("Your last review")
         await run.press("enter")

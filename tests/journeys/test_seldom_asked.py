@@ -188,6 +188,6 @@ async def test_where_the_server_names_no_revision_what_a_change_request_holds_is
         assert ChangeRequestRef in places(run, content.ListFiles)
         await run.press("B")
         await run.see("Compare with")
-        await run.type("live")
+        await run.type("main")
         await run.press("enter")
         assert ChangeRequestRef in places(run, content.Get)

@@ -92,7 +92,7 @@ async def test_pages_come_from_a_file_that_is_written_where_an_address_is(stage:
         await make_space(run, "Almanac")
         await to_spaces(run, "Almanac")
         await run.press("a", "enter")
-        await run.see("Import pages into Almanac", "or a file: ~/notes.zip")
+        await run.see("Import pages into Almanac", "a link, or a file such as ~/notes.zip")
         await run.press(*"~/ti", "tab", "tab", "enter")
         await run.type("markdown")
         await run.press("enter")

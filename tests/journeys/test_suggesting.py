@@ -69,7 +69,7 @@ async def test_a_suggestion_is_seen_as_a_diff_applied_and_taken_back(stage: Stag
         await run.see("− All times")
         await run.press("enter", "t", "enter")
         await run.see(
-            "Shorter:", "suggested change", "− All times in requests and answers", "+ All times are in UTC.", "a apply"
+            "Shorter:", "Suggested change", "− All times in requests and answers", "+ All times are in UTC.", "a apply"
         )
         await run.press("a")
         await run.hear(
@@ -153,7 +153,7 @@ async def test_where_the_block_was_edited_since_nothing_is_written_and_the_edito
         await run.see("● 2 open")
         await run.see("− All times")
         await run.press("enter", "t", "enter")
-        await run.see("suggested change", "outdated: the block was edited or deleted")
+        await run.see("Suggested change", "outdated: the block was edited or deleted")
         await run.press("a")
         await run.hear("Could not apply the suggestion: its block was edited or deleted in the meantime.")
         await run.see("Resolve the conflict in Time and time zones?")

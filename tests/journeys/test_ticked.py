@@ -107,7 +107,7 @@ async def test_what_is_done_one_by_one_says_so_while_others_are_ticked(stage: St
         await run.press("C")
         await run.hear("3 threads are selected. This key acts on one thread")
         await run.press("enter", "c")
-        await run.hear("3 threads are selected in the list. Press esc to go back to the list")
+        await run.hear("3 threads are selected in the list. To act on the selection, press esc to go back to the list")
         await run.press("escape", "escape", "c")
         await run.see("Reply to ")
         assert "threads" not in run.text.split("Reply to ")[1].split("\n")[0]
@@ -169,7 +169,7 @@ async def test_one_change_request_ticked_and_another_under_the_cursor_is_said(st
         await run.hear("1 change request is selected, but only the m and ~ keys apply to a selection.")
         reasons = {each.id: each.reason for each in active_commands(run.app.screen)}
         for id in ("thing.yank", "change.archive", "change.merge"):
-            assert "this is for the one under the cursor" in (reasons[id] or ""), (
+            assert "only the m and ~ keys apply to a selection" in (reasons[id] or ""), (
                 f"{id} is about one, and it is not clear which"
             )
         assert reasons["change.ready"] is None
@@ -204,9 +204,9 @@ async def test_many_writes_are_discarded_at_once_and_their_words_stay(stage: Sta
         await run.type("Done.")
         await run.press("ctrl+s")
         await run.later(seconds=6)
-        await run.see("3 need you")  # they are refused one after the other
+        await run.see("3 changes need your decision")  # they are refused one after the other
         await run.press("!", "*", "X")
-        await run.see("Discard 3 writes?", "stays as a draft")
+        await run.see("Discard 3 changes?", "Your text will be kept as a draft.")
         await run.press("y")
         await run.gone("WAITING FOR YOUR DECISION")
         await run.press("escape")
@@ -231,9 +231,9 @@ async def test_what_the_server_refuses_for_good_is_told_and_needs_nobody(stage: 
         assert "need you" not in run.text
         assert "waiting" not in run.text
         await run.press("!")
-        await run.see("COULD NOT BE DONE", "You may only read here.", "resolve the thread  “")
+        await run.see("FAILED", "You may only read here.", "resolve the thread  “")
         await run.press("*", "X", "y")
-        await run.gone("COULD NOT BE DONE")
+        await run.gone("FAILED")
 
 
 async def test_what_a_failing_server_does_to_many_settles_without_a_key(stage: Stage) -> None:

@@ -15,18 +15,24 @@ Reads
     Open a page             A view calls `Live.watch`: its callback gets the cached response at once. `Live` adds a want of
                             rank NOW to the Syncer, which sends the request before all others, stores the response with its
                             version and calls the callback again.
-    Refresh the inbox       `Poller.run` fetches the lists of the organization. Their counters and dates give each response a
-                            stamp. `InboxPlan` returns all responses that the inbox needs, with their stamps; the Syncer
-                            fetches those whose stamp differs from the version on disk. Lists of threads lead on to replies.
-                            `InboxLoader` builds the rows from the responses in a thread.
+    Refresh the inbox       The app calls `Poller.run`, which fetches the lists of the organization and then calls
+                            `InboxLoader.poll`. The counters and dates in these lists give each response a stamp. `InboxPlan`
+                            returns all responses that the inbox needs, with their stamps; the Syncer fetches those whose
+                            stamp differs from the version on disk. Lists of threads lead on to replies. As the lists of the
+                            organization do not count replies, a few lists of threads are fetched again in each round: first
+                            those the user takes part in. `InboxLoader` builds the rows from the responses in a thread.
     Keep a space offline    `OfflinePlan` wants the space; the response leads to its page tree, threads and change requests,
                             and these lead to pages and replies. Each response is pinned, so that it is never evicted. After
                             a crash, only what has no current version on disk is fetched.
+
+    What is sent next       Reads: `SyncQueue.next`, by rank. Writes of the outbox: `machine.next_due`, in the order they were
+                            written in each place. Direct writes, and the reads before and after them, are sent at once.
 
 Writes (writes/__init__.py tells how a comment survives a crash)
     writes/outbox.py        writes that may wait: comments, replies, and reviews with comments
     writes/direct.py        writes that the user waits for: merge, update, review, edit of pages
     writes/kinds.py         one row for each kind of write: check, find, undo, optimistic update
+    merge_basis.py          what a merge was checked against, and whether that has changed since
 
 Storage
     state_db.py             `state.db`: drafts, outbox, facts, marks. Never deleted
@@ -36,7 +42,7 @@ Storage
 
 Rules (pure)
     access.py               the sources of a role
-    merge_rules.py          which merge rules are met; merge_basis.py: the changes since the checks
+    merge_rules.py          which merge rules are met
     redirect_chains.py      loops and dead ends of redirects
     comment_text.py         the text of a comment as a line, and its mentions
 

@@ -75,6 +75,8 @@ class Answer:
     loading: bool = False
     """Whether a request runs that watchers are told of. They are not told of a poll."""
     fetched_at: datetime | None = None
+    requested_at: datetime | None = None
+    """When the request was sent in this run whose response this is. None if there was none."""
     as_of: datetime | None = None
     """When the response was last known to be current: it was fetched, or no list told of a change."""
     pages: int = 0

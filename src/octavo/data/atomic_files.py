@@ -42,7 +42,7 @@ def safe_name(name: str, otherwise: str = "file") -> str:
 
 
 def destination(written: str, name: str) -> Path:
-    """Return the path that `written` names, with ~ for home. In a folder the file is called `name`. Raises NotSaved."""
+    """Return the path that `written` names, with ~ for home. In a folder the file is called `name`. Raises FileNotSaved."""
     if not written or "\0" in written:
         raise FileNotSaved("Enter a file name.")
     try:

@@ -154,7 +154,7 @@ class InboxLoader:
             await self._builder.wait_idle()
 
     def rebuild(self) -> None:
-        """Build the rows again soon: a draft was written or discarded."""
+        """Build the rows again soon, because something that they are built from has changed."""
         if self._observers:
             self._builder.soon(self._pause if self.is_loading else 0.0)
 

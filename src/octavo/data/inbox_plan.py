@@ -1,9 +1,9 @@
-"""The responses that the inbox needs, and when they are fetched again. Pure: no clock, no tasks, no disk.
+"""The responses that the inbox needs, and when they are fetched again. Sends nothing and does not read the disk itself.
 
 The lists of an organization say when each space and change request was updated and how many open threads it has. A
 response is fetched again when its stamp (`stamps.py`) has changed. Lists do not tell of every change: a server
-need not change `updatedAt` when a review is requested or withdrawn, and no list counts replies. So each round
-rechecks a few other responses, the oldest first: no change is missed forever.
+need not change `updatedAt` when a review is requested or withdrawn, and these
+lists do not count replies. So each round fetches a few other responses again, the oldest first: no change is missed forever.
 
 Lists of threads lead on to replies. Only its replies say whether a thread of others mentions the user or has a reply
 by the user. For thousands of threads those are too many requests at once: in a round, the replies of
@@ -144,7 +144,7 @@ class InboxPlan:
         self._responses.new[want.url] = want.op, value.items
         version = self._version_of(want.url)
         for each in self.finished:
-            if each.unread is not None and version is not None and version.read_at >= each.done_at:
+            if each.unread is not None and version is not None and version.requested_at >= each.done_at:
                 each.unread.discard(want.url)
         if not isinstance(want.op, comments.List) or want.url not in self._places:
             return ()
@@ -201,7 +201,7 @@ class InboxPlan:
             each.unread = set()
             for url in changed_by(each.entry):
                 version = self._version_of(url)
-                if url in self.all and (version is None or version.read_at < each.done_at):
+                if url in self.all and (version is None or version.requested_at < each.done_at):
                     each.unread.add(url)
                     yield replace(self.all[url], max_age=timedelta())
 

@@ -63,6 +63,7 @@ class _Response(NamedTuple):
     pages: int
     mark: int
     """Number of confirmed writes when the request was sent."""
+    requested_at: datetime
 
 
 class Live:
@@ -238,7 +239,7 @@ class Live:
     async def _extend(self, answer: Answer, rank: Rank) -> None:
         """Fetch the page after those that are here. Raises ApiError."""
         assert isinstance(answer.op, Listing), "only a list goes on"
-        before = answer.value
+        before, now = answer.value, self.now()
         answer.loading = True
         self._show(answer)
         try:
@@ -250,7 +251,7 @@ class Live:
         else:
             if answer.value is before:  # else it was read again meanwhile, with all pages that are wanted
                 answer.error = None
-                self._take(answer, _Response(value, value if value.next is None else None, pages, answer.mark))
+                self._take(answer, _Response(value, value if value.next is None else None, pages, answer.mark, now))
         finally:
             self._ended(answer, is_shown=False)
             self._show(answer)
@@ -381,17 +382,17 @@ class Live:
     async def _read(self, op: Operation[Any], most: int) -> _Response:
         """Fetch a response: of a list all pages that are wanted, and at least `most` items if it has as many. Raises
         ApiError."""
-        mark = self._confirmations
+        mark, now = self._confirmations, self.now()
         answer = self._answers.get(encode(op).url)
         if answer is not None:
             answer.mark_asked = mark
         if _is_pending(op):
-            return _Response(ListPage(items=()) if isinstance(op, Listing) else None, None, 1, mark)
+            return _Response(ListPage(items=()) if isinstance(op, Listing) else None, None, 1, mark, now)
         if not isinstance(op, Listing) or op.page is not None:
             value = await self.send(op)
-            return _Response(value, None if getattr(op, "page", None) else value, 1, mark)
+            return _Response(value, None if getattr(op, "page", None) else value, 1, mark, now)
         first, read, pages = await self._read_list(op, self.send, answer=answer, most=most)
-        return _Response(read, read if read.next is None else first, pages, mark)
+        return _Response(read, read if read.next is None else first, pages, mark, now)
 
     async def _read_list(
         self,
@@ -441,6 +442,7 @@ class Live:
     def _take(self, answer: Answer, response: _Response) -> Any:
         """Take a response into memory, the cache and the search index. Return its value."""
         is_same = answer.accept(response.value, response.pages, self.now(), response.mark)
+        answer.requested_at = response.requested_at
         value, unreadable = answer.value, getattr(response.value, "unreadable", 0)
         if response.to_cache is not None and not (unreadable and never_changes(answer.op)):
             # Not cached if it never changes and a part is unreadable: a newer Octavo may read that part.

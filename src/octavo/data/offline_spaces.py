@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from octavo.data.offline_plan import OfflinePlan
 
 EVERY = timedelta(minutes=10)
-"""Time between two rounds of a space that no list reports as changed: no list counts replies."""
+"""Time between two rounds of a space that no list reports as changed: the lists of the organization do not count replies."""
 TAKE_OVER_EVERY = 5.0
 """Seconds between two times that an instance looks whether the one that downloads has ended."""
 RETRY_AFTER = 60.0
@@ -261,7 +261,11 @@ class OfflineSpaces:
             if self._plan is plan:
                 self._change(replace(self._spaces[space_id], state="reading", why=""))
                 await self._show_until_idle(plan, space_id)
-        return self._plan is not plan or await self._finish(plan, space_id, pinned)
+        if self._plan is not plan:
+            return True
+        is_fetched = self._finish(plan, space_id, pinned)
+        syncer.drop(plan.keeper)  # the next round has a plan of its own
+        return is_fetched
 
     async def _show_until_idle(self, plan: OfflinePlan, space_id: str) -> None:
         """Show the progress until all responses are here, or failed, or have to wait."""
@@ -294,7 +298,7 @@ class OfflineSpaces:
         if with_size:
             self._store(space_id)
 
-    async def _finish(self, plan: OfflinePlan, space_id: str, pinned: Mapping[str, int | None]) -> bool:
+    def _finish(self, plan: OfflinePlan, space_id: str, pinned: Mapping[str, int | None]) -> bool:
         """Note the end of a round. Return False if the space itself could not be fetched."""
         from octavo.data.stamps import space_stamp  # lazy: loads API areas
 

@@ -1,13 +1,13 @@
 """Refreshes what is shown in the background: with few requests, more slowly while nobody types, and not while the
 terminal is hidden.
 
-    poller = Poller(live, on_show=..., then=...)
+    poller = Poller(live, visible=..., after_round=...)
     if poller.is_due:
         changes = await poller.run()
 
 A round fetches the lists of the organization. Another response is fetched only if its stamp has changed
-(`stamps.py`). Lists do not tell of every change: no list counts replies. So a round rechecks a few other responses
-that are shown, and fewer that are not, the oldest first.
+(`stamps.py`). These lists do not tell of every change: they do not count replies. So a round fetches a few other
+responses that are shown again, and fewer that are not, the oldest first.
 """
 
 from __future__ import annotations
@@ -52,11 +52,12 @@ class Poller:
         self,
         live: Live,
         *,
-        on_show: Callable[[], Sequence[Operation[Any]]] = lambda: (),
-        then: Callable[[], Awaitable[None]] | None = None,
+        visible: Callable[[], Sequence[Operation[Any]]] = lambda: (),
+        after_round: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`then` is called at the end of each round."""
-        self._live, self._on_show, self._then = live, on_show, then
+        """`visible` returns the operations whose responses are on screen. `after_round` is called at the end of each round:
+        the app passes `InboxLoader.poll`."""
+        self._live, self._visible, self._after_round = live, visible, after_round
         self._key_at = self._polled_at = live.now()
         self._hidden = self._polling = False
         self._misses = 0
@@ -109,8 +110,8 @@ class Poller:
                 if each.value is not value:
                     detector.compare(each.op, value, each.value)
             gone = await self._became_of(detector.gone)
-            if self._then is not None:
-                await self._then()
+            if self._after_round is not None:
+                await self._after_round()
         except ApiError as error:
             self._missed(error)
         else:
@@ -124,13 +125,14 @@ class Poller:
         live = self._live
         lists = [each for each in live.watched if isinstance(each.op, _LISTS)]
         self._places.update(each.value for each in lists)
-        before = ViewPlan(live, self._places, self._on_show())
-        before.adopt_stamps(min((each.fetched_at for each in lists if each.fetched_at is not None), default=_LONG_AGO))
+        before = ViewPlan(live, self._places, self._visible())
+        fetched = [each.fetched_at for each in lists if each.fetched_at is not None]
+        before.adopt_stamps(max(fetched, default=_LONG_AGO))
         for each in lists:
             with suppress(NotFound, Forbidden):  # the error is shown
                 await live.look_again(each)
         self._places.update(each.value for each in lists)
-        plan = ViewPlan(live, self._places, self._on_show())
+        plan = ViewPlan(live, self._places, self._visible())
         live.syncer.run(plan, "poll")
         await live.syncer.wait_idle(plan.keeper)
         plan.note_current()
@@ -158,21 +160,22 @@ class ViewPlan:
 
     keeper = "views"
 
-    def __init__(self, live: Live, places: ListedPlaces, on_show: Iterable[Operation[Any]]) -> None:
-        self._live, self._places, self._on_show = live, places, set(on_show)
+    def __init__(self, live: Live, places: ListedPlaces, visible: Iterable[Operation[Any]]) -> None:
+        self._live, self._places, self._visible = live, places, set(visible)
         self._watched = {each.op: each for each in live.watched if not isinstance(each.op, _LISTS)}
         self._told: list[Want] = []
         """The wants with a stamp."""
 
     def adopt_stamps(self, listed_at: datetime) -> None:
-        """Store the stamps of responses that were fetched after the lists, for a watcher: they are not due before a list
-        tells of a change. `listed_at` is when the oldest list was fetched."""
+        """Store the stamps of responses that were requested after the lists came, for a watcher: they are not due before a
+        list tells of a change. `listed_at` is when the last list came."""
         cache = self._live.shelf
         for answer in self._watched.values():
-            version, fetched_at, stamp = cache.versions.get(answer.url), answer.fetched_at, self._stamp(answer.op)
-            is_new = fetched_at is not None and (version is None or version.read_at < fetched_at)
-            if fetched_at is not None and is_new and stamp and fetched_at >= listed_at:
-                cache.put_version(answer.url, stamp, read_at=fetched_at)
+            version, requested_at, stamp = cache.versions.get(answer.url), answer.requested_at, self._stamp(answer.op)
+            if requested_at is None or not stamp or requested_at < listed_at:
+                continue  # the list may tell of a change that the response does not have
+            if version is None or version.requested_at < requested_at:
+                cache.put_version(answer.url, stamp, requested_at=requested_at)
 
     def wants(self, round_kind: RoundKind) -> Iterator[Want]:
         """Return what lists tell of, and a few other responses."""
@@ -181,8 +184,8 @@ class ViewPlan:
         due = {each.url for each in self._told if is_due(each, versions.get(each.url), now)}
         rest = [self._want(op) for op in self._watched if not (is_of_content(op) and self._stamp(op))]
         rest = [each for each in rest if each.url not in due]
-        shown = [each for each in rest if each.op in self._on_show]
-        hidden = [each for each in rest if each.op not in self._on_show]
+        shown = [each for each in rest if each.op in self._visible]
+        hidden = [each for each in rest if each.op not in self._visible]
         again = recheck(shown, self._last_fetched, ON_SHOW_AGAIN, now)
         again += recheck(hidden, self._last_fetched, OTHERS_AGAIN, now)
         yield from (replace(each, order=1.0) for each in again)  # after what has changed

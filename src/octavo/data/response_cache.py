@@ -172,11 +172,11 @@ class ResponseCache:
             self._writer.submit(self._evict)
         return now
 
-    def put_version(self, url: str, stamp: str, error: str = "", read_at: datetime | None = None) -> None:
-        """Remember which version of the response at `url` was fetched, or why it could not be fetched. `read_at` is when
-        the request was sent, now if not given."""
-        version = self._known_versions()[url] = Version(stamp, read_at or self._now(), error)
-        row = (self._namespace, url, stamp, version.read_at.timestamp(), error)
+    def put_version(self, url: str, stamp: str, error: str = "", requested_at: datetime | None = None) -> None:
+        """Remember which version of the response at `url` was fetched, or why it could not be fetched. `requested_at` is
+        when the request was sent, now if not given."""
+        version = self._known_versions()[url] = Version(stamp, requested_at or self._now(), error)
+        row = (self._namespace, url, stamp, version.requested_at.timestamp(), error)
         self._later("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", lambda: row)
 
     def drop_version(self, url: str) -> None:
@@ -193,7 +193,7 @@ class ResponseCache:
         """Take over the versions that another instance has written."""
         versions = self._known_versions()
         for url, version in self._stored_versions():
-            if url not in versions or versions[url].read_at < version.read_at:
+            if url not in versions or versions[url].requested_at < version.requested_at:
                 versions[url] = version
 
     def _known_versions(self) -> dict[str, Version]:

@@ -57,7 +57,7 @@ def replies_stamp(thread: Comment) -> str:
 
 
 def edited_replies_stamp(thread: Comment) -> str:
-    """Return the stamp of the replies of a thread that is available offline."""
+    """Return the stamp of the replies of a thread, as views and offline spaces store them."""
     return f"{thread.replies} {thread.edited_at.isoformat() if thread.edited_at is not None else ''}"
 
 

@@ -35,22 +35,22 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """How urgent a want is. NOW and AWAITED ignore budget and pause, all others are background."""
+    """How urgent a want is. Requests of NOW and AWAITED are not limited in number and not paused. All others are background."""
 
     NOW = 0
     """The user waits."""
     AWAITED = 1
     """A caller waits, but not the user. Requests of rank NOW go first."""
     VISIBLE = 2
-    """On screen."""
+    """A refresh of what is on screen."""
     NEEDED = 3
-    """May need the user."""
+    """May lead to a row of the inbox."""
     AHEAD = 4
-    """Probably wanted soon."""
+    """A prefetch: the user will probably open it soon."""
     LATER = 5
-    """May concern the user: thousands of threads."""
+    """Replies that may mention the user, in thousands of threads."""
     OFFLINE = 6
-    """Available offline."""
+    """For a space that is available offline."""
 
 
 LIMITS = {Rank.LATER: 1, Rank.OFFLINE: 2}
@@ -75,7 +75,7 @@ class Want:
     max_age: timedelta | None = None
     """The response is fetched again if it is older, although its stamp is the same."""
     leads_on: bool = False
-    """Whether the response tells what else is wanted, so that it is read from disk if it is not due."""
+    """Whether the planner needs the response itself: if it is not due, it is read from disk."""
     most: int = 0
     """Items of a list that are read. 0 for its first page."""
 
@@ -84,8 +84,8 @@ class Version(NamedTuple):
     """The version of a response that was fetched last."""
 
     stamp: str
-    """What lists said of the response when it was fetched (`stamps.py`). Empty if it is to be fetched."""
-    read_at: datetime
+    """The stamp of the response when it was fetched (`stamps.py`). Empty if the response must be fetched again."""
+    requested_at: datetime
     """When the request was sent."""
     error: str = ""
     """Why it could not be fetched, in a sentence."""
@@ -95,7 +95,7 @@ def is_due(want: Want, version: Version | None, now: datetime) -> bool:
     """Return whether the response of `want` is to be fetched, if this version of it is on disk."""
     if version is None or not want.stamp or version.stamp != want.stamp:
         return True
-    return want.max_age is not None and now - version.read_at >= want.max_age
+    return want.max_age is not None and now - version.requested_at >= want.max_age
 
 
 def recheck(
@@ -117,7 +117,7 @@ def recheck(
 
     def overdue(want: Want) -> float:
         version = versions(want.url)
-        return (now - (version.read_at if version is not None else _LONG_AGO)) / liveliness(want)
+        return (now - (version.requested_at if version is not None else _LONG_AGO)) / liveliness(want)
 
     chosen: list[Want] = []
     for want in sorted(wants, key=overdue, reverse=True):
@@ -177,7 +177,7 @@ class SyncQueue:
         self.paused_by: BaseException | None = None
         """The error before the last pause. None once the server has responded."""
         self._misses = self._in_a_row = self._starts = 0
-        """Pauses in a row, failures in a row, and background requests."""
+        """Number of pauses in a row, of failures in a row, and of background requests so far."""
 
     def set_wants(self, keeper: str, wants: Iterable[Want], now: datetime) -> list[Flight]:
         """Replace all wants of `keeper`. Return the requests to cancel: nobody wants their responses any more."""

@@ -105,7 +105,7 @@ class _Plan:
     due: dict[str, Rank] = field(default_factory=dict)
     """The ranks of the wants that were due in this round, by URL."""
     rounds: int = 0
-    """Number of rounds and responses that are being planned."""
+    """Number of tasks that are planning: rounds, and responses whose wants are being taken."""
     task: asyncio.Task[None] | None = None
     """The last round."""
 
@@ -401,7 +401,7 @@ class Syncer(Generic[R]):
     # Requests
 
     def _may_start(self, rank: Rank) -> bool:
-        is_for_the_screen = rank in (Rank.VISIBLE, Rank.NEEDED, Rank.LATER)
+        is_for_the_screen = rank in (Rank.VISIBLE, Rank.LATER)
         return not (self.low() > 0 or (self._is_hidden and is_for_the_screen))
 
     def _soon(self) -> None:
@@ -462,7 +462,7 @@ class Syncer(Generic[R]):
 
     def _store(self, flight: Flight, version: Version | None) -> None:
         if version is not None:
-            self._shelf.put_version(flight.url, *version[::2], read_at=version.read_at)
+            self._shelf.put_version(flight.url, version.stamp, version.error, version.requested_at)
 
     def _progressed(self, url: str) -> None:
         for keeper in [keeper for keeper, plan in self._plans.items() if url in plan.wants]:

@@ -9,7 +9,6 @@ from markdown_it.token import Token
 
 from octavo.documents.blocks import Diagnostic, Run
 from octavo.documents.containers import ALWAYS_OPEN, BRANCHES, PARENTS, begin, wrap_in_parent
-from octavo.documents.cooperative import breathe
 from octavo.documents.ends import Ends
 from octavo.documents.html_blocks import HtmlReader
 from octavo.documents.inline import segments
@@ -42,7 +41,6 @@ class Builder:
         """Build what the tokens of a block of the top level say. The ends of the tags in it are known."""
         self._tokens, self._index = tokens, 0
         while self._index < len(self._tokens):
-            breathe()
             token = self._tokens[self._index]
             if token.map:
                 self._lines = (token.map[0], token.map[1])

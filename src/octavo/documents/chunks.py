@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
@@ -17,7 +16,6 @@ from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Diagnostic
-from octavo.documents.cooperative import breathe
 from octavo.documents.emphasis import scanned_beside_letters
 from octavo.documents.html import Finder, Placeholders
 from octavo.documents.limits import IN_BLOCK, LOOKS, TooMuch, has_too_many_marks, parts
@@ -30,14 +28,11 @@ STRETCH = 3000
 NO_FENCE = "\U0010f7e5"
 """Stands in a source before a fence that begins and ends nothing. What is read has none."""
 
-_LINES = 200
-"""Lines between two pauses."""
-
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
 _DEFINITION = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
 """What is behind a backslash comes first: it begins nothing. To look from each of a thousand such brackets for the end of a
-label that has none takes for ever. Labels that define nothing are met too: one pauses at each."""
+label that has none takes for ever."""
 _BEFORE_DEFINITION = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
 _LOOKED_BACK = 100
 """Characters before a definition that are looked at: what goes on further may stand before one."""
@@ -68,7 +63,6 @@ class _Window:
 
     def look(self) -> None:
         """Count a look at a line."""
-        breathe()
         self.looks -= 1
         if self.looks < 0:
             raise TooMuch
@@ -98,45 +92,8 @@ class _Window:
 class _State(StateBlock):
     """The block parser at work, as long as a block has no more parts than are laid out."""
 
-    def __init__(self, src: str, md: MarkdownIt, env: dict[str, Any], tokens: list[Token]) -> None:
-        super().__init__("", md, env, tokens)
-        self.src = src
-        for marks in (self.bMarks, self.eMarks, self.tShift, self.sCount, self.bsCount):
-            marks.clear()
-        # As the parser itself looks for the lines, but that takes a tenth of a second for a megabyte of them.
-        start, length = 0, len(src)
-        while start < length:
-            if len(self.bMarks) % _LINES == 0:
-                breathe()
-            end = src.find("\n", start)
-            end = length if end < 0 else end
-            line = src[start:end]
-            shift = len(line) - len(line.lstrip(" \t"))
-            if start + shift == length:
-                break  # nothing but blanks at the very end is no line
-            self.bMarks.append(start)
-            self.eMarks.append(end)
-            self.tShift.append(shift)
-            self.sCount.append(len(line[:shift].expandtabs(4)))
-            start = end + 1
-        self.lineMax = len(self.bMarks)
-        self.bMarks.append(len(src))
-        self.eMarks.append(len(src))
-        self.tShift.append(0)
-        self.sCount.append(0)
-        self.bsCount += [0] * len(self.bMarks)
-
-    def getLines(self, begin: int, end: int, indent: int, keepLastLF: bool) -> str:
-        """Some lines without so much of their indent."""
-        parts = []
-        for line in range(begin, end, _LINES):
-            breathe()
-            parts.append(super().getLines(line, min(end, line + _LINES), indent, keepLastLF or line + _LINES < end))
-        return "".join(parts)
-
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
         """Add a token."""
-        breathe()
         if len(self.tokens) >= IN_BLOCK:
             raise TooMuch
         return super().push(ttype, tag, nesting)
@@ -144,16 +101,6 @@ class _State(StateBlock):
 
 class _Words(StateInline):
     """The parser of words at work."""
-
-    def append_pending(self, text: str) -> None:
-        """Add to the words that are not a token yet."""
-        breathe()
-        super().append_pending(text)
-
-    def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
-        """Add a token."""
-        breathe()
-        return super().push(ttype, tag, nesting)
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
         """What marks at a place may do."""
@@ -171,24 +118,6 @@ class _Definitions(dict[str, Any]):
             super().__setitem__(name, value)
 
 
-class _Notes(dict[int, Any]):
-    """The footnotes of a page, which are gone through with pauses."""
-
-    def items(self) -> Iterator[tuple[int, Any]]:  # type: ignore[override]  # pairs one after the other, no view of them
-        for item in super().items():
-            breathe()
-            yield item
-
-
-class _Tokens(list[Token]):
-    """Tokens that are gone through with pauses."""
-
-    def __iter__(self) -> Iterator[Token]:
-        for token in super().__iter__():
-            breathe()
-            yield token
-
-
 class Chunks:
     """The blocks of a source, in order (`blocks`, to be gone through to the end)."""
 
@@ -200,10 +129,8 @@ class Chunks:
         self.rest = len(source)
         """Where the page goes on that is too much to be laid out. Known at the end."""
         self._tags, self._finder = TagScanner(source), Finder(source)
-        breathe()
-        self._formula_ends = list(_starts(_FORMULA_END, source)) if "$$" in source else []
-        breathe()
-        self._footnotes: dict[str, Any] = {"refs": _Definitions(), "list": _Notes()}
+        self._formula_ends = [match.start() for match in _FORMULA_END.finditer(source)] if "$$" in source else []
+        self._footnotes: dict[str, Any] = {"refs": _Definitions(), "list": {}}
         self._env: dict[str, Any] = {
             "references": {},
             "footnotes": self._footnotes,
@@ -225,7 +152,6 @@ class Chunks:
                 self._read_definitions(end, end_line)
             for tokens, block_end in blocks:
                 for token in tokens:
-                    breathe()
                     token.content = token.content.replace(NO_FENCE, "")
                     if token.type == "inline":
                         self._read_words(token)
@@ -237,7 +163,7 @@ class Chunks:
             at, line = end, end_line
         self.rest = min(at, len(self._source))
         if self._notes or self._footnotes["list"]:
-            state = StateCore("", parser(), self._env, _Tokens(self._notes))
+            state = StateCore("", parser(), self._env, self._notes)
             footnotes_at_the_end(state)
             text_join(state)
             if state.tokens:
@@ -325,7 +251,6 @@ class Chunks:
                 break
             at = done = following
             for token in state.tokens:
-                breathe()
                 if token.map:
                     token.map = [token.map[0] + first, token.map[1] + first]
             blocks.append((state.tokens, start + min(len(source), state.eMarks[state.line - 1])))
@@ -364,17 +289,10 @@ class Chunks:
         return kept
 
 
-def _starts(pattern: re.Pattern[str], source: str) -> Iterator[int]:
-    for match in pattern.finditer(source):
-        breathe()
-        yield match.start()
-
-
 def _definitions(source: str) -> Iterator[tuple[str, int]]:
     if "]:" not in source:
         return
     for match in _DEFINITION.finditer(source):
-        breathe()
         if match[2] and _BEFORE_DEFINITION.search(source[max(0, match.start() - _LOOKED_BACK) : match.start()]):
             yield _name(match[1]), match.end()
 

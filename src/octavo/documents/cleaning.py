@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from octavo.api.safety import text as safe
-from octavo.documents.cooperative import breathe
 
 _AT_A_TIME = 10_000
 
@@ -19,6 +18,5 @@ def cleaned(text: str) -> str:
         if (kept := safe(stretch)) is not stretch:
             parts += [text[done:start], kept]
             done = end
-        breathe()
         start = end
     return "".join([*parts, text[done:]]) if parts else text

@@ -16,7 +16,6 @@ from zlib import compress, decompress
 
 from octavo.api.folding import fold
 from octavo.api.safety import line
-from octavo.documents.cooperative import breathe
 
 MOST_FOUND = 40
 """Emoji that are offered for a few letters: who means another types more."""
@@ -240,7 +239,6 @@ def _code_of(emoji: Mapping[str, str]) -> str:
 def _packed(names: Iterable[tuple[str, str]]) -> _Names:
     lines: defaultdict[str, bytearray] = defaultdict(bytearray)  # lists of them take four times as much
     for name, code in names:
-        breathe()
         if name:
             lines[name[0]] += f"\n{name} {code}".encode()
     return {first: compress(each + b"\n", 1) for first, each in lines.items()}

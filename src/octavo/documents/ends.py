@@ -9,7 +9,6 @@ from itertools import takewhile
 from markdown_it.token import Token
 
 from octavo.documents.containers import ALWAYS_OPEN
-from octavo.documents.cooperative import breathe
 from octavo.documents.tags import Tag
 
 _REACH = 60
@@ -25,7 +24,6 @@ class Ends:
     def __init__(self, source: str) -> None:
         self._last: dict[str, int] = {}
         for match in _END.finditer(source) if "{%" in source else ():
-            breathe()
             self._last[match[1]] = match.start()
         self._closed: dict[int, Tag] = {}
         self._open: dict[str, list[tuple[int, Tag]]] = {}
@@ -38,7 +36,6 @@ class Ends:
     def add(self, tokens: Sequence[Token]) -> None:
         """Look for tags in what comes next."""
         for index, token in enumerate(tokens, self._count):
-            breathe()
             for each in token.children or () if token.type == "inline" else (token,):
                 if each.type == "platform_tag":
                     self._see(each.meta["tag"], index)

@@ -11,7 +11,6 @@ from functools import cache
 from typing import NamedTuple
 
 from octavo.api.safety import text as safe
-from octavo.documents.cooperative import breathe
 
 _PIECE = re.compile(
     r"""<!--(?:.*?-->|.*)"""
@@ -84,7 +83,6 @@ class Piece(NamedTuple):
 def pieces(raw: str, start: int = 0, end: int | None = None) -> Iterator[Piece]:
     """The tags and texts of `raw`, in order. Comments are left out."""
     for match in _PIECE.finditer(raw, start, len(raw) if end is None else end):
-        breathe()
         if match["name"]:
             yield Piece(match.start(), match.end(), _element(match))
         elif not match[0].startswith("<!--"):
@@ -181,7 +179,6 @@ class Placeholders:
 
 def _closed(source: str) -> Iterator[str]:
     for match in _CLOSING.finditer(source):
-        breathe()
         yield match[1].lower()
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Run
-from octavo.documents.cooperative import breathe
 from octavo.documents.html import element
 from octavo.documents.inline_writer import Ink
 from octavo.documents.tags import Tag
@@ -44,7 +43,6 @@ def runs_of(tokens: Sequence[Token] | None) -> tuple[Run, ...]:
 
 def write(ink: Ink, token: Token) -> None:
     """Write one inline token."""
-    breathe()
     if writer := _WRITERS.get(token.type):
         writer(ink, token)
     elif token.type.endswith("_open"):

@@ -10,7 +10,6 @@ from typing import Any
 from octavo.documents.anchors import Anchors
 from octavo.documents.blocks import NOTHING, Block, Heading, Run, words
 from octavo.documents.containers import PARENTS
-from octavo.documents.cooperative import breathe
 from octavo.documents.inline_writer import trimmed
 from octavo.documents.tree import Draft
 
@@ -43,7 +42,6 @@ def _folded(draft: Draft) -> Draft:
 
 def _fold(draft: Draft) -> list[Draft]:
     """What a draft becomes: itself, others, or nothing."""
-    breathe()
     folder = _FOLDERS.get(draft.kind) or (_fold_series if draft.kind in _CHILD_OF else None)
     folded = _folded(draft)
     return folder(folded) if folder else [folded]
@@ -254,7 +252,6 @@ class Sealer:
         return digest if number == 1 else f"{digest}-{number}"
 
     def _sealed(self, draft: Draft) -> tuple[Block, str]:
-        breathe()
         children = [self._sealed(child) for child in draft.children]
         digest = _digest(draft, children[0][1] if children else "")
         blocks = tuple(block for block, _ in children)
@@ -304,7 +301,6 @@ def _digest(draft: Draft, first_child: str) -> str:
     alone = own and not first_child and not own.isspace()
     digest = blake2b(digest_size=6)
     for piece in _spaced(own) if alone else (f"{draft.kind}\0", *_spaced(own), f"\0{first_child}"):
-        breathe()
         digest.update(piece.encode("utf-8", "replace"))
     return digest.hexdigest()
 

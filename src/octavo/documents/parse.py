@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from markdown_it.token import Token
@@ -15,7 +14,6 @@ from octavo.documents.blocks import NOTHING, Block, Diagnostic, Document
 from octavo.documents.build import Builder
 from octavo.documents.chunks import NO_FENCE, STRETCH, Chunks
 from octavo.documents.cleaning import cleaned
-from octavo.documents.cooperative import Pausing, breathe
 from octavo.documents.ends import Ends
 from octavo.documents.limits import LARGEST, MOST_LINES, in_page
 from octavo.documents.normalize import Sealer
@@ -34,53 +32,45 @@ _FENCE_IN_CODE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
 def parse(markdown: str) -> Document:
     """The page that `markdown` is. What is wrong with it is repaired and said in its diagnostics."""
     reading = Reading(markdown)
-    reading.read()
+    for _ in reading.read():
+        pass
     return reading.document
 
 
 class Reading:
-    """A page that is read a while at a time (`read`): what is read of it is as it is in the whole."""
+    """A page that is read block by block. A block that is read never changes."""
 
     def __init__(self, markdown: str, stretch: int = STRETCH) -> None:
         """`stretch`: about how many characters are parsed at a time."""
         self.source = ""
-        """What is read, safe to show: known before any block is."""
+        """The text that is read, safe to show. Known before the first block."""
         self._given = markdown
         self.blocks: list[Block] = []
-        """The blocks that are read. None of them changes any more."""
+        """The blocks that are read."""
+        self.is_done = False
+        """Whether all of the page is read."""
         self._diagnostics: list[Diagnostic] = []
         self._sealer = Sealer()
         self._headings = 0
-        """How many headings there are in the blocks that are read."""
+        """The number of headings in the blocks that are read."""
         self._yaml = ""
         self._metadata: Mapping[str, Any] = NOTHING
         self._document: Document | None = None
-        self._stretch, self._enough = stretch, math.inf
-        self._work = Pausing(self._read)
+        self._stretch = stretch
 
-    @property
-    def is_done(self) -> bool:
-        """Whether all of it is read."""
-        return self._work.is_done
-
-    def read(self, seconds: float = math.inf, blocks: float = math.inf) -> bool:
-        """Read on for about so long, or until so many blocks are read. True when there are more than before, or all."""
-        if self.is_done:
-            return False
-        count, self._enough = len(self.blocks), blocks
-        self._work.go_on(seconds)
-        return self._work.is_done or len(self.blocks) > count
-
-    def end(self) -> None:
-        """Read no more of it."""
-        self._work.end()
+    def read(self) -> Iterator[Block]:
+        """Read the page. Yield each block when it is read."""
+        for some in self._read():
+            for block in some:
+                self.blocks.append(block)
+                yield block
+        self.is_done = True
 
     @property
     def document(self) -> Document:
         """The page as far as it is read."""
-        known = self._document
-        if known is not None and (self.is_done or len(known.blocks) == len(self.blocks)):
-            return known
+        if self._document is not None:
+            return self._document
         headings = tuple(self._sealer.headings[: None if self.is_done else self._headings])
         metadata = self._metadata
         title = metadata.get("title") if isinstance(metadata.get("title"), str) else None
@@ -91,25 +81,22 @@ class Reading:
             self._document = document
         return document
 
-    def _read(self) -> None:
+    def _read(self) -> Iterator[list[Block]]:
         given = self._given
         marked = cleaned(_FENCE_IN_CODE.sub(rf"\1{NO_FENCE}", given) if "\u200b" in given else given)
         self.source = source = marked.replace(NO_FENCE, "")
         self._given = given = ""
-        breathe()
         if len(source) > LARGEST or source.count("\n") > MOST_LINES:
             self._document = _as_source(source)
-            self.blocks += self._document.blocks
+            yield [*self._document.blocks]
             return
         self._yaml, start = front_matter.split(marked)
         try:
             self._metadata = front_matter.read(self._yaml)
         except front_matter.Unreadable as wrong:
-            self.blocks += self._sealer.take([self._unread_front_matter(str(wrong))])
+            yield self._sealer.take([self._unread_front_matter(str(wrong))])
         body = "\n" * marked.count("\n", 0, start) + marked[start:] if start else marked
-        breathe()
         body = _with_conflict_tags(body)
-        breathe()
         chunks, ends, said = Chunks(body, self._stretch, in_page(len(source))), Ends(body), self._diagnostics
         chunks.diagnostics = said
         builder = Builder(said, ends)
@@ -124,10 +111,9 @@ class Reading:
                 tokens = waiting.popleft()[1]
                 builder.add(tokens)
                 _let_go(tokens)
-                self.blocks += self._sealer.take(builder.tree.take_finished())
+                blocks = self._sealer.take(builder.tree.take_finished())
                 self._headings = len(self._sealer.headings)
-                if len(self.blocks) >= self._enough:
-                    self._work.pause()
+                yield blocks
         for _, tokens in waiting:
             builder.add(tokens)
             _let_go(tokens)
@@ -142,7 +128,7 @@ class Reading:
             said.append(Diagnostic(first, "The rest of the page is too large to format, so it is shown as source."))
             attrs = {"language": "markdown", "source": True}
             unfinished = [*unfinished, Draft("code", attrs, text=rest, first=first, last=last)]
-        self.blocks += self._sealer.take(unfinished)
+        yield self._sealer.take(unfinished)
 
     def _unread_front_matter(self, why: str) -> Draft:
         """Return a block that shows the front matter as its writers have it."""
@@ -153,10 +139,9 @@ class Reading:
 
 
 def _let_go(tokens: list[Token]) -> None:
-    """Have no more of the tokens of a block: to let go of all of a long one at once takes long."""
+    """Have no more of the tokens of a block, a part at a time: no other thread runs while Python frees a long list."""
     while tokens:
         del tokens[-_AT_A_TIME:]
-        breathe()
 
 
 def _as_source(source: str) -> Document:
@@ -175,9 +160,7 @@ def _as_source(source: str) -> Document:
 def _line(text: str, number: int) -> int:
     """Where a line of a text begins, without all others in a list: that takes more memory than the text."""
     start = 0
-    for line in range(number):
-        if line % _AT_A_TIME == 0:
-            breathe()
+    for _ in range(number):
         start = text.index("\n", start) + 1
     return start
 

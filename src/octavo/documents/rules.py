@@ -17,7 +17,6 @@ from mdit_py_plugins.footnote.index import footnote_tail
 
 from octavo.documents.blocks import Diagnostic
 from octavo.documents.containers import is_known
-from octavo.documents.cooperative import breathe
 from octavo.documents.emphasis import bold_of_nothing, marked_as_written
 from octavo.documents.html import ENTITY_OF_NOTHING, decode, element_end, loose_end
 from octavo.documents.html_rule import html_block
@@ -110,7 +109,6 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         _rest_of_table(state, limit, end)
     columns = 0
     for token in state.tokens[first:]:
-        breathe()
         if token.type == "th_open":
             columns += 1
         elif token.type == "tr_open" and token.map:

@@ -11,7 +11,6 @@ from urllib.parse import unquote
 
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
-from octavo.documents.cooperative import breathe
 
 DEEPEST, MOST_FIELDS, MOST_ITEMS = 7, 400, 200
 """How deep schemas are followed, how many fields one operation shows, and how many items any list has."""
@@ -85,7 +84,6 @@ class Schemas:
 
     def field(self, name: str, schema: Any, required: bool, above: tuple[str, ...] = (), depth: int = 0) -> Field:
         """A schema under a name, with what is in it."""
-        breathe()
         self.count += 1
         if isinstance(schema, bool):
             return Field(name, "any" if schema else "nothing", required)
@@ -135,7 +133,6 @@ class Schemas:
         out = {key: value for key, value in said.items() if key != "allOf"}
         properties, required = first_of(out.get("properties")), list(list_of(out.get("required"))[:MOST_ITEMS])
         for part in parts[:MOST_ITEMS]:
-            breathe()
             self.parts += 1
             found, names = self.of.follow(part)
             if self.parts > _MOST_PARTS or set(names) & set(above):

@@ -10,7 +10,6 @@ from typing import Any
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Column, Run, words
-from octavo.documents.cooperative import breathe
 from octavo.documents.html import Element, Piece, pieces
 from octavo.documents.inline import runs_of
 from octavo.documents.inline_writer import Ink
@@ -36,7 +35,6 @@ def pipe_table(tokens: Sequence[Token]) -> Draft:
     columns: list[Column] = []
     table = Draft("table")
     for token in tokens:
-        breathe()
         first, last = token.map or (0, 0)
         if token.type == "tr_open" and columns:
             table.children.append(Draft("row", first=first, last=last))

@@ -128,8 +128,10 @@ class Other(Screen[None]):
         yield Line("of the other")
 
 
-class Views(Box):
+class Views(HeldBack[None], Box):
     """An app of two views: its own screen, and one more."""
+
+    opening = False
 
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {"first": lambda: Screen(), "other": Other}
     DEFAULT_MODE = "first"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from textual.app import App, ComposeResult
 from textual.message import Message
+from textual.pilot import Pilot
 from textual.widget import Widget
 
+from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.record import open_row
@@ -58,6 +60,19 @@ class PaneApp(App[None], Generic[P]):
 def screen(pane: Reader) -> str:
     """What the pane shows."""
     return "\n".join(strip.text.rstrip() for strip in (pane.render_line(y) for y in range(pane.size.height)))
+
+
+async def laid_out(pane: Reader, pilot: Pilot[Any]) -> None:
+    """Wait until the thread has laid out all of the pane."""
+    while pane.galley.unset:
+        await pilot.pause()
+
+
+async def diff_made(pane: DiffView, pilot: Pilot[Any]) -> None:
+    """Wait until a diff has all its units."""
+    await pilot.pause()
+    while pane.contents.making.is_making:
+        await pilot.pause()
 
 
 def bar_at(pane: Reader) -> list[str]:

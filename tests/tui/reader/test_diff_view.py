@@ -366,7 +366,7 @@ async def has_lines(pane: DiffView) -> None:
     """First a pane that is shown again has room, then lines."""
     for _ in range(200):
         await asyncio.sleep(0.01)
-        if not pane.prefetch.is_outdated and len(pane.galley) == len(pane.contents.ready.units):
+        if not pane.is_outdated and len(pane.galley) == len(pane.contents.ready.units):
             return
     raise AssertionError("There are no lines.")
 

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from octavo.documents.blocks import Block
 from octavo.documents.changes import Changed, Lines
 from octavo.documents.merging.page_merge import merge
-from octavo.documents.parse import Reading, parse
+from octavo.documents.parse import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWay
@@ -28,7 +28,6 @@ from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import DiffUnit, Unfolding, kept_entries, may_hold
 from octavo.tui.render.layout import set_block, set_unit, units
 from octavo.tui.render.layout_context import Folds, LayoutContext, trail
-from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.text_search import Finder
@@ -36,7 +35,7 @@ from octavo.tui.render.virtual_lines import VirtualLines
 from tests.benchmarks.huge_blocks import HUGE
 from tests.benchmarks.texts import sentence
 from tests.calls import Calls
-from tests.tui.reader.panes import PaneApp, screen
+from tests.tui.reader.panes import PaneApp, diff_made, laid_out, screen
 
 MOST_LINES, MOST_PIECES = 400, 4000
 """Of a unit: some of their lines hold little but a letter each, others little but the bars of what they stand in."""
@@ -89,27 +88,6 @@ def test_no_words_are_lost_where_a_block_is_cut(name: str) -> None:
         assert at >= 0, word
         at += len(word)
     assert len(letters) >= sum(map(len, words)) * 0.95
-
-
-def test_blocks_are_cut_a_while_at_a_time() -> None:
-    cutting = UnitReader(units(parse(HUGE["code"](100)).blocks))
-    steps = 0
-    while not cutting.cut(0):
-        steps += 1
-    assert steps > 20
-    assert [unit.part for unit in cutting.units] == [unit.part for unit in units(parse(HUGE["code"](100)).blocks)]
-
-
-@pytest.mark.parametrize("name", ["code of short lines", "table of columns", "footnotes", "marked source", "heading"])
-def test_a_huge_block_is_read_with_pauses(name: str) -> None:
-    page = HUGE[name](40)
-    reading = Reading(page)
-    pauses = 0
-    while not reading.is_done:
-        reading.read(0)
-        pauses += 1
-    assert pauses > 15
-    assert reading.document == parse(page)
 
 
 def test_the_top_of_a_unit_is_found_without_counting_all_above_it() -> None:
@@ -177,12 +155,12 @@ async def test_the_diff_of_a_page_that_came_as_one_block_is_set_in_slices() -> N
     app = PaneApp(DiffView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(compare("Words.\n", HUGE["list"](30)), key="p")
-        await pilot.pause()
+        await diff_made(app.pane, pilot)
         assert len(app.pane.galley) > 20
         await pilot.press("n")
         assert "item 0" in screen(app.pane)
         await pilot.press("G", "\\")
-        while not app.pane.contents.shows_source:
+        while not app.pane.contents.shows_source or app.pane.contents.making.is_making:
             await pilot.pause()
         assert all(len(unit.lines) < 200 for unit in app.pane.contents.changed.units)
         assert "item 0" in screen(app.pane)
@@ -213,7 +191,7 @@ def test_of_what_did_not_change_only_what_may_be_shown_is_made_into_units() -> N
 
 
 def _folded(given: list[PlacedUnit | Stretch], unfolding: Unfolding) -> list[DiffUnit]:
-    return [unit for unit in folded(given, unfolding) if unit is not None]
+    return list(folded(given, unfolding))
 
 
 def test_the_way_down_to_a_block_is_found_however_deep_it_stands() -> None:
@@ -236,30 +214,14 @@ async def test_of_a_huge_conflict_so_much_is_shown_as_is_set_at_a_time_and_where
         assert len(lines) < 450
 
 
-@pytest.mark.parametrize("is_split", [False, True])
-def test_the_units_of_a_diff_are_made_a_while_at_a_time(is_split: bool) -> None:
-    lines = HUGE["codes"](40).split("```\n\n")
-    before = "```\n\n".join(line + ("b\n" if at % 49 == 0 else "") for at, line in enumerate(lines))
-    compared = compare(before, HUGE["codes"](40))
-    unfolding = Unfolding()
-    for _ in Unfolding.STEPS:
-        made = changes(compared.diff, unfolding, {"": []}, "A page", side_by_side=is_split)
-        pauses = 0
-        while not made.cut(0):
-            pauses += 1
-        assert pauses > len(made.units)
-        assert made.units == changes(compared.diff, unfolding, {"": []}, "A page", side_by_side=is_split).whole().units
-        unfolding.more()
-    assert len(made.units) > 1600
-
-
 async def test_a_diff_stays_on_show_until_the_units_of_another_are_made() -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(compare(HUGE["codes"](60), HUGE["codes"](60).replace("a", "b", 30)), key="p")
-        await pilot.pause()
+        await diff_made(app.pane, pilot)
         for _ in range(4):
             await pilot.press("minus")
+            await diff_made(app.pane, pilot)
         before = len(app.pane.galley)
         assert before < 100
         app.pane.contents.unfolding.step = 4
@@ -281,9 +243,10 @@ async def test_around_a_conflict_a_huge_block_is_set_in_slices() -> None:
         app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
         await pilot.pause()
         await pilot.press("equals_sign")
+        await laid_out(app.pane, pilot)
         assert len(app.pane.galley) > 20
         assert all(len(app.pane.galley.lines(unit)) <= MOST_LINES for unit in range(len(app.pane.galley)))
-        assert "End words" not in screen(app.pane)
+        assert "End words" in screen(app.pane)
 
 
 async def test_one_goes_from_conflict_to_conflict_without_setting_what_is_between_them() -> None:
@@ -310,7 +273,7 @@ def test_of_a_huge_word_that_changed_each_slice_shows_its_own_letters() -> None:
 
 
 @pytest.mark.parametrize("name", ["code in a hint", "code of tabs"])
-def test_changed_code_is_cut_a_while_at_a_time_and_what_is_far_from_a_change_only_counted(name: str) -> None:
+def test_of_changed_code_what_is_far_from_a_change_is_only_counted(name: str) -> None:
     page = HUGE[name](40)
     lines = page.split("\n")
     lines[len(lines) // 2] += " x"
@@ -319,11 +282,7 @@ def test_changed_code_is_cut_a_while_at_a_time_and_what_is_far_from_a_change_onl
         (entry,) = compared.diff.entries
         assert isinstance(entry, Changed)
         assert list(kept_entries(entry)) == list(kept_entries(entry))
-    made = changes(compared.diff, Unfolding(), {})
-    pauses = 0
-    while not made.cut(0):
-        pauses += 1
-    assert pauses > len(lines) / 400 if name == "code in a hint" else pauses >= len(made.units)
+    made = changes(compared.diff, Unfolding(), {}).whole()
     changed = [unit.entry.parts for unit in made.units if isinstance(unit.entry, Changed)]
     told = [line for parts in changed if isinstance(parts, Lines) for line in parts.lines]
     assert [line.untold > 0 for line in told] == [True, *[False] * 7, True]

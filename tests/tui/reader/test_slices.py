@@ -23,6 +23,9 @@ PARTS = "".join(f"Part {number}\n\n{'## Title' if number % 9 == 5 else '* one'}\
 STEPS = "".join(f"{{% step %}}\n## Step {number}\n\nDo it.\n{{% endstep %}}\n" for number in range(90))
 ITEMS = "".join(f"{number}. item {number}\n" for number in range(8, 240))
 CODE = "".join(f"    name_{number} = {number}  # {'some words ' * (number % 5)}\n" for number in range(400))
+WIDE_CODE = "".join(
+    f"    name_{number} = {number}  # {'港の水位は毎時' * (number * 7 % 19)}\n" for number in range(200)
+)
 CARDS = "".join(f"<tr><td>Card {number}</td><td>{'words ' * (number % 30)}</td></tr>" for number in range(150))
 MERGED = "".join(
     f"<tr>{'<td rowspan=2>both</td>' * (number % 2 == 0)}<td>row {number}</td><td>{'words ' * (number % 30)}</td></tr>"
@@ -57,6 +60,12 @@ BLOCKS = {
     "code": f"```python\n{CODE}```\n",
     "code with numbers": f'{{% code title="Much" lineNumbers="true" %}}\n```python\n{CODE}```\n{{% endcode %}}\n',
     "code that wraps": f'{{% code overflow="wrap" %}}\n```\n{CODE}```\n{{% endcode %}}\n',
+    "code with wide letters": f"```python\n{WIDE_CODE}```\n",
+    "code with wide letters and notes": '<pre class="language-python"><code>'
+    + WIDE_CODE.replace("= 8 ", '= <a data-footnote-ref href="#user-content-fn-1">8</a> ').replace(
+        "= 189 ", '= <a data-footnote-ref href="#user-content-fn-1">189</a> '
+    )
+    + "</code></pre>\n\n[^1]: It is said.\n",
     "code in an item": "* before\n\n  ```\n"
     + "".join(f"  {line}\n" for line in CODE.splitlines())
     + "  ```\n* after\n",
@@ -85,11 +94,22 @@ def painted(lines: list[Line]) -> list[list[tuple[str, Style]]]:
 def test_slices_look_as_the_whole(page: str) -> None:
     block = next(iter(parse(page).blocks))
     for width, room in ((40, 40), (76, 110)):
-        in_slices = lay_out([block], width, LOOK, room=room)
-        whole = set_block(LayoutContext(LOOK, Folds(), set_block, room=room), block, width)
-        assert [line.text for line in in_slices.lines] == [line.text for line in whole]
-        assert painted(in_slices.lines) == painted(whole)
+        for moved in (0, 24, 10_000):
+            folds = [Folds(panned={each.key: moved for each in block.walk()}) for _ in range(2)]
+            in_slices = lay_out([block], width, LOOK, folds[0], room=room)
+            whole = set_block(LayoutContext(LOOK, folds[1], set_block, room=room), block, width)
+            assert [line.text for line in in_slices.lines] == [line.text for line in whole]
+            assert painted(in_slices.lines) == painted(whole)
+            assert folds[0].hidden == folds[1].hidden
     assert len(list(units([block]))) > 2
+
+
+def test_code_that_ends_in_a_row_too_long_to_be_moved_is_moved_above_that() -> None:
+    (block,) = parse(f"```\n{CODE}{'x' * 100 + ' end of the row'}\n{'letters ' * 5000}\n```\n").blocks
+    folds = Folds()
+    assert "end of the row" not in "".join(line.text for line in lay_out([block], 76, LOOK, folds).lines)
+    assert folds.move(block.key, 60)
+    assert "end of the row" in "".join(line.text for line in lay_out([block], 76, LOOK, folds).lines)
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=name) for name, page in BLOCKS.items()])

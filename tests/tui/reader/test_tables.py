@@ -338,6 +338,13 @@ def test_an_address_is_broken_before_a_name_beside_prose() -> None:
     assert name in lay_out(parse(markdown).blocks, 82, Styles.plain()).lines[2].text
 
 
+@pytest.mark.parametrize("width", [72, 76, 78, 80])
+def test_a_short_address_stays_whole_where_prose_has_some_room_beside_it(width: int) -> None:
+    where = "'http://localhost:5100/api'"
+    markdown = f"| Variable | Default | Purpose |\n|-|-|-|\n| `SSS_SERVER_URL` and {PROSE} | `{where}` | {PROSE} |\n"
+    assert where in "".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()).lines)
+
+
 @pytest.mark.parametrize("width", [78, 80, 84, 88])
 def test_columns_that_leave_cells_free_beside_their_lines_give_them_to_a_broken_word(width: int) -> None:
     markdown = (

@@ -145,17 +145,8 @@ async def test_choosing_a_tab_chooses_those_of_the_same_name() -> None:
         assert "other second needle" in screen(app.pane)
 
 
-class Busy(PageView):
-    """A view on a machine so busy that nothing is ever set ahead of being looked at."""
-
-    is_busy = True
-
-    def work(self, seconds: float) -> bool:
-        return not self.is_busy and super().work(seconds)
-
-
 async def test_what_is_opened_and_the_place_stay_over_a_reload() -> None:
-    app = PaneApp(Busy())
+    app = PaneApp(PageView())
     async with app.run_test(size=(80, 10)) as pilot:
         view = app.pane
         view.show(parse(PAGE + LONG), title="Retries", key="p")
@@ -166,7 +157,6 @@ async def test_what_is_opened_and_the_place_stay_over_a_reload() -> None:
         view.show(parse(PAGE.replace("Second", "Another") + LONG), title="Retries", key="p")
         await pilot.pause()
         assert screen(view) == before.replace("Second", "Another")
-        view.is_busy = False
         while view.galley.unset:
             await pilot.pause()
             assert screen(view) == before.replace("Second", "Another")

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from contextlib import closing
 
+import pytest
+
 from octavo.data.state_db import StateDb
 from octavo.documents.parse import parse
+from octavo.tui.reader import streaming_page
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.reading_position import MOST_PAGES, ReadingPosition, ReadingPositions
 from tests.tui.reader.panes import PaneApp, bar_at, screen
+from tests.tui.reader.test_while_arriving import begun, read
 
 LONG = "\n\n".join(f"Paragraph {number} says a little of what there is to say." for number in range(2000))
 FOLDED = LONG[:4000] + "\n\n<details>\n\n<summary>Closed</summary>\n\nInner words.\n\n</details>\n\n" + LONG[4000:9000]
@@ -55,16 +59,16 @@ async def test_one_stands_where_one_was_on_a_page_whose_blocks_are_still_to_come
         assert view.place.whereabouts is None
 
 
-async def test_who_moves_before_the_place_is_read_stays_there() -> None:
-    app = PaneApp(PageView())
-    async with app.run_test(size=(80, 20)) as pilot:
+async def test_who_moves_before_the_place_is_read_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming_page, "TO_PLACE", 0.0)
+    async with begun() as (app, pilot):
         view = app.pane
-        view.place.come_back("p", ReadingPosition(key_of("Paragraph 1999 says a little of what there is to say."), 5))
-        view.show_markdown(LONG, title="Long", key="p")
+        view.place.come_back("q", ReadingPosition(key_of("Paragraph 1999 says a little of what there is to say."), 5))
+        view.show_markdown(LONG, title="Long", key="q")
+        assert not view.contents.is_whole
         view.viewport.go(4)
-        while not view.contents.is_whole:
-            await pilot.pause()
-        await pilot.pause()
+        await read(app, pilot)
+        assert view.contents.is_whole
         assert view.scroll_offset.y == 4
 
 

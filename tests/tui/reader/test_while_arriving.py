@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -18,24 +18,39 @@ from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.reader import streaming_page
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.streaming_page import PageLoaded
+from octavo.tui.reader.streaming_page import PageLoaded, PageReading, PageStream
 from octavo.tui.reader.text_selection import CopiedLater, CopiesLater, Gathering
 from octavo.tui.render.painting import words_between
 from octavo.tui.render.reading_position import ReadingPosition
 from tests.benchmarks.texts import made_page
-from tests.tui.reader.panes import P, PaneApp, bar_at, screen
+from tests.tui.reader.panes import P, PaneApp, bar_at, laid_out, screen
 
 PAGE = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(80))
 OTHER = PAGE.replace("a little", "much more")
 
 
-class HeldPage(PageView):
-    """A page of which no more is read while it is held."""
+class HeldStream(PageStream):
+    """Reads no more than the first screen of a page while it is held, or nothing if it is held from the beginning."""
 
     held = True
+    is_held_from_the_beginning = False
 
-    def work(self, seconds: float) -> bool:
-        return super().work(seconds) if not self.held else False
+    def steps(self, reading: PageReading) -> Iterator[None]:
+        for step in super().steps(reading):
+            while self.held and (self.is_held_from_the_beginning or reading.first is not None):
+                yield
+                time.sleep(0.001)
+            yield step
+
+
+class HeldPage(PageView):
+    """A page of which only the first screen is read while its stream is held."""
+
+    stream: HeldStream
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stream = HeldStream(self, self.contents, self.place, self.threads)
 
 
 class LaterApp(PaneApp[P]):
@@ -52,8 +67,9 @@ async def begun(
     """A page of which so many blocks are on show."""
     app = LaterApp(HeldPage())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streaming_page, "BLOCKS", blocks)
-        patch.setattr(streaming_page, "FIRST", 10.0)
+        patch.setattr(streaming_page, "FIRST", blocks)
+        patch.setattr(streaming_page, "SHORT", 2_000)
+        patch.setattr(streaming_page, "WAIT", 60.0)
         async with app.run_test(size=size) as pilot:
             app.pane.show_markdown(markdown, title="Long", key="p")
             await pilot.pause()
@@ -63,7 +79,7 @@ async def begun(
 
 async def read(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
     """Let the page be read to its end."""
-    app.pane.held = False
+    app.pane.stream.held = False
     while app.pane.stream.is_reading:
         await pilot.pause()
     await pilot.pause()
@@ -188,7 +204,7 @@ async def test_the_end_of_a_page_is_wanted_once() -> None:
         await pilot.press("G")
         await read(app, pilot)
         assert "Paragraph 79" in screen(app.pane)
-        app.pane.held = True
+        app.pane.stream.held = True
         app.pane.show_markdown(OTHER + "\n\nSaid at last.", title="Long", key="p")
         await pilot.press("g", "G")
         assert "Said at last." not in screen(app.pane)
@@ -215,7 +231,7 @@ async def test_another_text_of_a_page_half_read_takes_its_place_when_it_is_read(
         await pilot.press("j", "j", ")")
         here = screen(app.pane)
         app.pane.show_markdown(OTHER, title="Long", key="p")
-        app.pane.held = False
+        app.pane.stream.held = False
         while not app.pane.contents.is_whole:
             assert screen(app.pane) == here
             await pilot.pause()
@@ -291,8 +307,7 @@ async def test_what_is_gathered_in_slices_is_what_is_selected(selection: Selecti
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(made_page(20_000)), title="Long", key="p")
-        while app.pane.stream.is_reading:
-            await pilot.pause()
+        await laid_out(app.pane, pilot)
         at_once = app.pane.get_selection(selection)
         slices = Gathering(selection, app.pane.galley)
         count = 0
@@ -356,7 +371,7 @@ async def test_the_source_comes_though_a_place_is_still_awaited() -> None:
 async def test_a_page_that_is_hidden_is_read_to_its_end_and_is_whole_when_it_is_shown() -> None:
     app = PaneApp(HeldPage())
     async with app.run_test(size=(80, 20)) as pilot:
-        app.pane.held = False
+        app.pane.stream.held = False
         app.pane.display = False
         await pilot.pause()
         app.pane.show_markdown(PAGE, title="Long", key="p")
@@ -374,7 +389,7 @@ async def test_a_page_that_was_hidden_before_anything_was_on_show_is_read_to_its
     pane.display = False
     app = PaneApp(pane)
     async with app.run_test(size=(80, 20)) as pilot:
-        pane.held = False
+        pane.stream.held = False
         pane.show_markdown(PAGE, title="Long", key="p")
         for _ in range(200):
             await pilot.pause(0.01)
@@ -394,7 +409,7 @@ async def test_a_page_that_is_hidden_while_it_is_read_is_whole_when_it_is_shown_
         assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says a little."
         app.pane.display = False
         await pilot.pause()
-        app.pane.held = True
+        app.pane.stream.held = True
         app.pane.show_markdown(OTHER, title="Other", key="q")
         await read(app, pilot)
         assert "much more" in await shown(app.pane, pilot)
@@ -404,19 +419,18 @@ async def test_a_page_that_is_hidden_while_it_is_read_is_whole_when_it_is_shown_
 
 async def test_a_long_page_with_nothing_on_it_says_so() -> None:
     app = PaneApp(HeldPage())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streaming_page, "FIRST", 0.0)
-        async with app.run_test(size=(80, 20)) as pilot:
-            app.pane.show_markdown("<!-- " + "nothing " * 800 + "-->\n", title="Long", key="p")
-            await pilot.pause()
-            await read(app, pilot)
-            assert "This page is empty." in screen(app.pane)
+    app.pane.stream.is_held_from_the_beginning = True
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show_markdown("<!-- " + "nothing " * 800 + "-->\n", title="Long", key="p")
+        await pilot.pause()
+        await read(app, pilot)
+        assert "This page is empty." in screen(app.pane)
 
 
 async def test_resizing_while_a_page_is_read_loses_nothing() -> None:
     async with begun() as (app, pilot):
         await pilot.resize_terminal(60, 12)
-        app.pane.held = False
+        app.pane.stream.held = False
         await pilot.pause(0.01)
         await pilot.resize_terminal(100, 30)
         await read(app, pilot)
@@ -493,7 +507,7 @@ async def test_who_goes_back_to_a_page_stands_where_one_stood_once_that_is_read(
         here = screen(app.pane)
         app.pane.show_markdown(OTHER, title="Other", key="q")
         await pilot.pause()
-        app.pane.held = True
+        app.pane.stream.held = True
         app.pane.show_markdown(PAGE, title="Long", key="p")
         app.pane.place.stand(standing)
         await pilot.pause()
@@ -508,7 +522,7 @@ async def test_who_goes_back_to_a_page_and_moves_before_it_is_read_is_not_brough
     async with begun() as (app, pilot):
         standing = await left_at_70(app, pilot)
         app.pane.show_markdown(OTHER, title="Other", key="q")
-        app.pane.held = True
+        app.pane.stream.held = True
         app.pane.show_markdown(PAGE, title="Long", key="p")
         app.pane.place.stand(standing)
         await pilot.press("j", "j", ")")
@@ -521,7 +535,7 @@ async def test_who_goes_back_to_a_page_and_moves_before_it_is_read_is_not_brough
 async def test_who_goes_back_and_on_to_yet_another_page_is_at_its_top() -> None:
     async with begun() as (app, pilot):
         standing = await left_at_70(app, pilot)
-        app.pane.held = True
+        app.pane.stream.held = True
         app.pane.show_markdown(OTHER, title="Other", key="q")
         app.pane.place.stand(standing)
         app.pane.show_markdown(PAGE, title="Long", key="r")

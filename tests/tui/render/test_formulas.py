@@ -93,6 +93,8 @@ def test_words_of_a_formula_are_no_formula() -> None:
 
 def test_commands_have_the_signs_the_library_knows() -> None:
     assert in_one_line(r"\Longrightarrow \hslash \gtrsim \varkappa \nowhere") == "⟹ ℏ ≳ ϰ nowhere"
+    assert in_one_line(r"P \approx -3.58 \rarr x \isin \reals \sdot \infin") == "P ≈ -3.58 → x ∈ ℝ ⋅ ∞"
+    assert in_one_line(r"\lang a\rang \hArr b \sube c \Larr \empty") == "⟨a⟩ ⇔ b ⊆ c ⇐ ∅"
     assert in_one_line(r"\hat{y} \mathbb{E}[X] \not\in \vec v") == "ŷ 𝔼[X] ∉ v⃗"
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections import defaultdict
 from functools import cache
 from importlib.util import find_spec
@@ -10,7 +12,9 @@ from inspect import CORO_CLOSED, getcoroutinestate
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
 from textual.app import App
+from textual.css.stylesheet import Stylesheet
 
 from octavo.tui.terminal import textual_internals
 from tests.test_layers import FILES, imports, tree
@@ -153,3 +157,40 @@ async def test_work_that_another_of_its_group_takes_the_place_of_before_it_began
         assert getcoroutinestate(first) == CORO_CLOSED
         await last.wait()
     assert done == [2]
+
+
+def test_every_replaced_part_of_the_installed_textual_is_known() -> None:
+    assert set() == textual_internals.OTHER_PARTS
+
+
+ALTERED = """
+import importlib, sys
+def other(*given): ...
+kinds, found = {}, {}
+for each in sys.argv[2:]:
+    module, name, part = each.split(":")
+    kind = getattr(importlib.import_module(module), name)
+    if sys.argv[1] == "gone" and part in vars(kind):
+        delattr(kind, part)
+    else:
+        setattr(kind, part, other)
+    found[each] = kind, part, vars(kind).get(part)
+from octavo.tui.terminal import textual_internals
+assert len(textual_internals.OTHER_PARTS) == len(found), textual_internals.OTHER_PARTS ^ {*found}
+assert all(vars(kind).get(part) is was for kind, part, was in found.values())
+"""
+
+
+@pytest.mark.parametrize("how", ["other", "gone"])
+def test_other_parts_of_textual_are_left_alone(how: str) -> None:
+    parts = textual_internals.PARTS
+    named = [f"{kind.__module__}:{kind.__name__}:{name}" for kind in parts for name in parts[kind]]
+    subprocess.run([sys.executable, "-c", ALTERED, how, *named], check=True)
+
+
+async def test_an_app_with_other_parts_of_textual_has_the_stylesheet_of_textual(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert type(textual_internals.new_stylesheet({})) is textual_internals.OnceParsed
+    monkeypatch.setattr(textual_internals, "OTHER_PARTS", {"Stylesheet.apply"})
+    assert type(textual_internals.new_stylesheet({})) is Stylesheet

@@ -57,7 +57,7 @@ class NewWrite:
     context: str = ""
     """Text of the thread and its page, for messages."""
     draft_keys: tuple[str, ...] | None = None
-    """Keys of the drafts that the text came from. None: `place` alone."""
+    """Keys of the drafts that the text came from. None: `draft_key` alone."""
 
 
 @dataclass(frozen=True)

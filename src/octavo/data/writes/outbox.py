@@ -69,7 +69,8 @@ class Outbox:
         """`read_only` says why no write is added and none is sent. Empty if writes are sent.
 
         `timeout` is how long a request may take, and `settle` how much later the server may still act on it: that long
-        Octavo looks for a lost write before it sends the write again. All in seconds.
+        Octavo looks for a lost write. Then it sends a write that only sets a state again, and asks the user about any other.
+        All in seconds.
         """
         self.undo_seconds = undo_seconds
         self._read_only = read_only

@@ -1,4 +1,4 @@
-"""Sends the entries of the outbox. A single instance on a machine sends for each profile.
+"""Sends the entries of the outbox. For each profile, one instance on this machine sends: the one that holds the lock `outbox`.
 
 `OutboxWorker` takes each step when it is due. `OutboxDelivery` sends an entry: it checks the target, sends the write, and
 finds a write whose response was lost. `ConnectionState` knows when sending pauses.
@@ -214,7 +214,7 @@ class OutboxWorker:
             if entry.state == "sending":
                 await self.delivery.mark_unknown(entry, CLOSED, timedelta())
             elif crashed and entry.state == "held" and entry.held_until is not None and entry.held_until < now:
-                # A queued entry never left: it is sent however late, after its target is checked.
+                # Octavo ended before its undo delay was over: the user gets the whole delay again.
                 await self._pending.step(entry.id, partial(steps.undo_delay_restarted, now=now))
         await state.write(lambda db: self._mark(db, running=True))
         return True
@@ -341,7 +341,7 @@ class OutboxDelivery:
                 return
             found = await self._found(entry)
         except ApiError as error:
-            await self._not_found(entry, now, error)
+            await self._lookup_failed(entry, now, error)
             return
         self._connection.reached()
         if found:
@@ -361,8 +361,8 @@ class OutboxDelivery:
         attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.since, await self._caller(), claimed)
         return await kind_of(entry.op).find(self._send, attempt)
 
-    async def _not_found(self, entry: OutboxEntry, now: datetime, error: ApiError) -> None:
-        """Record that the check failed."""
+    async def _lookup_failed(self, entry: OutboxEntry, now: datetime, error: ApiError) -> None:
+        """Record that Octavo could not look for the write."""
         reason = f"Octavo could not check whether the server received this change. {error}"
         refused, own = fate(error, has_left=False) == "refused", _is_own(error)
         settles = entry.may_arrive_until is not None and now < entry.may_arrive_until

@@ -1,4 +1,4 @@
-"""The first screen, made before anything of it is painted."""
+"""When an app paints its screens: the first one once it is made, one that is switched to again at once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 from textual.app import App, ReturnType
 from textual.dom import DOMNode
+from textual.widget import AwaitMount
+
+from octavo.tui.terminal.textual_internals import has_screen
 
 if TYPE_CHECKING:
     from octavo.tui.shell.session import Session
@@ -34,6 +37,8 @@ class HeldBack(App[ReturnType]):
 
     opening = True
     """Until the first screen holds what is known."""
+    _is_switching_back = False
+    """Whether the app switches to a view that has a screen already."""
 
     def hold_back(self) -> None:
         # From Python 3.12 on Textual has tasks begin at once: a field of the first screen would look for a screen that
@@ -48,6 +53,18 @@ class HeldBack(App[ReturnType]):
             self.stylesheet.update(screen)
         self._held.close()
         self.screen.refresh(layout=True)
+
+    def switch_mode(self, mode: str) -> AwaitMount:
+        self._is_switching_back = has_screen(self, mode)
+        try:
+            return super().switch_mode(mode)
+        finally:
+            self._is_switching_back = False
+
+    def delay_update(self, delay: float = 0.05) -> None:
+        """Delay the next frames. A view that has a screen is painted at once: Textual delays it, as it does a new one."""
+        if not self._is_switching_back:
+            super().delay_update(delay)
 
     def update_styles(self, node: DOMNode, animate: bool = True) -> None:
         if not self.opening:

@@ -75,7 +75,7 @@ class KeepingFresh:
 
             session = self._session
             then = self._app.workspace.inbox.poll
-            self.poller = Poller(session.live, on_show=self._on_show, then=then)
+            self.poller = Poller(session.live, visible=self._on_show, after_round=then)
             if not self._terminal.app_focus:
                 self.poller.hide()
         if self.poller.is_due:

@@ -277,7 +277,7 @@ class Octavo(HasCommands, HeldBack[int]):
         self.theme = self._first_theme()
         if settings.theme and settings.theme not in self.available_themes:
             self.mistakes += (_wrong_theme(settings, self.theme_picker.names),)
-        self.stylesheet = internals.OnceParsed(variables=self.get_css_variables())
+        self.stylesheet = internals.new_stylesheet(self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
         chosen = super().get_driver_class()

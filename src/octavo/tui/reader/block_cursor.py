@@ -161,6 +161,10 @@ class BlockCursor:
         self.pane.moved_at = time.perf_counter()
         if bring is not None:
             self.viewport.show_lines(unit, first, last, bring)
+            self.at = (
+                unit,
+                block,
+            )  # what is set on the way may scroll the pane twice, and the cursor goes with the first
         self.pane.repaint()
         self.pane.tell()
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import Literal
+from copy import deepcopy
+from typing import Any, Literal
 
 from textual.content import Content
 
 from octavo.documents.blocks import Block
 from octavo.tui.reader.block_cursor import BlockCursor
+from octavo.tui.reader.diff_making import DiffMaking
 from octavo.tui.reader.late_sources import LateSources
-from octavo.tui.reader.pane import Contents, Pane, Stop
-from octavo.tui.reader.unit_making import UnitMaking
+from octavo.tui.reader.pane import Contents, Pane, Stop, no_lines
 from octavo.tui.render.block_slices import whole_of
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.diff_lines import guess
@@ -20,12 +21,13 @@ from octavo.tui.render.diff_sides import BETWEEN, SideWidths, bar_beside, block_
 from octavo.tui.render.diff_units import Changes, DiffUnit, Unfolding
 from octavo.tui.render.failed_block import written_in
 from octavo.tui.render.layout import set_block
-from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.source_finders import sources
+from octavo.tui.render.sources import Sources
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.thread_layout import set_diff_unit_or_threads
 from octavo.tui.render.thread_lines import ThreadLine
-from octavo.tui.render.virtual_lines import VirtualLines
+from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
 from octavo.tui.widgets.empty_states import nothing
 
 WIDEST = 108
@@ -41,8 +43,15 @@ Layout = Literal["changes", "sides", "new", "old"]
 class DiffContents(Contents):
     """What changed on a page: inline, both sides beside one another, or one of them."""
 
-    def __init__(self, pane: Pane, cursor: BlockCursor, late: LateSources, made: Callable[[Changes], None]) -> None:
-        """`made` is told when all units are there that are to be shown."""
+    def __init__(
+        self,
+        pane: Pane,
+        cursor: BlockCursor,
+        late: LateSources,
+        prepare: Callable[[Folds, int], UnitLayout | None],
+        made: Callable[[Changes, LaidUnits | None], None],
+    ) -> None:
+        """`prepare` is that of `BackgroundLayout`. `made` is called with all units that are to be shown, once they are made."""
         super().__init__(pane)
         self._cursor, self._late = cursor, late
         self.compared: Compared | None = None
@@ -61,7 +70,7 @@ class DiffContents(Contents):
         """What is on show: what the lines of the pane are made of, always."""
         self.ready = Changes()
         """What was made last, which is on show as soon as the pane has room."""
-        self.making: UnitMaking[DiffUnit, Changes] = UnitMaking(pane, guess, self.wanted_units, made)
+        self.making = DiffMaking(pane, prepare, self.wanted_units, made)
         self.of_source = Changes()
         """The changes of the source, while it is shown."""
         self.made_for: Layout = "changes"
@@ -129,34 +138,53 @@ class DiffContents(Contents):
 
     # Laying out
 
-    def set_for(self, width: int) -> VirtualLines[DiffUnit]:
-        self.margin, self.changed = 2, self.ready
+    def units(self) -> Sequence[DiffUnit]:
+        self.changed = self.ready
+        return self.changed.units
+
+    def layout_for(self, width: int, folds: Folds) -> UnitLayout:
         is_split, most = self.layout_now == "sides", max(24, width - 4)
         room = SideWidths.of(min(2 * WIDEST + BETWEEN if is_split else WIDEST, most), split=is_split)
-        setting = LayoutContext(
-            self.pane.look, self.pane.folds, set_block, room=room.side, sources=self.sources, written=self.written
-        )
-        return self.making.units.anew(
-            self._late.completed(self.sources, lambda unit: set_diff_unit_or_threads(setting, unit, room))
-        )
+        look, sources, written = self.pane.look, self.sources, self.written
 
-    def wanted_units(self) -> Changes:
-        """What makes the units that are to be shown."""
+        def set_with(sources: Sources | None) -> Callable[[DiffUnit], list[Line]]:
+            setting = LayoutContext(look, folds, set_block, room=room.side, sources=sources, written=written)
+            return lambda unit: set_diff_unit_or_threads(setting, unit, room)
+
+        key = (width, is_split, look, id(folds), sources, sources.targets)
+        return UnitLayout(key, guess, set_with, 2, 0, sources, self.size <= KEPT_WHOLE)
+
+    def set_unit_with(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
+        return self._late.completed(self.sources, super().set_unit_with(layout, laid), laid)
+
+    def laid_out(self, laid: LaidUnits) -> None:
+        self._late.add(laid.missing)
+
+    @property
+    def size(self) -> int:
+        """The number of characters of the longer side."""
+        compared = self.compared
+        return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
+
+    def wanted_units(self) -> tuple[Changes, int]:
+        """Return the changes that are to be shown, whose units are still to be made, and the size of the page."""
         layout = self.made_for = self.layout_now
         if self.compared is None:
-            return Changes()
+            return Changes(), 0
         if self.shows_source:
-            return self.of_source
+            return self.of_source, self.size
         if layout == "new" or layout == "old":
-            return one_side(self.compared, layout, self.threads, self.title)
+            return one_side(self.compared, layout, self.threads, self.title), self.size
+        unfolding = deepcopy(self.unfolding)  # the thread reads it
         is_split = layout == "sides"
-        return changes(self.compared.diff, self.unfolding, self.threads, self.title, side_by_side=is_split)
+        wanted = changes(self.compared.diff, unfolding, self.threads, self.title, side_by_side=is_split)
+        return wanted, self.size
 
     def drop_units(self) -> None:
         """Show none, and make none."""
         self.making.drop()
         self.changed = self.ready = Changes()
-        self.pane.galley = self.making.units
+        self.pane.galley = no_lines()
 
     def written(self, block: Block) -> str:
         if self.compared is None:

@@ -17,6 +17,7 @@ from octavo.tui.render.comparison import Compared
 from octavo.tui.render.diff_sequence import source_changes
 from octavo.tui.render.diff_units import Changes, DiffUnit, may_hold
 from octavo.tui.render.reading_position import ReadingPosition
+from octavo.tui.render.unit_layout import LaidUnits
 from octavo.tui.widgets.commands import Command, Commands
 
 _SLICES_WITH_IT = 6
@@ -137,8 +138,9 @@ class DiffNavigation:
 
     # Laying out
 
-    def made(self, units: Changes) -> None:
-        """Set the units that were made, the block under the cursor where it is on the screen."""
+    def made(self, units: Changes, laid: LaidUnits | None) -> None:
+        """Show the units that were made, the block under the cursor where it is on the screen. `laid`: as the thread laid
+        them out."""
         here, is_same, self._made_of = (
             self.cursor.stop(),
             self._made_of is self.contents.compared,
@@ -150,17 +152,17 @@ class DiffNavigation:
         if here is not None and not is_same:
             here = (*here[:3], self._known(here[3]))  # it stands on other lines now
         if self.meets:
-            self.pane.reset()
+            self.pane.reset(laid=laid)
         else:
-            self._set_around(here, hung_on)
+            self._set_around(here, hung_on, laid)
         self.pane.finder.content_changed()
         self.pane.refresh_bindings()
         self.pane.tell()
 
-    def _set_around(self, here: Stop | None, hung_on: str) -> None:
+    def _set_around(self, here: Stop | None, hung_on: str, laid: LaidUnits | None) -> None:
         """Keep what the cursor is on where it is on the screen; of a thread that is gone, the block called `hung_on`."""
         above = self.pane.galley.top(here[0]) + here[1] - self.pane.scroll_offset.y if here is not None else 0
-        self.pane.reset()
+        self.pane.reset(laid=laid)
         if here is None:
             return
         stop = self._stop_on(here[3])

@@ -18,7 +18,6 @@ from octavo.tui.reader.hot_spots import LINK_HINTS
 from octavo.tui.reader.late_sources import LateSources
 from octavo.tui.reader.pane_state import PaneState
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
-from octavo.tui.reader.unit_making import FIRST
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.diff_units import Unfolding
 from octavo.tui.render.page_parts import LinkFollowed
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from octavo.tui.render.reading_position import ReadingPosition
+    from octavo.tui.render.unit_layout import LaidUnits
 
 LEFT_AFTER = 0.3
 """Seconds until what is on show goes, while that of another page is on its way."""
@@ -172,7 +172,9 @@ class DiffView(Reader):
         """`outcome`: of a page that is not there yet, of which nothing can be said."""
         super().__init__(ascii=ascii, id=id)
         late = LateSources(self, self.viewport, self.painter, self.cursor)
-        self.contents = DiffContents(self, self.cursor, late, lambda units: self.place.made(units))
+        self.contents = DiffContents(
+            self, self.cursor, late, self.background.prepare, lambda units, laid: self.place.made(units, laid)
+        )
         self.contents.is_outcome = outcome
         self.place = DiffNavigation(self, self.contents)
         self.cursor_block: DiffBlock = DiffBlock(self)
@@ -238,12 +240,12 @@ class DiffView(Reader):
     def KEYBAR(self) -> tuple[str, ...]:
         return _OF_OUTCOME if self.contents.is_outcome and not self.finder.needle else super().KEYBAR
 
-    def reset(self, *, anchor: ReadingPosition | None = None) -> None:
+    def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
         if self.contents.made_for != self.contents.layout_now and not self.contents.making.is_making:
             self.contents.making.make()  # there is no room any more for both sides, or there is again
             return
         meets = self.place.meets
-        super().reset(anchor=anchor)
+        super().reset(anchor=anchor, laid=laid)
         if meets:
             self.place.meet()
 
@@ -280,14 +282,5 @@ class DiffView(Reader):
             self._was_on_none = self.cursor_block.is_on_none
             self.refresh_bindings()  # no comment there
 
-    # What is done while nothing else happens
-
-    @property
-    def has_work(self) -> bool:
-        return self.contents.making.is_making or super().has_work
-
-    def work(self, seconds: float) -> bool:
-        if not self.contents.making.is_making:
-            return super().work(seconds)
-        self.contents.making.make_on(seconds if len(self.galley) else max(seconds, FIRST))
-        return False
+    def on_unmount(self) -> None:
+        self.contents.making.drop()

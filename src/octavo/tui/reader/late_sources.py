@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.line_painter import LinePainter
@@ -12,6 +12,9 @@ from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.async_cache import AsyncCache
 from octavo.tui.render.sources import Sources
 from octavo.tui.render.styled_lines import Line
+
+if TYPE_CHECKING:
+    from octavo.tui.render.unit_layout import LaidUnits
 
 
 class LateSources:
@@ -22,9 +25,12 @@ class LateSources:
         self._missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]] | None = None
         """For each unit, by its identity, what was not known when it was set."""
 
-    def completed(self, sources: Sources, set_unit: Callable[[Any], list[Line]]) -> Callable[[Any], list[Line]]:
-        """Sets units with `set_unit`, those of lines made anew, and again once what they lack is found."""
-        missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]] = {}
+    def completed(
+        self, sources: Sources, set_unit: Callable[[Any], list[Line]], laid: LaidUnits | None
+    ) -> Callable[[Any], list[Line]]:
+        """Sets units with `set_unit`, those of lines made anew, and again once what they lack is found. `laid`: units that
+        a thread laid out."""
+        missing = {**laid.missing} if laid is not None else {}
         self._missing = missing
 
         def set_one(unit: Any) -> list[Line]:
@@ -35,6 +41,11 @@ class LateSources:
             return lines
 
         return set_one
+
+    def add(self, missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]]) -> None:
+        """Ask also for what units lack that a thread laid out."""
+        if self._missing is not None:
+            self._missing.update({unit: lacks for unit, lacks in missing.items() if unit not in self._missing})
 
     def ask(self, sources: Sources) -> None:
         """Ask for what the units lack that are on show."""
@@ -70,3 +81,4 @@ class LateSources:
                 self.viewport.sync()
                 self.cursor.keep_in_view()
             self.pane.repaint()
+            self.pane.work_soon()

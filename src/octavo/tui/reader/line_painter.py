@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
@@ -25,6 +27,7 @@ class LinePainter:
         self._frame: list[Strip] = []
         self.rows_on_show: list[tuple[int, int, Line]] = []
         """Unit, place in it and line of each row that is painted."""
+        self._kept_until = 0.0
 
     @property
     def was_painted(self) -> bool:
@@ -41,12 +44,21 @@ class LinePainter:
         ]
         return min(width, max(ends, default=width))
 
+    def keep_frame(self, seconds: float) -> None:
+        """Show this frame for so long, while there are no lines."""
+        if self.was_painted:
+            self._kept_until = time.perf_counter() + seconds
+            self.pane.set_timer(seconds, self.pane.repaint)
+
     def paint(self) -> list[Strip]:
         """The rows on show."""
         pane = self.pane
         top, width, height = pane.scroll_offset.y, pane.pane_width, pane.size.height
         key = (top, width, height, pane.changes, pane.galley.total, int(pane.has_focus))
         if key == self._frame_key:
+            return self._frame
+        if not len(pane.galley) and key[1:3] == self._frame_key[1:3] and time.perf_counter() < self._kept_until:
+            self.rows_on_show = []  # of a page that is left: nothing on them can be clicked
             return self._frame
         ground = pane.ground
         total = pane.galley.total
@@ -59,7 +71,7 @@ class LinePainter:
         if (foot := pane.foot()) is not None and frame:
             frame[foot[0]] = foot[1].crop_extend(0, width, ground)
         if not self.was_painted:
-            pane.work_soon()
+            pane.call_later(pane.work_soon)
         self._frame, self._frame_key = frame, (*key[:4], pane.galley.total, key[5])
         if pane.galley.total != total:
             self.viewport.sync_after_refresh()

@@ -3,6 +3,7 @@ YAML. No stranger is asked for one. What strangers wrote is read by a program of
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,8 @@ from octavo.api import openapi
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ContentRef, OrganizationRef
 from octavo.documents import links
-from octavo.documents.cooperative import breathe
 from octavo.documents.openapi import Specification
 from octavo.tui.reader.linked_files import file_of
-from octavo.tui.render.openapi_finder import in_short_steps
 from octavo.tui.terminal import child_programs
 from octavo.untrusted_input import parse_json
 
@@ -89,7 +88,7 @@ async def read(content: bytes, named: str, *, seconds: float = SECONDS) -> Speci
         )
     if told.late or not told.output:
         return Specification(trouble=f"Could not read {named}: the file takes too much time or memory to read.")
-    found = await in_short_steps(lambda: _put_together(told.output))
+    found = await asyncio.to_thread(_put_together, told.output)
     if isinstance(found, str):
         return Specification(trouble=f"Could not show {named} as an OpenAPI specification. {found}")
     return (
@@ -104,7 +103,6 @@ def _put_together(lines: bytes) -> dict[str, Any] | str:
     whole: dict[str, Any] = {}
     try:
         for line in lines.splitlines():
-            breathe()
             said = parse_json(line)
             if isinstance(said, str):
                 return said

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import Any
 
 from textual.content import Content
 from textual.strip import Strip
@@ -12,23 +12,19 @@ from textual.strip import Strip
 from octavo.documents.blocks import Block, Document, Run, words
 from octavo.tui.reader.late_sources import LateSources
 from octavo.tui.reader.pane import MARK, Contents, Pane, Stop
-from octavo.tui.reader.prefetch import Prefetch
 from octavo.tui.reader.table_reading import TableReading
 from octavo.tui.reader.thread_marks import PageThreads
 from octavo.tui.render.failed_block import written_in
 from octavo.tui.render.layout import Unit, guess, set_block, set_unit, stops
-from octavo.tui.render.layout_context import LayoutContext, trail
+from octavo.tui.render.layout_context import Folds, LayoutContext, trail
 from octavo.tui.render.page_parts import same_title, source_blocks
-from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.side_by_side_blocks import SplitLine, bar_apart, block_apart, blocks_of
 from octavo.tui.render.source_finders import sources
+from octavo.tui.render.sources import Sources
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.text_search import Find, Finder
-from octavo.tui.render.virtual_lines import VirtualLines
+from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
 from octavo.tui.widgets.empty_states import nothing
-
-if TYPE_CHECKING:
-    from octavo.documents.parse import Reading
 
 MEASURES = (76, 100, 0)
 """Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
@@ -39,28 +35,22 @@ Head = tuple[str, str]
 class PageContents(Contents):
     """A page, or what there is of it, or its source."""
 
-    def __init__(
-        self, pane: Pane, prefetch: Prefetch, threads: PageThreads, tables: TableReading, late: LateSources
-    ) -> None:
+    def __init__(self, pane: Pane, threads: PageThreads, tables: TableReading, late: LateSources) -> None:
         super().__init__(pane)
-        self._prefetch, self._threads, self._tables, self._late = prefetch, threads, tables, late
+        self._threads, self._tables, self._late = threads, tables, late
         self.document: Document | None = None
         self.key = ""
         """What the page on show is called."""
         self.head: Head = ("", "")
         self.is_whole = True
-        self.cut: UnitReader[Unit] = UnitReader()
-        """The units of the page on show."""
-        self.arriving: Reading | None = None
-        """What is being read of the page on show, while its beginning is shown already."""
+        self.page_units: Sequence[Unit] = ()
+        """The units of the page on show, as far as it is read."""
         self.sources = sources()
         self.shows_source = False
         self.source_of: Block | None = None
         """The block whose source the cursor is on."""
         self._source_cut: list[Unit] | None = None
         """The units of the source, once they are asked for."""
-        self.measure = 0
-        """The cells that lines of text were set in."""
         self._measure = 0
         self._margins: dict[int, int] = {}
 
@@ -75,26 +65,46 @@ class PageContents(Contents):
 
     # Its units
 
-    def set_for(self, width: int) -> VirtualLines[Unit]:
+    def layout_for(self, width: int, folds: Folds) -> UnitLayout:
         room = max(10, width - 2 - MARK)
         measure = min(room, MEASURES[self._measure] or room)
-        self.margin = max(2, min((width - measure) // 2, width - measure - MARK))
-        setting = LayoutContext(
-            self.pane.look,
-            self.pane.folds,
-            set_block,
-            # In a narrow pane the mark of a thread beside a wide block is only its sign.
-            room=room if width >= 60 else max(room, width - 4),
-            whole_code=self._measure == 2,
-            sources=self.sources,
-            written=self.written,
-        )
-        self.measure = measure
-        self._margins = {}
-        set_one = self._late.completed(self.sources, lambda unit: set_unit(setting, unit, measure))
-        return VirtualLines(self.units(), lambda unit: guess(unit, measure), set_one)
+        look, sources, whole_code = self.pane.look, self.sources, self._measure == 2
 
-    def units(self) -> list[Unit]:
+        def set_with(sources: Sources | None) -> Callable[[Unit], list[Line]]:
+            setting = LayoutContext(
+                look,
+                folds,
+                set_block,
+                # In a narrow pane the mark of a thread beside a wide block is only its sign.
+                room=room if width >= 60 else max(room, width - 4),
+                whole_code=whole_code,
+                sources=sources,
+                written=self.written,
+            )
+            return lambda unit: set_unit(setting, unit, measure)
+
+        return UnitLayout(
+            key=(width, self._measure, look, id(folds), sources, sources.targets),
+            guess=lambda unit: guess(unit, measure),
+            set_with=set_with,
+            margin=max(2, min((width - measure) // 2, width - measure - MARK)),
+            measure=measure,
+            sources=sources,
+            keeps_lines=self.size <= KEPT_WHOLE,
+        )
+
+    def set_unit_with(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
+        return self._late.completed(self.sources, super().set_unit_with(layout, laid), laid)
+
+    def laid_out(self, laid: LaidUnits) -> None:
+        self._late.add(laid.missing)
+
+    @property
+    def size(self) -> int:
+        """The number of characters of the page."""
+        return len(self.document.source) if self.document is not None else 0
+
+    def units(self) -> Sequence[Unit]:
         """The units of the page, as far as it is read, or of its source."""
         if self.document is None:
             return []
@@ -103,11 +113,7 @@ class PageContents(Contents):
                 blocks = source_blocks(self.document.source, self.document.blocks, self.source_of)
                 self._source_cut = [Unit(block, rows=max(1, block.lines[1] - block.lines[0])) for block in blocks]
             return self._source_cut
-        if self.arriving is not None:
-            self.document = self.arriving.document
-        else:
-            self.cut.cut()
-        return self.cut.units
+        return self.page_units
 
     def walk(self) -> Iterator[Block]:
         """All blocks of the page, as far as it is read."""
@@ -159,7 +165,7 @@ class PageContents(Contents):
         self._margins = {}
 
     def empty_lines(self) -> list[Content]:
-        if not self.is_whole or self._prefetch.is_outdated:
+        if not self.is_whole or self.pane.is_outdated:
             return []
         title = [Content(f"  {self.head[0]}").stylize("bold")] if self.head[0] else []
         return [Content(""), *title, *nothing("This page is empty.", "J goes to the next page")]

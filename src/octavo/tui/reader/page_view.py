@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -25,7 +24,6 @@ from octavo.tui.reader.reading_place import HEADINGS, SOURCE, ReadingPlace
 from octavo.tui.reader.streaming_page import PageStream
 from octavo.tui.reader.table_reading import TableReading
 from octavo.tui.reader.thread_marks import PAGE_THREADS, PageThreads
-from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.styled_lines import HotSpot
 from octavo.tui.terminal.text_direction import FROM_RIGHT
 from octavo.tui.widgets.commands import Command, Commands
@@ -33,6 +31,7 @@ from octavo.tui.widgets.commands import Command, Commands
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.tui.render.reading_position import ReadingPosition
+    from octavo.tui.render.unit_layout import LaidUnits
 
 
 FOR_WHOLE = "This key works only on the whole page. Press esc to go back to the page, then try again."
@@ -75,7 +74,7 @@ def _why_no_measure(_: object, page: PageView) -> str | None:
 
 
 def _why_not_on(_: object, page: PageView) -> str | None:
-    return STILL if page.stream.is_growing and page.viewport.is_at_end else None
+    return STILL if not page.contents.is_whole and page.viewport.is_at_end else None
 
 
 MEASURE: Commands[PageView] = Commands(
@@ -189,7 +188,7 @@ class PageView(Reader):
         self.threads = PageThreads(self, self.cursor, lambda key, bring: self.place.go_to_block(key, bring))
         self.tables = TableReading(self)
         late = LateSources(self, self.viewport, self.painter, self.cursor)
-        self.contents = PageContents(self, self.prefetch, self.threads, self.tables, late)
+        self.contents = PageContents(self, self.threads, self.tables, late)
         self.place = ReadingPlace(self, self.contents, self.viewport, self.cursor, self.finder)
         self.links = PageLinks(self, self.contents, self.spots, self.place)
         self.stream = PageStream(self, self.contents, self.place, self.threads)
@@ -246,30 +245,24 @@ class PageView(Reader):
         self.stream.stop_reading()
         self.selection.stop_copying()
         self.stream.leave()
-        self.contents.document, self.contents.key, self.contents.cut = None, "", UnitReader()
+        self.contents.document, self.contents.key, self.contents.page_units = None, "", ()
         self.threads.forget()
         self.place.wanted = None
         self.reset()
-
-    @property
-    def has_work(self) -> bool:
-        return self.stream.is_reading or self.stream.has_left or super().has_work
-
-    def work(self, seconds: float) -> bool:
-        if self.stream.is_reading:
-            self.stream.read_on(seconds)
-            return False
-        until = time.perf_counter() + seconds
-        return super().work(seconds) and self.stream.let_go(until - time.perf_counter())
 
     def on_unmount(self) -> None:
         self.stream.stop_reading()
 
     # What is done with it
 
-    def reset(self, *, anchor: ReadingPosition | None = None) -> None:
-        super().reset(anchor=anchor)
+    def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        super().reset(anchor=anchor, laid=laid)
         self.place.go_back()
+
+    def before_painting(self) -> None:
+        super().before_painting()
+        if self.stream.is_reading and self.painter.rows_on_show:
+            self.call_later(self.stream.painted)
 
     def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
         if self.excerpt is not None and self.excerpt.open_spot is not None:

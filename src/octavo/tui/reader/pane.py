@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rich.style import Style
 from textual.app import App
@@ -25,6 +25,9 @@ from octavo.tui.render.styles import Styles
 from octavo.tui.render.text_search import Find, Finder
 from octavo.tui.render.virtual_lines import VirtualLines
 
+if TYPE_CHECKING:
+    from octavo.tui.render.unit_layout import LaidUnits, UnitLayout
+
 Stop = tuple[int, int, int, Block]
 """Unit, first and last line in it, block."""
 Bring = Literal["near", "top", "third"]
@@ -33,6 +36,21 @@ are all in its upper two thirds already."""
 MARK = 4
 """Cells kept free at the right for the mark of a thread: a blank, the sign, a blank, a digit."""
 STILL = "The rest of this page is still loading."
+
+
+SHORT = 6_000
+"""Characters of a page that is read and laid out at once, without the thread."""
+WAIT = 0.02
+"""Seconds for which the event loop waits for the thread, before the pane shows what it has."""
+
+
+def fail(pane: Pane, error: Exception) -> None:
+    """Raise an error of the thread where the pane handles messages."""
+
+    def end() -> None:
+        raise error
+
+    pane.call_later(end)
 
 
 def no_lines() -> VirtualLines[Any]:
@@ -59,9 +77,20 @@ class Contents:
         """Whether something is on show, even if it is empty."""
         return True
 
-    def set_for(self, width: int) -> VirtualLines[Any]:
-        """Its lines in a pane of `width` cells; also sets `margin`."""
-        return no_lines()
+    def units(self) -> Sequence[Any]:
+        """Return the units on show, from the top down."""
+        return ()
+
+    def layout_for(self, width: int, folds: Folds) -> UnitLayout:
+        """Return how units are laid out in a pane of `width` cells."""
+        raise NotImplementedError
+
+    def set_unit_with(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
+        """Return the function that lays out a unit on the event loop. `laid`: units that a thread laid out."""
+        return layout.set_with(layout.sources)
+
+    def laid_out(self, laid: LaidUnits) -> None:
+        """The pane took what a thread laid out."""
 
     def empty_lines(self) -> list[Content]:
         """What is shown when it is empty."""
@@ -170,6 +199,8 @@ class Pane(Protocol):
     """When one last moved in it, by `time.perf_counter`."""
     folds: Folds
     virtual_size: Size
+    is_outdated: bool
+    """Whether all was to be laid out while the pane was hidden, and had no width."""
 
     @property
     def contents(self) -> Contents:
@@ -218,6 +249,8 @@ class Pane(Protocol):
         self, *, y: float | None = None, animate: bool = True, immediate: bool = False, force: bool = False
     ) -> None: ...
 
+    def call_later(self, callback: Callable[..., Any], *args: Any) -> bool: ...
+
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer: ...
 
     def run_worker(self, work: Any, *, group: str) -> Worker[Any]: ...
@@ -226,8 +259,9 @@ class Pane(Protocol):
 
     def refresh_bindings(self) -> None: ...
 
-    def reset(self, *, anchor: ReadingPosition | None = None) -> None:
-        """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show."""
+    def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show. `laid`:
+        units that a thread laid out."""
 
     def relaid(self) -> None:
         """Lines are others than before."""
@@ -242,14 +276,7 @@ class Pane(Protocol):
         """Say, once the frame is drawn, that something moved, or how much there is."""
 
     def work_soon(self) -> None:
-        """Do, while nothing else happens, what can be done before it is looked at."""
-
-    @property
-    def has_work(self) -> bool:
-        """Whether something can be done ahead."""
-
-    def work(self, seconds: float) -> bool:
-        """Do what can be done ahead, for so long. True when nothing is left."""
+        """Lay out what nobody has looked at, and go on with what is done between keys."""
 
     def explain(self, sentence: str) -> None:
         """Say why something cannot be done."""

@@ -14,18 +14,19 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
+from octavo.tui.reader.background_layout import BackgroundLayout
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.find_line import FindLine
 from octavo.tui.reader.hot_spots import HotSpots
 from octavo.tui.reader.line_painter import LinePainter
 from octavo.tui.reader.pane import Contents, no_lines
 from octavo.tui.reader.pane_state import PaneState
-from octavo.tui.reader.prefetch import Prefetch
 from octavo.tui.reader.text_selection import TextSelection
 from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import HotSpot, Line
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.widgets.commands import Command, Commands, Explains, HasCommands
 from octavo.tui.widgets.scrolling import Scrolling, let_go
 
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from octavo.tui.render.reading_position import ReadingPosition
-    from octavo.tui.render.virtual_lines import VirtualLines
+    from octavo.tui.render.unit_layout import LaidUnits
+
+BRIEF, SLICE, EVERY, LATELY = 0.0015, 0.004, 0.01, 0.15
+"""Seconds of work between keys: at a time for `LATELY` after the reader moved, at a time else, and between two times."""
 
 
 class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
@@ -104,7 +108,10 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self._telling = False
         self.viewport: Viewport = Viewport(self)
         self.painter = LinePainter(self, self.viewport)
-        self.prefetch = Prefetch(self, self.viewport, self.painter)
+        self.background = BackgroundLayout(self, self.viewport)
+        self.is_outdated = False
+        """Whether all was to be laid out while the pane was hidden, and had no width."""
+        self._working: Timer | None = None
         self.cursor: BlockCursor = BlockCursor(self, self.viewport)
         self.finder = FindLine(self, self.viewport, self.painter, self.cursor)
         self.spots = HotSpots(self, self.painter, self.cursor)
@@ -164,7 +171,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
     def on_resize(self, event: Resize) -> None:
         width = self.pane_width
-        if self.prefetch.is_outdated and width > 0:
+        if self.is_outdated and width > 0:
             self.reset()
         if width <= 0 or width == self.set_width:
             self.viewport.sync()
@@ -179,19 +186,20 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         if self.pane_width != self.set_width:
             self.reset()
 
-    def reset(self, *, anchor: ReadingPosition | None = None) -> None:
-        """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show."""
+    def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show. `laid`:
+        units that a thread laid out."""
         self._look = None
-        self.prefetch.is_outdated = self.pane_width <= 0
-        if self.prefetch.is_outdated:
+        self.is_outdated = self.pane_width <= 0
+        if self.is_outdated:
             return
         held = anchor or self.viewport.anchor()
         self.set_width = self.pane_width
-        self.galley = self.contents.set_for(self.set_width)
+        self.galley = self.background.lines(laid)
         self.relaid()
         self.changes += 1
         if self.painter.was_painted:
-            self.prefetch.set_ahead(0.008)
+            self.background.lay_out_short()
         self.viewport.sync()
         if held is not None:
             self.viewport.hold(held)
@@ -226,23 +234,28 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     # What is done while nothing else happens
 
     def work_soon(self) -> None:
-        """Do, while nothing else happens, what can be done before it is looked at."""
-        self.prefetch.work_soon()
+        """Lay out what nobody has looked at, and go on with what is done between keys."""
+        if self.painter.was_painted and self.is_running:
+            self.background.begin()
+        gathers = self.selection.is_gathering and self.contents.is_whole
+        if self._working is None and self.is_running and (self.finder.is_searching or gathers):
+            self._working = self.set_timer(EVERY, self._work)
 
-    @property
-    def has_work(self) -> bool:
-        """Whether something can be done ahead."""
-        return self.finder.is_searching or self.selection.is_gathering or self.prefetch.has_work
+    def _work(self) -> None:
+        self._working = None
+        seconds = BRIEF if time.perf_counter() - self.moved_at < LATELY else SLICE
+        total = self.galley.total
+        with self.viewport.steady():
+            if self.finder.is_searching:
+                self.finder.search_on(seconds)
+            elif self.selection.is_gathering and self.contents.is_whole:
+                self.selection.gather_on(seconds)
+        if self.galley.total != total:
+            self.viewport.sync_after_refresh()
+        self.work_soon()
 
-    def work(self, seconds: float) -> bool:
-        """Do what can be done ahead, for so long. True when nothing is left."""
-        if self.finder.is_searching:
-            self.finder.search_on(seconds)
-        elif self.selection.is_gathering and self.contents.is_whole:
-            self.selection.gather_on(seconds)
-        else:
-            return self.prefetch.work(seconds)
-        return False
+    def on_unmount(self) -> None:
+        self.background.stop()
 
     # Saying what happens
 

@@ -45,8 +45,6 @@ class ReadingPlace:
         self.pane, self.contents, self.viewport, self.cursor, self.finder = pane, contents, viewport, cursor, finder
         self.coming_back: tuple[str, ReadingPosition] | None = None
         """The page one comes back to, and where one was on it, until one is there."""
-        self.is_read = False
-        """Whether the place one comes back to is read."""
         self._asked_at = ReadingPosition()
         """Where one was when one asked to come back."""
         self._left_standing: tuple[ReadingPosition, ReadingPosition] | None = None
@@ -115,7 +113,7 @@ class ReadingPlace:
         if block is not None and block is left_out(document.blocks, self.contents.head):
             self._go_to_top()
             found = True
-        elif block is not None and self.contents.arriving is not None:
+        elif block is not None and not self.contents.is_whole:
             # It can stand at the top once there is more below it.
             self.come_back(self.contents.key, ReadingPosition(block.key, 1))
             self._asked_at = here
@@ -218,7 +216,7 @@ class ReadingPlace:
 
     def come_back(self, key: str, place: ReadingPosition | None) -> None:
         """Go to where one was on the page called `key` when it is shown, as soon as that part of it is read."""
-        self.coming_back, self.is_read = (key, place) if place is not None else None, False
+        self.coming_back = (key, place) if place is not None else None
         self._asked_at = ReadingPosition()
 
     def go_back(self) -> None:
@@ -239,7 +237,7 @@ class ReadingPlace:
                 not self.contents.is_whole
                 and self.pane.galley.top(unit) + last + self.pane.rows > self.pane.galley.total
             ):
-                self.coming_back, self.is_read, self.cursor.at = (wanted, place), True, cursor
+                self.coming_back, self.cursor.at = (wanted, place), cursor
                 return  # it cannot stand where it stood before there is more below it
             self.viewport.go_to(unit, first, below=min(max(place.below, first - last), self.pane.rows - 1))
 

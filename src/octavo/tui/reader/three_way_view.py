@@ -20,9 +20,10 @@ from octavo.tui.render.diff_lines import guess
 from octavo.tui.render.diff_units import DiffUnit
 from octavo.tui.render.failed_block import guarded, unset
 from octavo.tui.render.layout import set_block
-from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.sources import Sources
 from octavo.tui.render.styled_lines import Line, Piece
-from octavo.tui.render.virtual_lines import VirtualLines
+from octavo.tui.render.unit_layout import UnitLayout
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.empty_states import nothing
 
@@ -90,13 +91,16 @@ class ConflictContents(Contents):
 
     # Its units
 
-    def set_for(self, width: int) -> VirtualLines[_Unit]:
-        self.margin = 2
-        inner = min(WIDEST, max(24, width - 4))
-        setting = LayoutContext(self.pane.look, self.pane.folds, set_block, room=inner)
-        return VirtualLines(self._units(), _guess, lambda unit: self._guarded(setting, unit, inner))
+    def layout_for(self, width: int, folds: Folds) -> UnitLayout:
+        inner, look = min(WIDEST, max(24, width - 4)), self.pane.look
 
-    def _units(self) -> list[_Unit]:
+        def set_with(sources: Sources | None) -> Callable[[_Unit], list[Line]]:
+            setting = LayoutContext(look, folds, set_block, room=inner, sources=sources)
+            return lambda unit: self._guarded(setting, unit, inner)
+
+        return UnitLayout((width, look, id(folds)), _guess, set_with, margin=2, measure=0)
+
+    def units(self) -> Sequence[_Unit]:
         units: list[_Unit] = []
         for piece in self.pieces or ():
             if not isinstance(piece, Passage):

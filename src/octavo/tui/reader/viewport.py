@@ -53,6 +53,8 @@ class Viewport:
         if first < 0:
             first = anchor.place - anchor.offset if anchor.width == pane.set_width else 0
         within = anchor.offset if anchor.width == pane.set_width else min(0, anchor.offset)
+        pane.galley.settle_above(pane.galley.top(unit), pane.rows)
+        pane.galley.between(pane.galley.top(unit), pane.galley.top(unit) + 2 * pane.rows)  # it may be near the end
         self.show_line(pane.galley.top(unit) + max(0, first + within))
 
     @contextmanager

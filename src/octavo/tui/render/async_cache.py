@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
+from contextlib import suppress
+from copy import copy
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -38,11 +40,18 @@ class AsyncCache(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """What was found for `key`. None when it is not known yet (then it is missed) or there is nothing."""
-        if key in self._known:
+        with suppress(KeyError):
+            value = self._known[key]
             self._known.move_to_end(key)
-            return self._known[key]
+            return value
         self.missed.append(key)
         return None
+
+    def for_thread(self) -> AsyncCache[K, V]:
+        """Return a cache with the same answers for another thread. It has its own list of what was missed."""
+        other = copy(self)
+        other.missed = []
+        return other
 
     def knows(self, key: K) -> bool:
         """Whether it is known what there is for `key`, be it nothing."""

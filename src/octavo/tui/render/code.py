@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from heapq import nlargest
+from typing import NamedTuple
 
 from rich.style import Style
 
@@ -30,7 +32,20 @@ from octavo.tui.render.wrap import headed, wrap
 
 FOLDED_LINES = 10
 """How many lines of an expandable block of code show before it is opened."""
-_shapes: KeptResults[Block, tuple[int, int]] = KeptResults()
+_MEASURED_ROWS = 50
+
+
+class CodeShape(NamedTuple):
+    """How much room the rows of a block of code need."""
+
+    rows: int
+    longest: int
+    """Cells of the longest row."""
+    noted: Mapping[int, int]
+    """Cells of each row that has a note, by its number."""
+
+
+_shapes: KeptResults[Block, CodeShape] = KeptResults()
 
 
 def code(setting: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -38,7 +53,8 @@ def code(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     look, attrs, cut_at = setting.look, block.attrs, cut_of(block)
     rows = steady(block.text).expandtabs(4).split("\n")
     first = cut_at.start if cut_at is not None else 0
-    count, longest = (len(rows), 0) if cut_at is None else shape(cut_at.whole)
+    whole = CodeShape(len(rows), 0, {}) if cut_at is None else shape(cut_at.whole)
+    count = whole.rows
     fold = None
     if attrs.get("expandable") and count > FOLDED_LINES + 2:
         fold = Spot("fold", block.key)
@@ -48,16 +64,18 @@ def code(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     hidden = count - FOLDED_LINES if fold is not None and not setting.folds.is_open(block) else 0
     gutter = len(str(count)) + 1 if attrs.get("numbers") else 0
     # A row that is cut is too long to be moved about in.
-    wraps = (bool(attrs.get("wrap")) and not setting.whole_code) or (cut_at is not None and cut_at.is_part)
+    is_part = cut_at is not None and cut_at.is_part
+    wraps = (bool(attrs.get("wrap")) and not setting.whole_code) or is_part
     notes = {int(line) - first: _note(str(label), look) for line, label in attrs.get("notes") or ()}
-    noted = (cells(rows[line]) + cells(note.text) for line, note in notes.items() if 0 <= line < len(rows))
-    longest = max(longest, *map(cells, rows), *noted)
+    noted = whole.noted if cut_at is not None else {line: cells(rows[line]) for line in notes if 0 <= line < len(rows)}
+    with_notes = [noted.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
+    longest = max(whole.longest, *map(cells, rows), *with_notes)
     needed, room = longest + gutter + 4, setting.wide(width)
     # More room does not help a reader of rows that are broken all the same.
     full = width if wraps and needed > room else max(width, min(room, needed))
     inner = full - 4 - gutter
     over = 0 if wraps else max(0, longest - inner)
-    pan = setting.folds.pan(block.key, over)
+    pan = 0 if is_part else setting.folds.pan(block.key, over)
     language = str(attrs.get("language") or "")
     tokens = tokens_of(setting, block)
     if tokens is not None and "\t" in block.text:
@@ -101,13 +119,26 @@ def code(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     )
 
 
-def shape(block: Block) -> tuple[int, int]:
-    """How many rows long code has, and the cells of the longest, as far as that is soon known: those of letters that take
-    two cells are looked at when they are set. Kept, as to look at a hundred thousand rows takes as long as a frame."""
+def shape(block: Block) -> CodeShape:
+    """Return how much room the rows of long code need. Only the rows with most bytes are measured: a letter of two cells
+    has three bytes or four. The result is kept: it takes as long as a frame for a hundred thousand rows."""
     if (known := _shapes.of(block)) is not None:
         return known
     rows = block.text.expandtabs(4).split("\n")
-    return _shapes.keep(block, (len(rows), max(map(len, rows))))
+    longest = nlargest(_MEASURED_ROWS, rows, key=len if block.text.isascii() else _most_cells)
+    noted = [int(line) for line, _ in block.attrs.get("notes") or () if 0 <= int(line) < len(rows)]
+    return _shapes.keep(
+        block,
+        CodeShape(len(rows), max(map(_steady_cells, longest)), {line: _steady_cells(rows[line]) for line in noted}),
+    )
+
+
+def _most_cells(row: str) -> int:
+    return (len(row) + len(row.encode(errors="replace"))) // 2
+
+
+def _steady_cells(row: str) -> int:
+    return cells(steady(row))
 
 
 def _note(label: str, look: Styles) -> Piece:

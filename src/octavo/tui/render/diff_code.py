@@ -26,7 +26,7 @@ def changed_code(
     look, tokens = setting.look, [tokens_of(setting, block) or [] for block in (old, new)]
     was, now = (_said(_title(block), block, block.lines[0] + 1, look, room) for block in (old, new))
     parts = [Part(was, now, is_same=True)] if part < 2 else []
-    for line in lines if part else filter(None, near_changes(lines)):
+    for line in lines if part else near_changes(lines):
         if not line.untold:
             parts += _line(line, look, room, (old, new), tokens)
             continue

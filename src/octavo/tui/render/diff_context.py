@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, kinds_with, words
-from octavo.tui.render.diff_units import DiffUnit, Unfolding, cut, cutting
+from octavo.tui.render.diff_units import DiffUnit, Unfolding, cut
 
 _CLIP = 3
 """Lines of a block that stands around a change: one that has not one line more is shown whole."""
@@ -111,24 +111,21 @@ def naming(block: Block) -> Block | None:
     return block.children[0] if block.children and block.children[0].kind == "heading" else None
 
 
-def folded(given: Iterable[PlacedUnit | Stretch], unfolding: Unfolding, title: str = "") -> Iterator[DiffUnit | None]:
-    """The units that are shown of a page called `title`, and None wherever one may stop for a while. What is folded is in
-    one line, which says where one is below it; where nothing is, a line says when one gets into something or out of it."""
+def folded(given: Iterable[PlacedUnit | Stretch], unfolding: Unfolding, title: str = "") -> Iterator[DiffUnit]:
+    """The units that are shown of a page called `title`. What is folded is in one line, which says where one is below it;
+    where nothing is, a line says when one gets into something or out of it."""
     placed: list[PlacedUnit | FoldedBlocks] = []
     for some in given:
         if isinstance(some, PlacedUnit):
             placed.append(some)
-            continue
-        for shown in some.shown(unfolding):
-            placed.append(shown)
-            yield None
-    kept = yield from _kept(placed, unfolding)
+        else:
+            placed += some.shown(unfolding)
+    kept = _kept(placed, unfolding)
     hidden: list[PlacedUnit | FoldedBlocks] = []
     container: Block | None = None
     for each, clip in zip(placed, kept, strict=True):
         if clip is None or isinstance(each, FoldedBlocks):
             hidden.append(each)
-            yield None
             continue
         is_named = not hidden and each.unit.is_frame  # it says itself what follows
         if is_named:
@@ -137,25 +134,23 @@ def folded(given: Iterable[PlacedUnit | Stretch], unfolding: Unfolding, title: s
             yield _fold(hidden, each.place) if hidden else DiffUnit("label", place=each.place or (title,))
             hidden, container = [], each.container
         if not clip:
-            yield from cutting(each.unit)
+            yield from cut(each.unit)
             continue
         edge = next(cut(each.unit))
-        for piece in cutting(each.unit) if clip < 0 else ():
-            yield None
-            edge = piece or edge
+        for piece in cut(each.unit) if clip < 0 else ():
+            edge = piece
         yield each.unit._replace(block=edge.block, clip=clip)
     if hidden:
         yield _fold(hidden, ())
 
 
-def _kept(placed: Sequence[PlacedUnit | FoldedBlocks], unfolding: Unfolding) -> Generator[None, None, list[int | None]]:
+def _kept(placed: Sequence[PlacedUnit | FoldedBlocks], unfolding: Unfolding) -> list[int | None]:
     """For each unit how it is clipped; None for what is folded."""
     around, is_brief = unfolding.around, unfolding.is_brief
-    after = yield from _distances(placed)
-    before = yield from _distances(placed[::-1])
+    after = _distances(placed)
+    before = _distances(placed[::-1])
     out: list[int | None] = []
     for each, since, until in zip(placed, after, before[::-1], strict=True):
-        yield
         if isinstance(each, FoldedBlocks):
             out.append(None)
             continue
@@ -168,15 +163,14 @@ def _kept(placed: Sequence[PlacedUnit | FoldedBlocks], unfolding: Unfolding) -> 
             out.append(0)
         else:
             out.append(_CLIP if since <= around else -_CLIP)
-    return (yield from _without_short_folds(placed, out)) if around else out
+    return _without_short_folds(placed, out) if around else out
 
 
-def _distances(placed: Iterable[PlacedUnit | FoldedBlocks]) -> Generator[None, None, list[int]]:
+def _distances(placed: Iterable[PlacedUnit | FoldedBlocks]) -> list[int]:
     """How many blocks after the last change each is; a very great number before the first."""
     out: list[int] = []
     since = 1 << 30
     for each in placed:
-        yield
         if isinstance(each, FoldedBlocks):
             since += len(each.blocks)
         elif each.is_same:
@@ -187,13 +181,10 @@ def _distances(placed: Iterable[PlacedUnit | FoldedBlocks]) -> Generator[None, N
     return out
 
 
-def _without_short_folds(
-    placed: Sequence[PlacedUnit | FoldedBlocks], kept: list[int | None]
-) -> Generator[None, None, list[int | None]]:
+def _without_short_folds(placed: Sequence[PlacedUnit | FoldedBlocks], kept: list[int | None]) -> list[int | None]:
     """No fold hides only one block that takes no more room than the fold."""
     out = list(kept)
     for at, each in enumerate(placed):
-        yield
         alone = kept[at] is None and None not in (kept[at - 1] if at else 0, kept[at + 1] if at + 1 < len(kept) else 0)
         if alone and isinstance(each, PlacedUnit) and _is_read(each.unit.block):
             out[at] = _CLIP

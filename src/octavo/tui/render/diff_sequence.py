@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -68,7 +68,7 @@ def source_changes(hunks: Sequence[Hunk]) -> Changes:
             yield from source_units(hunk.lines, out.count)
             out.count += 1
 
-    out.add(units())
+    out.coming = units()
     return out
 
 
@@ -80,7 +80,7 @@ class _Exchange:
     come: tuple[Block, ...]
 
 
-def _exchanged(entries: Sequence[Entry]) -> Iterator[Entry | _Exchange | None]:
+def _exchanged(entries: Sequence[Entry]) -> Iterator[Entry | _Exchange]:
     """The entries, what went and came at one place together: a few at a time, so that a unit is soon set."""
     gone: list[Removed] = []
     come: list[Added] = []
@@ -88,7 +88,6 @@ def _exchanged(entries: Sequence[Entry]) -> Iterator[Entry | _Exchange | None]:
         if isinstance(entry, (Added, Removed)) and _is_exchanged(entry):
             gone += [entry] if isinstance(entry, Removed) else []
             come += [entry] if isinstance(entry, Added) else []
-            yield None
             continue
         for at in range(0, min(len(gone), len(come)), _MOST_EXCHANGED):
             old, new = gone[at : at + _MOST_EXCHANGED], come[at : at + _MOST_EXCHANGED]
@@ -97,7 +96,8 @@ def _exchanged(entries: Sequence[Entry]) -> Iterator[Entry | _Exchange | None]:
         yield from gone[paired:]
         yield from come[paired:]
         gone, come = [], []
-        yield entry
+        if entry is not None:
+            yield entry
 
 
 def _is_exchanged(entry: Added | Removed) -> bool:
@@ -111,13 +111,10 @@ class _Moves:
     all: tuple[Moved, ...]
 
 
-def _together(entries: Iterable[Entry | _Exchange | None]) -> Iterator[Entry | _Exchange | _Moves | None]:
+def _together(entries: Iterable[Entry | _Exchange]) -> Iterator[Entry | _Exchange | _Moves]:
     """The entries, blocks that moved together as one."""
     run: list[Moved] = []
     for entry in entries:
-        if entry is None:
-            yield None
-            continue
         is_move = isinstance(entry, Moved) and not (entry.arrives and isinstance(entry.parts, Inside))
         if run and not (isinstance(entry, Moved) and is_move and _goes_on(run[-1], entry)):
             yield _Moves(tuple(run))
@@ -184,42 +181,40 @@ class _Writer:
         self.out.thread_count = self._total
 
     def write(self, diff: Diff) -> Changes:
-        def placed() -> Iterator[None]:
+        def place() -> None:
             self._put_threads("", None)
             self._settings(diff)
             if diff.unseen_lines:
                 lines = "1 line" if diff.unseen_lines == 1 else f"{diff.unseen_lines} lines"
                 self._put_note(f"No visible changes. {lines} in the source changed.")
-            yield from self._entries(diff.entries)
+            self._entries(diff.entries)
 
-        self.out.add(self._units(placed()))
+        self.out.coming = self._units(place)
         return self.out
 
     def write_side(self, diff: Diff, shown: Document, other: Document, said: str) -> Changes:
-        def placed() -> Iterator[None]:
+        def place() -> None:
             self._put_threads("", None)
             self._settings(diff)
             self._put_note(said, change=self._next())
             for block in shown.blocks:
                 self._put(DiffUnit("block", block))
                 self._threads_of((block,))
-                yield
             for block in other.blocks if self._threads else ():
                 self._threads_of((block,), elsewhere=True)
-                yield
 
-        self.out.add(self._units(placed()))
+        self.out.coming = self._units(place)
         return self.out
 
-    def _units(self, placed: Iterator[None]) -> Iterator[DiffUnit | None]:
-        """All units, once all is `placed`."""
-        yield from placed
+    def _units(self, place: Callable[[], None]) -> Iterator[DiffUnit]:
+        """All units. `place` puts them where they lie."""
+        place()
         for key in self._threads:
             if key not in self._given:
                 self._put_threads(key, None)
         is_first = True
         for unit in folded(self._placed, self._unfolding, self._title):
-            if unit is None or not is_first:
+            if not is_first:
                 yield unit
                 continue
             is_first = False
@@ -259,39 +254,41 @@ class _Writer:
         self.out.count += 1
         return self.out.count - 1
 
-    def _entries(self, entries: Sequence[Entry]) -> Iterator[None]:
-        """Put them, with pauses, as there may be many."""
+    def _entries(self, entries: Sequence[Entry]) -> None:
+        """Put them."""
         for entry in _together(_exchanged(entries) if self._side_by_side else entries):
-            yield
             match entry:
                 case _Exchange(gone=gone, come=come):
                     self._put(DiffUnit("exchange", come[0], gone=gone, come=come, change=self._next()))
                     self._threads_of((*gone, *come), elsewhere=len(gone) + len(come) > 2)
                     self._passed(come[-1])
                 case Same(old=old, new=new):
-                    yield from self._same(old, new)
+                    self._same(old, new)
                 case Changed(parts=Inside() as inside) | Moved(parts=Inside() as inside, arrives=True):
-                    yield from self._container(entry, inside)
+                    self._container(entry, inside)
                 case Restructured():
                     if entry.note:
                         self._put_note(entry.note, change=self._next())
-                    yield from self._replaced(entry) if entry.is_replaced else self._entries(entry.entries)
+                    if entry.is_replaced:
+                        self._replaced(entry)
+                    else:
+                        self._entries(entry.entries)
                     self._threads_of((*entry.new, *entry.old))
                 case Added(entries=within) | Removed(entries=within) if within:
-                    yield from self._frame(entry)
+                    self._frame(entry)
                 case Added(block=block) | Removed(block=block):
                     self._put(DiffUnit("entry", block, None, entry, change=self._next()))
                     self._threads_of((block,))
                     if isinstance(entry, Added):
                         self._passed(block)
                 case _Moves():
-                    yield from self._moves(entry)
+                    self._moves(entry)
                 case Changed(old=was, new=block) | Moved(old=was, new=block):
                     self._put(DiffUnit("entry", block, None, entry, change=self._next()))
                     self._threads_of((block, was))
                     self._passed(block)
 
-    def _moves(self, moves: _Moves) -> Iterator[None]:
+    def _moves(self, moves: _Moves) -> None:
         """What moved together: what it is where it was, and all of it where it is."""
         first = moves.all[0]
         olds, news = tuple(each.old for each in moves.all), tuple(each.new for each in moves.all)
@@ -305,9 +302,8 @@ class _Writer:
             self._put(unit if at else unit._replace(gone=olds, come=news))
             self._threads_of((move.new, move.old))
             self._passed(move.new)
-            yield
 
-    def _replaced(self, section: Restructured) -> Iterator[None]:
+    def _replaced(self, section: Restructured) -> None:
         """All that went and all that came: one change, each block a unit, beside one another a few at a time."""
         gone, come = list(section.old), list(section.new)
         is_short = not any(map(is_long, (*gone, *come)))
@@ -317,36 +313,33 @@ class _Writer:
             gone, come = gone[_MOST_EXCHANGED:], come[_MOST_EXCHANGED:]
         for block in gone:
             self._put(DiffUnit("entry", block, None, Removed(block)))
-            yield
         for block in come:
             self._put(DiffUnit("entry", block, None, Added(block)))
-            yield
         for block in section.new:
             self._passed(block)
 
-    def _frame(self, entry: Added | Removed) -> Iterator[None]:
+    def _frame(self, entry: Added | Removed) -> None:
         """A container that came or went around what is in it."""
         block = entry.block
         sides = (None, block) if isinstance(entry, Added) else (block, None)
         with self._within(*sides):
             if block.kind not in PLAIN_FRAMES:
                 self._put(DiffUnit("entry", block, None, entry, change=self._next()))
-            yield from self._entries(entry.entries)
+            self._entries(entry.entries)
             self._put_threads(block.key, block)
 
-    def _container(self, entry: Changed | Moved, inside: Inside) -> Iterator[None]:
+    def _container(self, entry: Changed | Moved, inside: Inside) -> None:
         has_title = inside.title is not None and bool(inside.title.sorts)
         with self._within(entry.old, entry.new):
             if isinstance(entry, Moved) or entry.notes or has_title:
                 self._put(DiffUnit("entry", entry.new, None, entry, change=self._next()))
-            yield from self._entries(inside.entries)
+            self._entries(inside.entries)
             self._put_threads(entry.new.key, entry.new)
             self._put_threads(entry.old.key, entry.old)
 
-    def _same(self, olds: Sequence[Block], news: Sequence[Block]) -> Iterator[None]:
+    def _same(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
         begun = 0
         for at, (old, new) in enumerate(zip(olds, news, strict=True)) if self._threads else ():
-            yield
             hung = [each.key in self._threads for each in new.walk()]
             if not any(hung):
                 continue
@@ -354,7 +347,7 @@ class _Writer:
             begun = at + 1
             if any(hung[1:]) and new.kind in _OPENED and len(old.children) == len(new.children):
                 with self._within(old, new):
-                    yield from self._same(old.children, new.children)
+                    self._same(old.children, new.children)
                     self._put_threads(new.key, new)
                 continue
             level = self._levels[-1]

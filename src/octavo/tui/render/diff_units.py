@@ -13,13 +13,11 @@ from octavo.documents.blocks import Block, Run
 from octavo.documents.changes import Added, Changed, Entry, Line, Lines, Moved, Removed, Setting, Table, Word, Words
 from octavo.tui.render.block_slices import SLICE_WEIGHT, is_long, kept_slices, slices, texts, weight, whole_of
 from octavo.tui.render.kept_results import KeptResults
-from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.thread_lines import ThreadLine
 
 T = TypeVar("T")
-_ROWS, _LINE, _PAUSE = 60, 90, 200
-"""How many entries of a table that changed are set at a time, what a line of code weighs beside its letters, and after how
-many lines of it one may stop."""
+_ROWS, _LINE = 60, 90
+"""How many entries of a table that changed are laid out at a time, and what a line of code weighs beside its letters."""
 _kept: KeptResults[Changed | Moved, list[Entry]] = KeptResults()
 _ANYWHERE, _ENDLESS = "footnotes", 1 << 30
 """What has its parts on any lines of the page, and a line that no page has."""
@@ -88,35 +86,37 @@ class DiffUnit(NamedTuple):
         return tuple(each for each in (self.block, self.old, was, *self.gone, *self.come) if each is not None)
 
 
-class Changes(UnitReader[DiffUnit]):
-    """The units of a diff, and how they are counted as far as they are made."""
+class Changes:
+    """The units of a diff, and their counts. `steps` makes them one by one."""
 
     count = 0
     thread_count = 0
 
     def __init__(self) -> None:
-        super().__init__()
+        self.units: list[DiffUnit] = []
+        """The units that are made."""
+        self.coming: Iterator[DiffUnit] = iter(())
+        """The units that are still to be made."""
         self._firsts, self._ends = array("l"), array("l")
         """Between which lines all that each unit shows stands, of either side: to ask all units for it takes long."""
 
-    def add(self, coming: Iterator[DiffUnit | None]) -> None:
-        super().add(map(self._noted, coming))
-
-    def _noted(self, unit: DiffUnit | None) -> DiffUnit | None:
-        if unit is not None:
+    def steps(self) -> Iterator[DiffUnit]:
+        """Make the units, and yield each."""
+        for unit in self.coming:
             wholes = [whole_of(block) for block in unit.blocks]
             is_anywhere = any(block.kind == _ANYWHERE for block in wholes)
             self._firsts.append(0 if is_anywhere else min([block.lines[0] for block in wholes], default=0))
             self._ends.append(_ENDLESS if is_anywhere else max([block.lines[1] for block in wholes], default=0))
-        return unit
+            self.units.append(unit)
+            yield unit
 
     def around(self, line: int) -> list[int]:
         """The units that may show what stands on a line of either side."""
         return [at for at, (first, end) in enumerate(zip(self._firsts, self._ends, strict=True)) if first <= line < end]
 
     def whole(self) -> Changes:
-        """The same with all its units, which may take long to be made."""
-        self.cut()
+        """Return the changes with all their units, which may take long to be made."""
+        deque(self.steps(), maxlen=0)
         return self
 
 
@@ -155,11 +155,6 @@ def may_hold(block: Block, other: Block) -> bool:
 
 def cut(unit: DiffUnit) -> Iterator[DiffUnit]:
     """A unit in slices, cut as they are asked for; only the unit when it is not long."""
-    return filter(None, cutting(unit))
-
-
-def cutting(unit: DiffUnit) -> Iterator[DiffUnit | None]:
-    """A unit in slices, and None wherever one may stop for a while."""
     match unit.entry:
         case None if unit.kind == "block" and unit.block is not None:
             olds = kept_slices(unit.old) if unit.old is not None else iter(())
@@ -170,32 +165,28 @@ def cutting(unit: DiffUnit) -> Iterator[DiffUnit | None]:
                 yield each._replace(block=piece, entry=replace(entry, block=piece))
         case Changed() | Moved() as entry:
             for each, part in _numbered(unit, kept_entries(entry)):
-                yield each._replace(entry=part) if part is not None else None
+                yield each._replace(entry=part)
         case _:
             yield unit
 
 
-def kept_entries(entry: Changed | Moved) -> Iterator[Entry | None]:
-    """A change in slices, and None wherever one may stop for a while: those of the long ones gone through last are kept."""
+def kept_entries(entry: Changed | Moved) -> Iterator[Entry]:
+    """A change in slices. The slices of the long changes that were cut last are kept."""
     if (known := _kept.of(entry)) is not None:
         yield from known
         return
     found: list[Entry] = []
-    is_long = False
     for piece in _entries(entry):
-        if piece is not None:
-            found.append(piece)
-        else:
-            is_long = True
+        found.append(piece)
         yield piece
-    if is_long or len(found) > 1:
+    if len(found) > 1:
         _kept.keep(entry, found)
 
 
 def source_units(lines: Sequence[Line], count: int) -> Iterator[DiffUnit]:
     """The units of lines of source that changed: the change numbered `count`."""
     block = Block("change", key=f"change {count}")
-    for at, some in enumerate(filter(None, _stretches(part for line in lines for part in _parts(line)))):
+    for at, some in enumerate(_stretches(part for line in lines for part in _parts(line))):
         yield DiffUnit("lines", block, lines=some, change=-1 if at else count, tight=at > 0)
 
 
@@ -207,15 +198,11 @@ def _shown(block: Block) -> Iterator[Block]:
 
 
 def _numbered(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUnit, T]]:
-    """The pieces of a unit, each with the unit that is to hold it: the one itself where there is only one piece. Where one
-    may stop is told as it comes."""
+    """The pieces of a unit, each with the unit that is to hold it: the one itself where there is only one piece."""
     later = unit._replace(change=-1, tight=True)
     first: T | None = None
     at = 0
     for piece in pieces:
-        if piece is None:
-            yield unit, piece
-            continue
         at += 1
         if first is None:
             first = piece
@@ -227,13 +214,13 @@ def _numbered(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUnit, T
         yield unit, first
 
 
-def _entries(entry: Changed | Moved) -> Iterator[Entry | None]:
+def _entries(entry: Changed | Moved) -> Iterator[Entry]:
     match entry.parts:
         case Table() as table:
             yield from _tables(entry, table)
         case Lines(lines=lines):
             for some in _stretches(near_changes(lines)):
-                yield replace(entry, parts=Lines(some)) if some is not None else None
+                yield replace(entry, parts=Lines(some))
         case Words(words=words) as parts if not parts.is_rewritten and not any(
             _is_long(word.run.text) for word in words
         ):
@@ -258,16 +245,14 @@ def _pair(entry: Changed | Moved, old: Block | None, new: Block | None) -> Entry
     return Removed(old)
 
 
-def _tables(entry: Changed | Moved, table: Table) -> Iterator[Entry | None]:
+def _tables(entry: Changed | Moved, table: Table) -> Iterator[Entry]:
     """A table in parts of some rows. A row with more in it than is set at a time is shown as it was and as it is."""
     some: list[Entry] = []
 
     def part() -> Entry:
         return entry if len(some) == len(table.rows) else replace(entry, parts=replace(table, rows=tuple(some)))
 
-    for at, row in enumerate(table.rows):
-        if at % _ROWS == _ROWS - 1:
-            yield None
+    for row in table.rows:
         if _is_wordy(row):
             if some:
                 yield part()
@@ -319,15 +304,12 @@ def _pieces_of(word: Word) -> Iterator[Word]:
         yield replace(word, run=word.run._replace(text=text))
 
 
-def near_changes(lines: Sequence[Line]) -> Iterator[Line | None]:
-    """Lines of code, those that are too long as several; of those far from a change is only told how many they are. None
-    wherever one may stop for a while."""
+def near_changes(lines: Sequence[Line]) -> Iterator[Line]:
+    """Lines of code, those that are too long as several; of those far from a change is only told how many they are."""
     waiting: deque[Line] = deque()
     """Lines that stayed, and of which it is not known whether they stand before a change."""
     untold, since = 0, CONTEXT
-    for at, line in enumerate(lines):
-        if at % _PAUSE == _PAUSE - 1:
-            yield None
+    for line in lines:
         for part in _parts(line) if _is_long(line.old) or _is_long(line.new) else (line,):
             if part.op != "equal":
                 if untold:
@@ -347,14 +329,11 @@ def near_changes(lines: Sequence[Line]) -> Iterator[Line | None]:
         yield Line("equal", untold=untold)
 
 
-def _stretches(lines: Iterable[Line | None]) -> Iterator[tuple[Line, ...] | None]:
-    """Lines of code or source, so many as are set at a time, and None wherever one may stop for a while."""
+def _stretches(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
+    """Lines of code or source, so many as are set at a time."""
     some: list[Line] = []
     held = 0
     for line in lines:
-        if line is None:
-            yield None
-            continue
         if held > SLICE_WEIGHT and (line.untold or held > 2 * SLICE_WEIGHT):
             yield tuple(some)
             some, held = [], 0

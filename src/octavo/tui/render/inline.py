@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rich.style import Style
@@ -53,17 +53,22 @@ def inline(runs: Iterable[Run], look: Styles, base: Style | None = None, targets
     return [piece for part in inline_parts(_squeezed(runs), look, base, targets) for piece in part]
 
 
-def _squeezed(runs: Iterable[Run]) -> Iterator[Run]:
+def _squeezed(runs: Iterable[Run]) -> list[Run]:
     """Runs with one blank where their words have several in a row, as in a browser. Blanks at the beginning of a line
     indent it."""
+    out: list[Run] = []
     before = "\n"
     for run in runs:
-        if run.kind == "text" and "code" not in run.marks and (" " in run.text or "\t" in run.text):
-            words = run.text.lstrip(" \t") if before in ("\n", " ") else run.text
-            indent = run.text[: len(run.text) - len(words)] if before == "\n" else ""
-            run = run._replace(text=indent + _BLANKS.sub(" ", words))
-        before = run.text[-1:] or (before if run.kind == "text" else "\ufffc")
-        yield run
+        text = run.text
+        is_spread = "  " in text or "\t" in text or (before == " " and text[:1] == " ")
+        if is_spread and run.kind == "text" and "code" not in run.marks:
+            words = text.lstrip(" \t") if before in ("\n", " ") else text
+            indent = text[: len(text) - len(words)] if before == "\n" else ""
+            text = indent + _BLANKS.sub(" ", words)
+            run = run._replace(text=text)
+        before = text[-1:] or (before if run.kind == "text" else "\ufffc")
+        out.append(run)
+    return out
 
 
 def inline_parts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
@@ -15,6 +16,7 @@ class KeptResults(Generic[K, V]):
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[K, V]] = {}
+        self._lock = Lock()
 
     def of(self, thing: K) -> V | None:
         """What is kept of a thing, if anything is."""
@@ -23,7 +25,8 @@ class KeptResults(Generic[K, V]):
 
     def keep(self, thing: K, found: V) -> V:
         """Keep what was found, in place of what was kept longest."""
-        self._known[id(thing)] = (thing, found)
-        while len(self._known) > _MOST:
-            self._known.pop(next(iter(self._known)), None)
+        with self._lock:  # threads keep results too
+            self._known[id(thing)] = (thing, found)
+            while len(self._known) > _MOST:
+                self._known.pop(next(iter(self._known)), None)
         return found

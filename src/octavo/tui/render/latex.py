@@ -30,6 +30,11 @@ _ARGUMENTS = {
     "*[": "\\",
 }
 _ENVIRONMENTS = {"{": "array alignat alignedat", "[": "aligned gathered"}
+_HTML_NAMES = (
+    "rarr larr lrarr harr uarr darr Rarr Larr Lrarr Harr rArr lArr lrArr hArr uArr dArr infin alef sub sube supe isin exist "
+    "empty reals natnums cnums Complex real plusmn sdot ang and or lang rang thetasym weierp bull sect"
+)
+"""Commands that KaTeX, which the platform uses, has by the names of entities in HTML."""
 _SIGNS = {
     "ne": "≠",
     "iff": "⇔",
@@ -65,6 +70,7 @@ _SIGNS = {
     "R": "ℝ",
     "N": "ℕ",
     "Z": "ℤ",
+    **dict(zip(_HTML_NAMES.split(), "→←↔↔↑↓⇒⇐⇔⇔⇒⇐⇔⇔⇑⇓∞ℵ⊂⊆⊇∈∃∅ℝℕℂℂℜ±⋅∠∧∨⟨⟩ϑ℘•§", strict=True)),
 }
 """What the library does not know, or knows by signs that few fonts have."""
 _ESCAPED = re.compile(r"(?<![A-Za-z]{2})\\_|\\_(?![A-Za-z]{2})")

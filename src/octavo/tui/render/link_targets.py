@@ -97,6 +97,10 @@ class Targets:
         self._titles, self._space_of = titles, space_of
         self._met: dict[str, links.Target] = {}
 
+    def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> Targets:
+        """Return the same targets with other titles, or with none if these have none."""
+        return Targets(self.ground, self.page_id, titles if self._titles is not None else None, self._space_of)
+
     def target(self, href: str) -> links.Target:
         """Where `href` leads."""
         from octavo.documents import links  # it takes 10 ms to load, and only links need it

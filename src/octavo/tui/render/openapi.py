@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.documents.cooperative import breathe
 from octavo.documents.openapi import Body, Operation, Response, Specification
 from octavo.documents.schemas import Field
 from octavo.tui.render.block_slices import begins
@@ -311,7 +310,6 @@ def _described(setting: LayoutContext, schema: Field, width: int) -> list[Line]:
 
 
 def _field(setting: LayoutContext, each: Field, width: int) -> list[Line]:
-    breathe()
     look, width = setting.look, max(width, 12)
     head = (
         [Piece(each.name, look.strong + (Style(strike=True) if each.deprecated else PLAIN)), Piece(" ")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -48,9 +49,20 @@ class Sources:
     def __iter__(self) -> Iterator[AsyncCache[Any, Any]]:
         return (late for late in vars(self).values() if isinstance(late, AsyncCache))
 
-    def take_missed(self) -> list[tuple[AsyncCache[Any, Any], Any]]:
-        """What was asked since the last time and is not known: who was asked, and for what."""
-        taken = [(late, key) for late in self for key in late.missed]
+    def for_thread(self) -> Sources:
+        """Return the same sources for another thread: what it misses is known to nobody else."""
+        other = copy(self)
+        for name, late in vars(self).items():
+            if isinstance(late, AsyncCache):
+                setattr(other, name, late.for_thread())
+        if self.targets is not None:
+            other.targets = self.targets.with_titles(other.titles)
+        return other
+
+    def take_missed(self, of: Sources | None = None) -> list[tuple[AsyncCache[Any, Any], Any]]:
+        """What was asked since the last time and is not known: who was asked, and for what. `of`: the sources that these
+        were made of for a thread, of which each is named."""
+        taken = [(asked, key) for late, asked in zip(self, of or self, strict=True) for key in late.missed]
         for late in self:
             late.missed.clear()
         return taken

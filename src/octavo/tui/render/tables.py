@@ -34,14 +34,16 @@ _WIDEST_COLUMN = 100
 """Cells of a column of prose: longer lines are hard to read."""
 _LONG_WORD = 16
 """Cells from which on a word is rather broken than the table moved."""
-_ANY = 2000
+_ANY, _LABEL = 2000, 32
 _COMFORTS = (
     *((16, _ANY, 48, 1), (16, _ANY, 40, 1), (16, _ANY, 32, 1), (16, _ANY, 24, 1), (12, _ANY, 24, 1), (12, _ANY, 24, 2)),
     *((12, 32, 16, 1), (12, 32, 16, 2), (8, 32, 16, 1), (8, 32, 16, 2)),
     *((12, 24, 16, 1), (8, 24, 16, 1), (12, 18, 16, 1), (8, 14, 16, 1)),
 )
 """Columns up to so wide stay whole, wider ones are left so many cells for their longest word, and so many for prose: the first
-for which there is room. The last number is the one of `_longest` that counts: whether addresses are words."""
+for which there is room. The last number is the one of `_longest` that counts: whether addresses are words. Those that leave
+all words but addresses whole are for tables with words longer than `_LABEL`: shorter addresses stay whole beside little
+prose."""
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
 """A pattern that is compiled for the first table: that takes a millisecond."""
 _WITHIN_WORDS = re.compile(r"[/\-_]|[.,](?!\d)")
@@ -190,7 +192,10 @@ def fitted(
     ]
     held = [sum(column) for column in sizes]
     widths = _shared(natural, hinted, held, room)
+    has_long_words = any(word > _LABEL for _, word, _ in longest_of)
     for whole, longest, prose, counted in _COMFORTS:
+        if counted == 2 and longest == _ANY and not has_long_words:
+            continue
         kept = [
             wide if wide <= whole else min(max(each[0], each[counted]), longest)
             for wide, each in zip(widths, longest_of, strict=True)
@@ -255,15 +260,19 @@ def _longest(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
     if natural <= NARROW:
         return natural, natural, natural
     part = NARROW if natural > _SHORT else _NARROWEST
-    word = label = _NARROWEST
+    word = label = told = _NARROWEST
     for text in texts:
-        if len(text) > _NARROWEST:
+        if len(text) > told:
             for each in text.split() if text.isascii() else re.split(_BETWEEN_WORDS, text):
-                label = max(label, cells(each)) if len(each) > label and "://" not in each else label
+                if len(each) <= told:
+                    continue
+                if len(each) > label and "://" not in each:
+                    label = max(label, cells(each))
                 if len(each) > min(word, part):
                     word = max(word, cells(each))
                     *signed, last = _WITHIN_WORDS.split(each)
                     part = max(part, min(cells(last), _LONG_WORD), *[min(cells(e) + 1, _LONG_WORD) for e in signed])
+                told = min(label, word, part)
     return min(natural, part), min(natural, word), min(natural, label)
 
 

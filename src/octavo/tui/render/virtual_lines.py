@@ -1,12 +1,15 @@
-"""A long column of lines of which only what is looked at is set; the heights of the rest are guesses."""
+"""A long column of lines of which only what is looked at is set here. The rest has guessed heights, or is set by a thread."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from octavo.tui.render.styled_lines import Line
+
+if TYPE_CHECKING:
+    from octavo.tui.render.unit_layout import LaidUnits
 
 U = TypeVar("U")
 _TOGETHER = 256
@@ -18,37 +21,64 @@ class VirtualLines(Generic[U]):
     """Units one below the other. Setting one corrects its height, and so what lies below it moves; what lies above
     never does."""
 
-    def __init__(self, units: Sequence[U], guess: Callable[[U], int], set_unit: Callable[[U], list[Line]]) -> None:
-        self.units = list(units)
-        self._guess, self._set_unit = guess, set_unit
-        self._heights = [guess(unit) for unit in self.units]
-        self._sums = [sum(self._heights[at : at + _TOGETHER]) for at in range(0, len(self._heights), _TOGETHER)]
+    def __init__(
+        self,
+        units: Sequence[U],
+        guess: Callable[[U], int],
+        set_unit: Callable[[U], list[Line]],
+        laid: LaidUnits | None = None,
+        *,
+        keeps_all: bool = False,
+    ) -> None:
+        """`laid`: units that a thread laid out. `keeps_all`: whether all lines are kept."""
+        self.units: list[U] = []
+        self._guess, self._set_unit, self._keeps_all = guess, set_unit, keeps_all
+        self._heights: list[int] = []
+        self._sums: list[int] = []
         """The heights of so many units together: a change of one is none of all that follow."""
-        self._exact = bytearray(len(self.units))
+        self._exact = bytearray()
         self._lines: OrderedDict[int, list[Line]] = OrderedDict()
         self._count = 0
         """How many lines are kept."""
-
-    def anew(self, set_unit: Callable[[U], list[Line]]) -> VirtualLines[U]:
-        """The same units, all of them to be set, about as high as they are here: to guess all heights again takes long."""
-        made: VirtualLines[U] = VirtualLines((), self._guess, set_unit)
-        made.units, made._heights, made._sums = [*self.units], [*self._heights], [*self._sums]
-        made._exact = bytearray(len(made.units))
-        return made
+        self.forgotten: set[int] = set()
+        """The units that changed since the thread began to lay them out."""
+        self.extend(units, laid)
 
     def __len__(self) -> int:
         return len(self.units)
 
-    def extend(self, units: Sequence[U]) -> None:
-        """Put more units below the last."""
-        self.units += units
-        for unit in units:
-            height = self._guess(unit)
-            if len(self._heights) % _TOGETHER == 0:
+    def extend(self, units: Sequence[U], laid: LaidUnits | None = None) -> None:
+        """Put more units below the last, and take what a thread laid out of them and of those above."""
+        known = laid.heights if laid is not None else {}
+        for index, unit in enumerate(units, len(self.units)):
+            height = known[index] if index in known else self._guess(unit)
+            if index % _TOGETHER == 0:
                 self._sums.append(0)
             self._sums[-1] += height
             self._heights.append(height)
+        self.units += units
         self._exact += bytes(len(units))
+        if laid is not None:
+            self.take(laid)
+
+    def take(self, laid: LaidUnits) -> None:
+        """Take the heights and lines of units that a thread laid out, but not of units that were set or changed meanwhile."""
+        for index, height in laid.heights.items():
+            if self._exact[index] or index in self.forgotten:
+                continue
+            self._exact[index] = 1
+            self._sums[index // _TOGETHER] += height - self._heights[index]
+            self._heights[index] = height
+            if (lines := laid.lines.get(index)) is not None:
+                self._lines[index] = lines
+                self._count += height
+
+    def lay_out_some(self, lines: int) -> None:
+        """Set units that have a guessed height, from the top down, until they have so many lines."""
+        for index in self.unset_units():
+            if lines <= 0:
+                break
+            lines -= len(self.lines(index))
 
     @property
     def total(self) -> int:
@@ -60,15 +90,9 @@ class VirtualLines(Generic[U]):
         """How many units have a guessed height."""
         return self._exact.count(0)
 
-    def unset_from(self, start: int, end: int) -> int | None:
-        """The first unit from `start` to before `end` that has a guessed height."""
-        found = self._exact.find(0, start, end)
-        return found if found >= 0 else None
-
-    def unset_before(self, start: int, end: int) -> int | None:
-        """The last unit from `start` to before `end` that has a guessed height."""
-        found = self._exact.rfind(0, start, end)
-        return found if found >= 0 else None
+    def unset_units(self) -> list[int]:
+        """The units that have a guessed height."""
+        return [index for index, is_exact in enumerate(self._exact) if not is_exact]
 
     def top(self, index: int) -> int:
         """The line at which a unit begins."""
@@ -99,7 +123,7 @@ class VirtualLines(Generic[U]):
         """Give a unit its lines, instead of those it has."""
         self._count += len(lines) - len(self._lines.pop(index, ()))
         self._lines[index] = lines
-        while len(self._lines) > KEPT or (self._count > KEPT_LINES and len(self._lines) > 1):
+        while not self._keeps_all and (len(self._lines) > KEPT or (self._count > KEPT_LINES and len(self._lines) > 1)):
             self._count -= len(self._lines.popitem(last=False)[1])
         self._sums[index // _TOGETHER] += len(lines) - self._heights[index]
         self._heights[index] = len(lines)
@@ -110,6 +134,7 @@ class VirtualLines(Generic[U]):
         """Set a unit anew when it is looked at next."""
         self._count -= len(self._lines.pop(index, ()))
         self._exact[index] = 0
+        self.forgotten.add(index)
 
     @property
     def kept(self) -> list[list[Line]]:

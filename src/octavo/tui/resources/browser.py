@@ -530,6 +530,8 @@ class BrowserScreen(ListView[Any]):
     def ask_again(self) -> None:
         if self.levels and self._why_nothing(self.level.kind):
             self._open_kind(self.level.kind, anyway=True)
+        self._telling.forget()  # Details come from other requests too: they can change while the list stays the same.
+        self._draw_about()
         super().ask_again()
 
 

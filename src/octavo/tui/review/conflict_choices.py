@@ -105,7 +105,7 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
             if before is not None
             else "the conflict is not resolved. Press m, t, or b to choose which version to keep."
         )
-        app.say(f"You made no changes, so {stays}")
+        app.say(f"You changed nothing, so {stays}")
         return False
     choices.choose(name, "own", mine)
     return True

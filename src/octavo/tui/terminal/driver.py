@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from textual.drivers.linux_driver import LinuxDriver
 
 from octavo.tui.terminal.key_reader import KeyReader
+from octavo.tui.terminal.polite_thread import expect_frame, frame_written
 from octavo.tui.terminal.textual_internals import ParseError, app_of, key_parser, resume_only_stopped
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class TerminalDriver(LinuxDriver):
             self._covered = False
             return
         super().write(data)
+        frame_written()
 
     def disable_input(self) -> None:
         if self._pipe is not None:
@@ -98,6 +100,7 @@ class TerminalDriver(LinuxDriver):
         ready = any(key.fd == self.fileno for key, _ in selector.select(timeout))
         # Nothing is the end of all for the parser, so nothing is not what it is fed.
         if ready and (text := decoder.decode(self._typed(selector))):
+            expect_frame()
             for message in keys.feed(text):
                 self.process_message(message)
         if not ready:

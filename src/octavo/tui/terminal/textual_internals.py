@@ -1,9 +1,8 @@
-"""All that is put in place of private parts of Textual, and all that asks for them: each with its reason. Tried with
-Textual 8.2.8.
+"""All replacements of private parts of Textual, and all uses of such parts, each with its reason. Tried with Textual 8.2.8.
 
-Elsewhere nothing overrides a private name of Textual and nothing uses one; a test holds that. What stands here as it is
-imported holds for every app, and a part of Textual that is no more as it was then is left as it is. The rest is called, or
-put before a class, by those it is for.
+No other module overrides or uses a private name of Textual; a test checks that. A replacement at module level holds for
+every app. Other replacements are functions and decorators for the classes that need them. Each replacement is made only
+if the part of Textual is the one that the replacement was written for (`has_parts`).
 """
 
 from __future__ import annotations
@@ -14,8 +13,10 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from functools import lru_cache, partial
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary, WeakSet
+from zlib import crc32
 
 from rich.color import Color as RichColor
 from rich.console import RenderableType
@@ -46,7 +47,7 @@ from textual.strip import Strip
 from textual.style import Style as VisualStyle
 from textual.timer import Timer, TimerCallback
 from textual.visual import RenderOptions, Visual
-from textual.widget import AwaitMount, Widget
+from textual.widget import Widget
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
@@ -62,13 +63,86 @@ State: TypeAlias = tuple[Any, ...]
 SOURCES = 1000
 """Stylesheets that are kept parsed: more than the app and all its screens and widgets have."""
 
+
+def _names_in(code: CodeType) -> set[str]:
+    """Return all names in a function and in the functions within it: no version of Python compiles them to others."""
+    names = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
+    return names.union(*(_names_in(each) for each in code.co_consts if isinstance(each, CodeType)))
+
+
+def fingerprint(kind: type, name: str) -> int:
+    """Return a number that changes when a method or property of Textual is written with other names. 0 if there is none."""
+    part = next((vars(each)[name] for each in kind.__mro__ if name in vars(each)), None)
+    function = getattr(part, "fget", None) or getattr(part, "__func__", part)
+    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
+    names = sorted(each for each in _names_in(code) if each.isidentifier() and each != "__class__") if code else []
+    return crc32(" ".join(names).encode()) if names else 0
+
+
+PARTS: dict[type, dict[str, int]] = {
+    StylesCache: {
+        "get_inner_outer": 0x2075A778,
+    },
+    Compositor: {
+        "visible_widgets": 0x4AFE78A0,
+        "reflow": 0x4C993E47,
+        "reflow_visible": 0x37920495,
+        "update_widgets": 0x675D3A84,
+        "clear": 0xBEC2AD62,
+    },
+    Widget: {
+        "on_event": 0xC90C9A86,
+        "_size_updated": 0x577006B8,
+        "refresh": 0x8965538B,
+    },
+    App: {
+        "_background_screens": 0xA3D483C2,
+        "_load_screen_css": 0xC42665BB,
+        "_fatal_error": 0xB2320153,
+        "_prune": 0x516B9499,
+    },
+    Screen: {
+        "_compositor_refresh": 0xEA0E41F0,
+        "_update_focus_styles": 0x57F2EAC2,
+        "_dispatch_message": 0xFAF2A6CC,
+        "_on_screen_resume": 0x5D1558CC,
+        "_binding_chain": 0x93FD9604,
+    },
+    Stylesheet: {
+        "set_variables": 0xB21E7C04,
+        "parse": 0xBC88A289,
+        "reparse": 0x57B6371B,
+        "apply": 0x451D3498,
+        "update_nodes": 0xF5F7F95D,
+    },
+    Timer: {
+        "_start": 0x51A8F712,
+    },
+    Worker: {
+        "cancel": 0xC3902025,
+    },
+    LinuxDriver: {
+        "_sigcont_application": 0xDEA96D5C,
+    },
+}
+"""The fingerprint of each part of Textual that is replaced here."""
+OTHER_PARTS = {
+    f"{kind.__name__}.{name}"
+    for kind, parts in PARTS.items()
+    for name, known in parts.items()
+    if fingerprint(kind, name) != known
+}
+"""The parts of the installed Textual that are not those that the replacements were written for."""
+
+
+def has_parts(*names: str) -> bool:
+    """Return whether the installed Textual has these parts as the replacements of them expect."""
+    return OTHER_PARTS.isdisjoint(names)
+
+
 # Textual keeps a thousand of its results, each with all lines of a widget: it calls it with them where it meant the class.
-StylesCache.get_inner_outer = classmethod(lru_cache(1024)(StylesCache.get_inner_outer.__wrapped__))  # type: ignore[arg-type, assignment, method-assign]  # of Textual's, whose cache is other
-
-
-_visible = cast(
-    "Callable[[Compositor], dict[Widget, tuple[Region, Region]]]", Compositor.__dict__["visible_widgets"].fget
-)
+if has_parts("StylesCache.get_inner_outer"):
+    StylesCache.get_inner_outer = classmethod(lru_cache(1024)(StylesCache.get_inner_outer.__wrapped__))  # type: ignore[arg-type, assignment, method-assign]  # of Textual's, whose cache is other
 
 
 def _there(compositor: Compositor) -> dict[Widget, tuple[Region, Region]]:
@@ -80,7 +154,11 @@ def _there(compositor: Compositor) -> dict[Widget, tuple[Region, Region]]:
     return visible
 
 
-Compositor.visible_widgets = property(_there)  # type: ignore[method-assign, assignment]  # the one way into its painting
+if has_parts("Compositor.visible_widgets"):
+    _visible = cast(
+        "Callable[[Compositor], dict[Widget, tuple[Region, Region]]]", Compositor.__dict__["visible_widgets"].fget
+    )
+    Compositor.visible_widgets = property(_there)  # type: ignore[method-assign, assignment]  # the one way into its painting
 
 
 _CACHES = {
@@ -123,10 +201,8 @@ async def _heard(widget: Widget, event: Event) -> None:
         await MessagePump.on_event(widget, event)
 
 
-Widget.on_event = _heard  # type: ignore[method-assign, assignment]  # of message pumps, which ask no such thing
-
-
-_seen_below = cast("Callable[[App[Any]], list[Screen[Any]]]", App.__dict__["_background_screens"].fget)
+if has_parts("Widget.on_event"):
+    Widget.on_event = _heard  # type: ignore[method-assign, assignment]  # of message pumps, which ask no such thing
 
 
 def _uncovered(app: App[Any]) -> list[Screen[Any]]:
@@ -136,10 +212,9 @@ def _uncovered(app: App[Any]) -> list[Screen[Any]]:
     return [] if stack and stack[-1].styles.background.a == 1 else _seen_below(app)
 
 
-App._background_screens = property(_uncovered)  # type: ignore[method-assign, assignment]  # what is painted goes by it
-
-
-_painted = Screen._compositor_refresh
+if has_parts("App._background_screens"):
+    _seen_below = cast("Callable[[App[Any]], list[Screen[Any]]]", App.__dict__["_background_screens"].fget)
+    App._background_screens = property(_uncovered)  # type: ignore[method-assign, assignment]  # what is painted goes by it
 
 
 def _painted_once(screen: Screen[Any]) -> None:
@@ -163,10 +238,9 @@ def _painted_once(screen: Screen[Any]) -> None:
                 each._set_dirty()
 
 
-Screen._compositor_refresh = _painted_once  # type: ignore[method-assign, assignment]  # the one way to the terminal
-
-
-_told_size = Widget._size_updated
+if has_parts("Screen._compositor_refresh"):
+    _painted = Screen._compositor_refresh
+    Screen._compositor_refresh = _painted_once  # type: ignore[method-assign, assignment]  # the one way to the terminal
 
 
 def _sized(widget: Widget, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
@@ -174,10 +248,9 @@ def _sized(widget: Widget, size: Size, virtual_size: Size, container_size: Size,
     return _told_size(widget, size, virtual_size, container_size, layout and widget.is_scrollable)
 
 
-Widget._size_updated = _sized  # type: ignore[method-assign, assignment]  # of an app's screens, which tell it
-
-
-_refresh = Widget.refresh
+if has_parts("Widget._size_updated"):
+    _told_size = Widget._size_updated
+    Widget._size_updated = _sized  # type: ignore[method-assign, assignment]  # of an app's screens, which tell it
 
 
 def _refreshed(
@@ -197,11 +270,11 @@ def _refreshed(
     return _refresh(widget, *regions, repaint=repaint, layout=layout, recompose=recompose)
 
 
-Widget.refresh = _refreshed  # type: ignore[method-assign, assignment]  # the one way in which it says so
+if has_parts("Widget.refresh"):
+    _refresh = Widget.refresh
+    Widget.refresh = _refreshed  # type: ignore[method-assign, assignment]  # the one way in which it says so
 
 
-_reflow, _reflow_visible, _update_widgets = Compositor.reflow, Compositor.reflow_visible, Compositor.update_widgets
-_clear = Compositor.clear
 _TOLD = "_octavo_told"
 """What a compositor has as the map of the last time all was laid out: one that is kept beside it would keep its widgets."""
 _grounds: WeakKeyDictionary[Compositor, tuple[Color, VisualStyle, Size, list[Strip]]] = WeakKeyDictionary()
@@ -235,6 +308,9 @@ def _updated(compositor: Compositor, widgets: set[Widget]) -> None:
     _update_widgets(compositor, widgets)
 
 
+_LAYING_OUT = "Compositor.reflow", "Compositor.reflow_visible", "Compositor.update_widgets", "Compositor.clear"
+
+
 class Ground(Visual):
     """A screen as it is seen below a dialog, tinted: rendered again when something in it is another.
 
@@ -247,7 +323,7 @@ class Ground(Visual):
     def render_strips(self, width: int, height: int | None, style: VisualStyle, options: RenderOptions) -> list[Strip]:
         compositor, size = self._screen._compositor, Size(width, height or 0)
         known = _grounds.get(compositor)
-        if known is None or known[:3] != (self._tint, style, size):
+        if known is None or known[:3] != (self._tint, style, size) or not has_parts(*_LAYING_OUT):
             rows = compositor.render_strips()[:height]
             known = self._tint, style, size, [self._tinted(row, style.rich_style).crop(0, width) for row in rows]
             _grounds[compositor] = known
@@ -279,10 +355,13 @@ def _tinted(style: Style, tint: Color, below: Style) -> Style:
     return below + style + Style.from_color(over(style.color), over(style.bgcolor))
 
 
-Compositor.reflow = _laid_out  # type: ignore[method-assign, assignment]  # the three ways in which a screen comes to look different
-Compositor.reflow_visible = _scrolled  # type: ignore[method-assign, assignment]  # in its place
-Compositor.update_widgets = _updated  # type: ignore[method-assign, assignment]  # in its place
-Compositor.clear = _cleared  # type: ignore[method-assign, assignment]  # of a screen that closes
+if has_parts(*_LAYING_OUT):
+    _reflow, _reflow_visible, _update_widgets = Compositor.reflow, Compositor.reflow_visible, Compositor.update_widgets
+    _clear = Compositor.clear
+    Compositor.reflow = _laid_out  # type: ignore[method-assign, assignment]  # the three ways in which a screen comes to look different
+    Compositor.reflow_visible = _scrolled  # type: ignore[method-assign, assignment]  # in its place
+    Compositor.update_widgets = _updated  # type: ignore[method-assign, assignment]  # in its place
+    Compositor.clear = _cleared  # type: ignore[method-assign, assignment]  # of a screen that closes
 
 
 class OnceParsed(Stylesheet):
@@ -353,7 +432,10 @@ class OnceParsed(Stylesheet):
         return state
 
 
-_load_screen_css = App._load_screen_css
+def new_stylesheet(variables: dict[str, str]) -> Stylesheet:
+    """Return an empty stylesheet for an app: of Textual's kind if its parts are others than `OnceParsed` expects."""
+    is_known = has_parts(*(f"Stylesheet.{name}" for name in PARTS[Stylesheet]))
+    return OnceParsed(variables=variables) if is_known else Stylesheet(variables=variables)
 
 
 def _styled_once(app: App[Any], screen: Screen[Any]) -> None:
@@ -364,32 +446,9 @@ def _styled_once(app: App[Any], screen: Screen[Any]) -> None:
         screen._css_update_count = app._css_update_count
 
 
-App._load_screen_css = _styled_once  # type: ignore[method-assign, assignment]  # what each new screen comes through
-
-
-_switch_mode, _delay_update = App.switch_mode, App.delay_update
-_switching: WeakSet[App[Any]] = WeakSet()
-"""Apps that switch now to a view that is there."""
-
-
-def _switched(app: App[Any], mode: str) -> AwaitMount:
-    """A view that is there is painted at once. Textual waits 50 ms with each, in which one that is made is filled."""
-    if not app._screen_stacks.get(mode):
-        return _switch_mode(app, mode)
-    _switching.add(app)
-    try:
-        return _switch_mode(app, mode)
-    finally:
-        _switching.discard(app)
-
-
-def _delayed(app: App[Any], delay: float = 0.05) -> None:
-    if app not in _switching:
-        _delay_update(app, delay)
-
-
-App.switch_mode = _switched  # type: ignore[method-assign, assignment]  # which says nothing of why it waits
-App.delay_update = _delayed  # type: ignore[method-assign, assignment]  # as it is asked to there
+if has_parts("App._load_screen_css"):
+    _load_screen_css = App._load_screen_css
+    App._load_screen_css = _styled_once  # type: ignore[method-assign, assignment]  # what each new screen comes through
 
 
 # Of an app
@@ -400,6 +459,9 @@ def replace_crash_screen(
 ) -> None:
     """Let `app` end with what `report` makes of a bug, after `first` was called: Textual's crash screen prints local
     variables."""
+
+    if not has_parts("App._fatal_error"):
+        return
 
     def end() -> None:
         first()
@@ -413,6 +475,8 @@ def replace_crash_screen(
 def before_removal(app: App[Any], told: Callable[[set[DOMNode]], None]) -> None:
     """Call `told` with widgets and screens that are to be removed, and all in them, before they hear of it. Textual has
     events only for when they are gone."""
+    if not has_parts("App._prune"):
+        return
     prune = app._prune
 
     def tell(*nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
@@ -427,9 +491,6 @@ def use_workers(app: App[Any], workers: WorkerManager) -> None:
     app._workers = workers
 
 
-_cancel_worker = Worker.cancel
-
-
 def _ended(worker: Worker[Any]) -> None:
     """Cancel it, and end its work where that has not begun: it never will, and Python would tell of it."""
     _cancel_worker(worker)
@@ -437,7 +498,9 @@ def _ended(worker: Worker[Any]) -> None:
         work.close()
 
 
-Worker.cancel = _ended  # type: ignore[method-assign, assignment]  # also what Textual cancels, as one of a group does the one before
+if has_parts("Worker.cancel"):
+    _cancel_worker = Worker.cancel
+    Worker.cancel = _ended  # type: ignore[method-assign, assignment]  # also what Textual cancels, as one of a group does the one before
 
 
 def message_pumps(app: App[Any]) -> Iterable[MessagePump]:
@@ -450,6 +513,11 @@ def forget_sizes(pumps: Iterable[MessagePump]) -> None:
     for each in pumps:
         if isinstance(each, Widget):
             each._box_model_cache.clear()
+
+
+def has_screen(app: App[Any], mode: str) -> bool:
+    """Return whether a mode of `app` has a screen already."""
+    return bool(app._screen_stacks.get(mode))
 
 
 def all_screens(app: App[Any]) -> list[Screen[Any]]:
@@ -485,6 +553,8 @@ def held_back(is_held_back: Callable[[V], bool]) -> Callable[[type[V]], type[V]]
     `is_held_back`."""
 
     def hold(kind: type[V]) -> type[V]:
+        if not has_parts("Screen._update_focus_styles", "Screen._compositor_refresh"):
+            return kind
         update_focus_styles, refresh = kind._update_focus_styles, kind._compositor_refresh
 
         def focus_styles(screen: V, focused: Widget | None = None, blurred: Widget | None = None) -> None:
@@ -511,6 +581,8 @@ def opened_in_turns(kind: type[V]) -> type[V]:
     And a screen is laid out in the size that the terminal has. Textual takes the size of each message, and tells the screen
     of its new size by another: two sizes that were under way at once made the screen change between them for ever.
     """
+    if not has_parts("Screen._dispatch_message", "Screen._on_screen_resume", "Screen._compositor_refresh"):
+        return kind
     dispatch, resume, refresh = kind._dispatch_message, kind._on_screen_resume, kind._compositor_refresh
     shown: WeakSet[V] = WeakSet()
     resuming: WeakSet[V] = WeakSet()
@@ -554,6 +626,8 @@ def with_bindings_of(pane: Callable[[V], Widget | None]) -> Callable[[type[V]], 
     has the focus, and what that stands in."""
 
     def bind(kind: type[V]) -> type[V]:
+        if not has_parts("Screen._binding_chain"):
+            return kind
         bindings_of = cast("Callable[[V], list[tuple[DOMNode, BindingsMap]]]", Screen.__dict__["_binding_chain"].fget)
 
         def chain(screen: V) -> list[tuple[DOMNode, BindingsMap]]:
@@ -611,7 +685,8 @@ def _begun(timer: Timer) -> None:
     timer._task = asyncio.get_running_loop().create_task(timer._run_timer(), name=timer.name, context=context)
 
 
-Timer._start = _begun  # type: ignore[method-assign, assignment]  # the one way in which one begins
+if has_parts("Timer._start"):
+    Timer._start = _begun  # type: ignore[method-assign, assignment]  # the one way in which one begins
 
 
 # Of what scrolls
@@ -641,6 +716,10 @@ class Wrapped(Protocol):
     width: int
 
     def place(self, y: int) -> tuple[int, int]: ...
+
+
+_TEXT_AREA = (0x30A2777B, 0xE3422575)
+"""The fingerprints of the parts of text areas that are replaced: their module is loaded late."""
 
 
 class _Places:
@@ -676,8 +755,9 @@ def holding(text: Callable[[str], Any], wrapped: Callable[[Any], Wrapped]) -> Ca
             area._refresh_size()
 
     def put(kind: type[A]) -> type[A]:
-        kind._set_document = hold  # type: ignore[method-assign, assignment]  # of this kind alone
-        kind._on_resize = resized  # type: ignore[method-assign, assignment]  # before that of all text areas
+        if (fingerprint(kind, "_set_document"), fingerprint(kind, "_on_resize")) == _TEXT_AREA:
+            kind._set_document = hold  # type: ignore[method-assign, assignment]  # of this kind alone
+            kind._on_resize = resized  # type: ignore[method-assign, assignment]  # before that of all text areas
         return kind
 
     return put
@@ -704,7 +784,8 @@ def resume_only_stopped(driver: LinuxDriver, is_up: Callable[[], bool]) -> None:
         if driver._must_signal_resume or not is_up():
             driver._sigcont_application(*signal_and_frame)
 
-    signal.signal(signal.SIGCONT, resume)
+    if has_parts("LinuxDriver._sigcont_application"):
+        signal.signal(signal.SIGCONT, resume)
 
 
 def key_parser(driver: LinuxDriver) -> XTermParser:

@@ -1,0 +1,106 @@
+"""Lays out the units of a pane in the thread, before they are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from octavo.tui.reader.pane import Pane, fail
+from octavo.tui.reader.viewport import Viewport
+from octavo.tui.render.layout_context import Folds
+from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out
+from octavo.tui.render.virtual_lines import VirtualLines
+from octavo.tui.terminal import polite_thread
+
+FEW_LINES = 300
+"""Lines that are laid out without the thread."""
+
+
+class BackgroundLayout:
+    """Lays out the units of a pane that nobody has looked at."""
+
+    def __init__(self, pane: Pane, viewport: Viewport) -> None:
+        self.pane, self.viewport = pane, viewport
+        self._layout: UnitLayout | None = None
+        """How the units on show are laid out."""
+        self._prepared: UnitLayout | None = None
+        self._work: polite_thread.Work | None = None
+        self._galley: VirtualLines[Any] | None = None
+        """The lines that the thread works for."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the thread lays out units of the pane."""
+        return self._galley is not None and self._galley is self.pane.galley
+
+    def prepare(self, folds: Folds, size: int) -> UnitLayout | None:
+        """Return how a page of `size` characters is laid out in the pane as it is, for a thread. None if the pane has no width
+        yet. The next call of `lines` uses the same layout, if the pane is still as it is now."""
+        self._prepared = None
+        if self.pane.pane_width > 0:
+            layout = self.pane.contents.layout_for(self.pane.pane_width, folds)
+            self._prepared = layout._replace(keeps_lines=size <= KEPT_WHOLE)
+        return self._prepared
+
+    def lines(self, laid: LaidUnits | None) -> VirtualLines[Any]:
+        """Return the lines of the pane as it is. `laid`: units that a thread laid out."""
+        contents, prepared, self._prepared = self.pane.contents, self._prepared, None
+        layout = contents.layout_for(self.pane.set_width, self.pane.folds)
+        if prepared is not None and prepared.key == layout.key:
+            layout = prepared
+        if laid is not None and laid.layout is not layout:
+            laid = None  # the pane has another width or look by now
+        contents.margin, contents.measure, self._layout = layout.margin, layout.measure, layout
+        set_unit = contents.set_unit_with(layout, laid)
+        return VirtualLines(contents.units(), layout.guess, set_unit, laid, keeps_all=layout.keeps_lines)
+
+    def lay_out_short(self) -> None:
+        """Lay out a page of few lines."""
+        if self.pane.galley.total <= FEW_LINES:
+            self.pane.galley.lay_out_some(FEW_LINES)
+
+    def begin(self) -> None:
+        """Lay out the units that have a guessed height: at once if the page is short, else in the thread."""
+        galley, layout = self.pane.galley, self._layout
+        if self.is_busy or not galley.unset or layout is None:
+            return
+        with self.viewport.steady():
+            self.lay_out_short()
+        if not galley.unset or not self.pane.contents.is_whole:
+            self.viewport.sync()
+            return  # the thread lays out all of the page once it is read
+        self.stop()
+        galley.forgotten.clear()
+        self._galley = galley
+        self._work = polite_thread.thread.begin(self._steps(galley, layout), partial(fail, self.pane))
+
+    def stop(self) -> None:
+        """Lay out no more."""
+        if self._work is not None:
+            self._work.stop()
+        self._work = self._galley = None
+
+    def _steps(self, galley: VirtualLines[Any], layout: UnitLayout) -> Iterator[None]:
+        laid = yield from lay_out(layout, [*galley.units], galley.unset_units())
+        self.pane.call_later(self._take, galley, laid)
+
+    def _take(self, galley: VirtualLines[Any], laid: LaidUnits) -> None:
+        if galley is not self._galley:
+            return
+        self.stop()
+        if galley is self.pane.galley:
+            self.take(laid)
+            self.pane.work_soon()
+
+    def take(self, laid: LaidUnits, more: Sequence[Any] = ()) -> None:
+        """Take what a thread laid out, and show `more` units below the last."""
+        if laid.layout is self._layout:
+            self.pane.contents.laid_out(laid)
+        else:
+            laid = laid._replace(heights={}, lines={})  # the pane has another width or look by now
+        with self.viewport.steady():
+            self.pane.galley.extend(more, laid)
+        self.viewport.sync()
+        if more:
+            self.pane.repaint()
