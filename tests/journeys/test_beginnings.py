@@ -72,8 +72,8 @@ async def test_organizations_are_chosen_between(stage: Stage) -> None:
         await run.press("r", "ctrl+o")
         await run.see(
             "East Bank Pilots",
-            "Creator · 4 spaces · open: 7 change requests",
-            "Reader · 1 space · open: 0 change requests",
+            "Creator · 4 spaces · 7 open change requests",
+            "Reader · 1 space · 0 open change requests",
         )
         await run.press("down", "enter")
         await run.see("◆ East Bank Pilots ▾", "Nothing needs your attention.")

@@ -322,5 +322,5 @@ async def test_what_a_text_from_elsewhere_puts_back_is_said_before_it_is_merged(
         await run.see(
             "reverts",
             "the merge would revert 1 line that changed in main after this",
-            "change request was started: Stores",
+            "change request was created: Stores",
         )

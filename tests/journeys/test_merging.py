@@ -95,7 +95,7 @@ async def test_checks_that_fail_when_they_are_made_again_merge_nothing(stage: St
         run.platform.refuse_next(reviews.List, 403, "Reviews are closed for the day.", times=2)
         await run.press("y")
         await run.see(
-            "Reviews are closed for the day.", "Could not load the checks, so the merge is disabled. Press r to retry."
+            "Reviews are closed for the day.", "Could not load the checks, so you cannot merge yet. Press r to retry."
         )
         assert not run.gate.sent(change_requests.Merge)
         run.accept()

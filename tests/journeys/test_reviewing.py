@@ -582,7 +582,13 @@ async def test_marks_hold_until_a_page_changes_and_one_compares_with_what_one_re
         edit = content.UpdatePage(page=here, document=body)
         await run.ask(content.Edit(at=screen.at, changes=(edit,), compat=False), "tomas-okafor")
         await run.press("r")
-        await run.see("1 of 2 viewed", "• 1 page changed since you viewed …", "•~ Time and time", "(you) · outdated:")
+        await run.see(
+            "1 of 2 viewed",
+            "• 1 page changed since you viewed …",
+            "•~ Time and time",
+            "(you) · outdated",
+            "(1 page changed)",
+        )
         await run.press("B", "down")
         await run.see("Your last review")
         await run.press("enter")

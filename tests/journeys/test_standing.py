@@ -66,7 +66,7 @@ async def test_open_threads_of_a_change_request_are_counted_alike_everywhere(sta
             "2 open threads",
         ]
         await run.press("ctrl+o")
-        await run.see("open: 7 change requests, 72 threads")
+        await run.see("7 open change requests · 72 open")
         await run.press("escape", "3")
         await run.see("7 of 7", "may conflict", "4 Comments 72")
         for name, said in threads.items():
@@ -84,7 +84,7 @@ async def test_open_threads_of_a_change_request_are_counted_alike_everywhere(sta
 async def test_the_preview_says_who_said_what_and_what_conflicts(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "refused")
-        await run.see("✓ Noor Haddad approved", "Short, and it answers the question. Good.", "○ review requested")
+        await run.see("✓ Noor Haddad approved", "Short, and it answers the question. Good.", "○ your review requested")
         await run.see("● 1 open thread")
         await run.press("escape")
         await go_to(run, "retry", "schedule")
@@ -180,10 +180,10 @@ async def test_it_is_said_while_it_is_still_looked_for_and_what_could_not_be_kno
 
 async def test_rows_that_are_not_seen_are_not_asked_for(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
-        await run.see("Open 7", "○ review requested")
+        await run.see("Open 7", "○ your review requested")
         before = {op.at.change_request_id for op in run.gate.sent(reviews.ListRequested)}
         await run.press("G")
-        await run.see("Limpet Classic", "Noor Haddad · ○ review requested")
+        await run.see("Limpet Classic", "Noor Haddad · ○ your review requested")
         after = {op.at.change_request_id for op in run.gate.sent(reviews.ListRequested)}
         assert before < after
         assert len(before) < 5

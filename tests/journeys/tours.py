@@ -36,7 +36,7 @@ SPACE = (
     Stop("files", ("F",), ("4 of 4", "USED 4 TIMES")),
     Stop("links", ("escape", "L"), ("1 of 1", "tide-clock.md", "enter opens the page at the block")),
     Stop("links-outside", ("]", "]", "]"), ("10 of 10", "console.saltmarsh.example")),
-    Stop("history", ("escape", "H"), ("3 revisions", "Measured and predicted")),
+    Stop("history", ("escape", "H"), ("checked revisions", "Measured and predicted")),
     Stop("export", ("escape", "ctrl+e"), ("This page as PDF",)),
     Stop(
         "record",
@@ -80,7 +80,7 @@ AROUND = (
     Stop("inbox", (), ("17 of 17", "REVIEW REQUESTED", "Show what a refused")),
     Stop("inbox-thread", ("]", "]", "]"), ("11 of 11", "NEW REPLIES", "Ruta")),
     Stop("snooze", ("w",), ("Until tomorrow",)),
-    Stop("organizations", ("escape", "ctrl+o"), ("Creator · 4 spaces · open: 7 chan",)),
+    Stop("organizations", ("escape", "ctrl+o"), ("Creator · 4 spaces · 7 open chan",)),
     Stop("search", ("escape", "s", "type:battery"), ("Below 0 °C the battery",)),
     Stop("search-nothing", ("ctrl+a", "type: xylophone"), ("No results for",)),
     Stop("help", ("escape", "?"), ("Help",)),
@@ -96,7 +96,7 @@ SITES = (
 ADMIN = (
     Stop("admin", (), ("Members · 306", "Deepa Uchida", "joined")),
     Stop("admin-sorted", ("S", *"name", "enter"), ("sorted by name",)),
-    Stop("admin-columns", ("F",), ("Columns for members",)),
+    Stop("admin-columns", ("F",), ("Choose columns for members",)),
     Stop("admin-ticked", ("escape", "x", "x"), ("2 selected",)),
     Stop("admin-teams", ("]",), ("Teams · 4", "Harbour software")),
     Stop("admin-team", ("enter",), ("Harbour software › Members · 4",)),
