@@ -247,11 +247,12 @@ words = ""
     assert by_line["2"].startswith("there is no setting 'teme'. Did you mean theme? The settings are theme, ascii, ")
     assert by_line["3"] == "ascii must be true or false, not 'perhaps'. Octavo uses the default."
     assert by_line["5"].startswith(
-        "right_to_left must be auto, terminal or octavo, not 'termnal'. Did you mean terminal?"
+        "right_to_left must be auto, terminal, or octavo, not 'termnal'. Did you mean terminal?"
     )
-    assert by_line["14"].startswith("inbox.'API'.'spac' is not a condition of a filter. Did you mean space?")
+    assert by_line["14"].startswith("inbox.'API'.'spac' is not a filter condition. Did you mean space?")
     assert any(
-        "'review requsted', which is not a reason. Did you mean review requested? The reasons are not sent," in each
+        "'review requsted', which is not a valid reason. Did you mean review requested? The valid reasons are not sent,"
+        in each
         for each in said
     )
     assert found.thumbnails, "what is right holds"
@@ -285,7 +286,7 @@ def test_certificates_that_are_not_there_are_reported_and_never_done_without(
     where = "OCTAVO_CA_FILE" if from_the_environment else f"{tmp_path}/config/config.toml, line 1: ca_file"
     assert found.problems == (
         f"{where} is '/nonexistent', but there is no such file. Correct or remove the path. "
-        "Octavo cannot connect to a server until then.",
+        "Until you do, Octavo cannot connect to a server.",
     )
     assert found.ca_file == Path("/nonexistent")
 
@@ -306,7 +307,7 @@ def test_a_relative_folder_of_the_system_is_reported(monkeypatch: pytest.MonkeyP
 def test_a_folder_in_its_place_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "config" / "config.toml").mkdir(parents=True)
     path = tmp_path / "config" / "config.toml"
-    assert read(tmp_path).problems == (f"{path} cannot be read: Is a directory. Octavo uses the default settings.",)
+    assert read(tmp_path).problems == (f"Could not read {path}: Is a directory. Octavo is using the default settings.",)
 
 
 @examples(max_examples=50, deadline=None)

@@ -171,8 +171,8 @@ def in_words(error: Exception) -> str:
     step = "Check the file or folder, then try again."
     if error.errno in _NOT_WRITABLE:
         step = (
-            "Make the folder writable, or set OCTAVO_CONFIG_DIR, OCTAVO_DATA_DIR, OCTAVO_STATE_DIR and OCTAVO_CACHE_DIR to "
-            "writable folders."
+            "Make the folder writable, or set OCTAVO_CONFIG_DIR, OCTAVO_DATA_DIR, OCTAVO_STATE_DIR, and OCTAVO_CACHE_DIR "
+            "to writable folders."
         )
     elif error.errno in _FULL:
         step = "Free space on the disk, then try again."
@@ -218,9 +218,9 @@ class _File:
             pass
         except OSError as error:
             said = error.strerror or type(error).__name__
-            self.problems.append(f"{path} cannot be read: {said}. Octavo uses the default settings.")
+            self.problems.append(f"Could not read {path}: {said}. Octavo is using the default settings.")
         except ValueError as error:
-            self.problems.append(f"{path} cannot be read: {error}. Octavo uses the default settings.")
+            self.problems.append(f"Could not read {path}: {error}. Octavo is using the default settings.")
         self.values: Mapping[str, Any] = self._parsed() if self._text else {}
 
     def line_of(self, *names: str) -> int:
@@ -239,7 +239,7 @@ class _File:
             return parse_toml(self._text)
         except ValueError as error:
             if len(lines) > _MOST_LINES:
-                self.problems.append(f"{self.path} cannot be read: {error}. Octavo uses the default settings.")
+                self.problems.append(f"Could not read {self.path}: {error}. Octavo is using the default settings.")
                 return {}
         refused: list[tuple[int, str]] = []
         self._lines = list(_statements(lines, refused))
@@ -374,7 +374,7 @@ class _Values:
         value = self._find(name)
         if value not in (None, "", *_TURNING):
             meant = nearest(str(value), _TURNING)
-            return self._refuse(f"must be auto, terminal or octavo, not {_quoted(value)}", False, name, meant=meant)
+            return self._refuse(f"must be auto, terminal, or octavo, not {_quoted(value)}", False, name, meant=meant)
         if value == "terminal" or (value != "octavo" and not _shows_as_it_comes(self._environ)):
             return False
         from importlib.util import find_spec  # few have chosen it, or have such a terminal
@@ -439,7 +439,7 @@ class _Values:
         if not is_there:
             self.problems.append(
                 f"{self.location('ca_file')} is {_quoted(value)}, but there is no such file. Correct or remove the path. "
-                "Octavo cannot connect to a server until then."
+                "Until you do, Octavo cannot connect to a server."
             )
         return path
 
@@ -509,24 +509,24 @@ def _quoted(value: object) -> str:
 
 def _wrong_in(kept: object) -> Iterator[tuple[str, str]]:
     """Yield the name of each part of an inbox filter that cannot be used, and why. The name of the whole is empty."""
-    parts = "reasons, space and words"
+    parts = "reasons, space, and words"
     if not isinstance(kept, dict):
         yield "", f"must be a section with one or more of the conditions {parts}"
         return
     if not kept:
         yield "", f"is empty. Add at least one condition: {parts}"
     for unknown in kept.keys() - set(_IN_FILTER):
-        yield unknown, f"is not a condition of a filter.{nearest(unknown, _IN_FILTER)} The conditions are {parts}"
+        yield unknown, f"is not a filter condition.{nearest(unknown, _IN_FILTER)} The conditions are {parts}"
     reasons = kept.get("reasons", [])
     for each in reasons if isinstance(reasons, list) else [reasons]:
         if not isinstance(reasons, list) or each not in (*INBOX_REASONS, *_FORMER_REASONS):
             has = (
-                f"contains {_quoted(each)}, which is not a reason"
+                f"contains {_quoted(each)}, which is not a valid reason"
                 if isinstance(reasons, list)
                 else "must be a list of reasons"
             )
             meant = nearest(each, INBOX_REASONS) if isinstance(each, str) else ""
-            yield "reasons", f"{has}.{meant} The reasons are {', '.join(INBOX_REASONS)}"
+            yield "reasons", f"{has}.{meant} The valid reasons are {', '.join(INBOX_REASONS)}"
     for name in ("space", "words"):
         value = kept.get(name, "")
         if not (isinstance(value, str) and value.isprintable() and len(value) <= _LONGEST_TEXT):

@@ -97,7 +97,7 @@ def test_a_key_of_the_environment_is_for_no_server_while_the_profiles_cannot_be_
     path.write_text('current = "work"\n[profiles.work]\norigin = "https://own.example"\n')  # store is missing
     known = profiles.read(path)
     with pytest.raises(
-        ValueError, match="Or say which server OCTAVO_API_KEY belongs to, with --base-url or OCTAVO_BASE_URL"
+        ValueError, match="Or use --base-url or OCTAVO_BASE_URL to name the server that OCTAVO_API_KEY belongs to"
     ):
         resolve(known, KEY)
     assert resolve(known, {**KEY, **THERE}).origin == "https://there.example"

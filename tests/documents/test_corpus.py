@@ -129,7 +129,7 @@ def test_the_checker_sees_marks_and_formulas_that_are_left(runs: tuple[Run, ...]
 
 def test_the_checker_sees_diagrams_that_are_not_drawn() -> None:
     assert [fault.what for fault in faults("```mermaid\nsankey-beta\na,b,1\n```\n", widths=(80,))] == [
-        "a diagram not drawn: “sankey-beta” is not a supported type of diagram."
+        "a diagram not drawn: “sankey-beta” is not a supported diagram type."
     ]
 
 

@@ -76,7 +76,7 @@ async def test_a_choice_leads_to_the_next_unresolved_conflict(stage: Stage) -> N
         await run.press("K")
         await run.see("conflict 1 of 3", "✓ Both chosen")
         await run.press("J", "m")
-        await run.see("4 of 4 resolved", "conflict 1 of 1", "All conflicts are resolved.", "ctrl+s saves")
+        await run.see("4 of 4 resolved", "conflict 1 of 1", "All conflicts are resolved.", "press ctrl+s to save")
         await contest.send()
         await contest.merge()
         live = await contest.text("Stores")
@@ -239,7 +239,9 @@ async def test_the_preview_of_descriptions_shows_both_descriptions(stage: Stage)
         await run.see("PREVIEW", "page description: What there is → not resolved", "Resolve all conflicts on this page")
         assert "✗ Conflict" not in run.text
         await run.press("p", "t", "p")
-        await run.see("PREVIEW", "page description: What there is → Where *things* are", "ctrl+s saves the page")
+        await run.see(
+            "PREVIEW", "page description: What there is → Where *things* are", "press ctrl+s to save the page"
+        )
         await run.press("ctrl+s")
         await run.hear(f"Resolved 1 conflict in #{number}.")
         await contest.merge()
@@ -411,7 +413,7 @@ async def test_a_long_title_leaves_room_for_the_count(stage: Stage) -> None:
         await contest.update()
         await run.see("0 of 1 resolved")
         await run.press("enter", "m")
-        await run.see("1 of 1 resolved", "ctrl+s saves")
+        await run.see("1 of 1 resolved", "press ctrl+s to save")
 
 
 async def test_an_edit_resolves_a_conflict_and_leads_on(

@@ -252,7 +252,7 @@ async def test_where_there_is_room_for_one_pane_nothing_is_decided_that_is_not_o
         await run.press("ctrl+d")
         await run.see("Move the page under “Barn”, in position 1")
         await run.press("t")
-        await run.see("2 of 2 resolved", "ctrl+s saves", "✓ This change request chosen")
+        await run.see("2 of 2 resolved", "press ctrl+s to save", "✓ This change request chosen")
         await run.press("K")
         await run.see("✓ This change request chosen", "Garden")
         shown = await contest.preview()

@@ -155,7 +155,7 @@ async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> 
         screen.view.text_select_all()
         screen.action_copy_text()
         assert not screen.view.contents.is_whole
-        assert {STILL, "Octavo will copy the selection when all of it is loaded."} <= set(run.said)
+        assert {STILL, "Octavo will copy the selection when it is fully loaded."} <= set(run.said)
         await run.see("Footnote late", "The note at the end.")
         await run.hear("Could not copy: the text is too long for the terminal's clipboard.")
         assert run.app.clipboard == ""

@@ -82,7 +82,7 @@ async def test_u_after_a_merge_does_not_take_back_what_was_written_before_it(sta
         await run.press("y")
         await run.hear("Merged #7.")
         await run.press("u")
-        await run.hear("You cannot undo the merge of #7 with u. To revert the merge, open #7 and press Z.")
+        await run.hear("You cannot undo the merge of #7 by pressing u. To revert the merge, open #7 and press Z.")
         await run.sent()
         assert len(run.gate.sent(comments.Create)) == 1
 

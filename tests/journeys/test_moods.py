@@ -16,7 +16,7 @@ WORDS = "Not a word lost."
 HARBOUR_API = SpaceRef(space_id="harbour-api")
 
 MOODS = [
-    pytest.param(Mood(401), "did not accept your API key: it is wrong, expired or revoked.", "waits", id="401"),
+    pytest.param(Mood(401), "did not accept your API key: it is wrong, expired, or revoked.", "waits", id="401"),
     pytest.param(Mood(403), "The harbour master says no.", "refused", id="403"),
     pytest.param(Mood(404), "The harbour master says no.", "refused", id="404"),
     pytest.param(

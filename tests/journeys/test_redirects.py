@@ -53,9 +53,9 @@ async def test_it_is_told_where_addresses_lead_and_marked_what_goes_round_or_to_
         await run.press("escape")
         await run.ask(site_structure.DeleteSection(at=SITE, site_section_id="docs-software"), NOOR)
         await run.press("r")
-        await run.see("✗ dead end")
+        await run.see("✗ missing target")
         await run.press("t")
-        await follow(run, "/api", "dead end", "The redirect leads to a page, section, or space that is")
+        await follow(run, "/api", "missing target", "The redirect leads to a page, section, or space that is")
         await run.press("escape")
         assert run.gate.sent(redirects.Resolve)
 

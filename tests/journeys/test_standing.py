@@ -43,11 +43,11 @@ async def only(run: Run, *words: str) -> None:
 async def test_rows_say_how_each_stands(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         await run.see("7 of 7", "may conflict")
-        assert row(run, "#7  Show") == "Tomás Okafor · ○ your review requested · ✓ Noor Haddad · ● 1 open"
-        assert row(run, "#6  Say") == "Mara Lindqvist · ✗ Noor Haddad requested changes · ● 2 open"
-        stale = "Yuki Tanabe · ○ your review requested · ✓ Tomás Okafor (outdated) · outdated · ● 3 open"
+        assert row(run, "#7  Show") == "Tomás Okafor · ○ your review requested · ✓ Noor Haddad · ● 1 open thread"
+        assert row(run, "#6  Say") == "Mara Lindqvist · ✗ Noor Haddad requested changes · ● 2 open threads"
+        stale = "Yuki Tanabe · ○ your review requested · ✓ Tomás Okafor (outdated) · outdated · ● 3 open threads"
         assert row(run, "#5  Rotate") == stale
-        conflicting = "Tomás Okafor · ○ your review requested · ✗ may conflict: Retries · outdated · ● 1 open"
+        conflicting = "Tomás Okafor · ○ your review requested · ✗ may conflict: Retries · outdated · ● 1 open thread"
         assert row(run, "#4  Correct") == conflicting
 
 
@@ -72,7 +72,7 @@ async def test_open_threads_of_a_change_request_are_counted_alike_everywhere(sta
         for name, said in threads.items():
             number = said.split()[0]
             listed = row(run, name.replace(" ", "  ", 1))
-            assert listed.endswith((f"● {number} open", f"● {number}")), f"{name}: {listed}"
+            assert listed.endswith((f"● {said}", f"● {said.replace('open ', '')}", f"● {number}")), f"{name}: {listed}"
         await open_one(run, "refused")
         await run.see("● 1 open thread")
         await run.press("m")
@@ -126,7 +126,7 @@ async def test_the_words_of_a_review_are_no_open_thread_anywhere(stage: Stage) -
         await run.ask(reviews.Submit(at=at, status="approved", comment=words), "tomas-okafor")
         assert (await run.ask(change_requests.Get(at=at), MARA)).comments == 3
         await run.press("r")
-        await run.until(lambda: "✓ Tomás Okafor · ● 2 open" in row(run, "#1  Limpet"), "see the same threads")
+        await run.until(lambda: "✓ Tomás Okafor · ● 2 open threads" in row(run, "#1  Limpet"), "see the same threads")
         await open_one(run, "classic")
         await run.see("✓ 1 approved  ● 2 open")
         await run.press("m")

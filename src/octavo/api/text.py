@@ -116,7 +116,7 @@ Label = Annotated[
     str,
     formed(
         r"^[a-z0-9][a-z0-9-]*[a-z0-9]$",
-        "lowercase letters, digits and hyphens, without a hyphen at either end, for example sea-tides",
+        "lowercase letters, digits, and hyphens, without a hyphen at either end, for example sea-tides",
         least=3,
         most=32,
     ),

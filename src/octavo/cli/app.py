@@ -43,13 +43,13 @@ def run(options: argparse.Namespace) -> int:
     gc.disable()
     settings = settings_module.read(os.environ)
     if sys.stdout is None or not sys.stdout.isatty():
-        raise Failure("The app needs a terminal. In a script, use: octavo api NAME", FAILED)
+        raise Failure("Octavo needs a terminal. In a script, use: octavo api NAME", FAILED)
     if sys.stdin is None or not sys.stdin.isatty():
         raise Failure(
             "Could not read keys: standard input is not a terminal. Start Octavo without redirecting its input.", FAILED
         )
     if os.environ.get("TERM") == "dumb":
-        raise Failure("Could not open the app: this terminal reports TERM=dumb. Use another terminal.", FAILED)
+        raise Failure("Could not start Octavo: this terminal reports TERM=dumb. Use another terminal.", FAILED)
     opening = _opening(settings, options)
     # The API key is read by now. A browser or an editor that the app starts must not inherit it.
     os.environ.pop("OCTAVO_API_KEY", None)
@@ -137,7 +137,7 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
         return Opening(Accounts(settings.state_folder).name_of(access), access.origin, server)
     again = access.source == "session" and access.profile is not None
     said = (
-        f"The API key of {access.name} is not stored on this machine. Paste the API key again."
+        f"The API key of {access.name} is not stored on this computer. Paste the API key again."
         if again
         else access.problem
     )

@@ -126,7 +126,7 @@ def parser() -> argparse.ArgumentParser:
     top.set_defaults(command="", module="app")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", dest="command")
 
-    demo = _command(commands, "demo", "open the demo documentation: no account, no network")
+    demo = _command(commands, "demo", "open the demo documentation without an account or network")
     demo.add_argument("--reset", action="store_true", help="delete your changes in the demo and start over")
     demo.add_argument(
         "--large", action="store_true", help="use 200 spaces with 10,000 pages; the first start takes half a minute"
@@ -153,8 +153,8 @@ def parser() -> argparse.ArgumentParser:
         commands,
         "open",
         "open a folder of Markdown files as a space",
-        "SUMMARY.md defines the table of contents; without SUMMARY.md, the folders do. Changed files "
-        "become a new revision, also while the folder is open. Your comments and change requests stay. Octavo never writes "
+        "SUMMARY.md defines the table of contents. Without SUMMARY.md, the folder structure does. Changed files "
+        "become a new revision, even while the folder is open. Your comments and change requests are kept. Octavo never writes "
         "to the folder: a merge changes only Octavo's copy.",
     )
     folder.add_argument("folder", type=Path, metavar="FOLDER", help="the folder with the Markdown files")
@@ -176,7 +176,7 @@ def parser() -> argparse.ArgumentParser:
         help="the port to listen on (default: any free port)",
     )
     serve.add_argument(
-        "--data", type=Path, metavar="DIR", help="store the data in DIR; a new folder starts with the demo"
+        "--data", type=Path, metavar="DIR", help="store the data in DIR (a new folder starts with the demo data)"
     )
     serve.add_argument("--large", action="store_true", help="use the large demo: 200 spaces, 10,000 pages")
     serve.add_argument(
@@ -185,7 +185,7 @@ def parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--allow-private-imports",
         action="store_true",
-        help="allow imports and OpenAPI files from this machine and private networks",
+        help="allow imports and OpenAPI files from this computer and private networks",
     )
     _add_role(serve)
     _add_read_only(serve, again=True)
@@ -218,7 +218,7 @@ def parser() -> argparse.ArgumentParser:
     api.add_argument(
         "values", nargs="*", default=(), metavar="KEY=VALUE", help="a parameter; use KEY:=JSON for a JSON value"
     )
-    api.add_argument("--all", action="store_true", help="get all pages of a list")
+    api.add_argument("--all", action="store_true", help="get all pages of results")
     api.add_argument("--dry-run", action="store_true", help="print the request without the API key; send nothing")
     _add_account(api, again=True)
     _add_read_only(api, again=True)
@@ -240,7 +240,7 @@ def parser() -> argparse.ArgumentParser:
     topic = _command(
         commands,
         "help",
-        "read about keys, settings, commands and more",
+        "read about keys, settings, commands, and more",
         "Without a topic, Octavo lists the topics. If the topic is a command, Octavo shows the help for that command.",
         examples=("octavo help", "octavo help keys", "octavo help settings > settings.md"),
     )
@@ -305,7 +305,7 @@ def _add_role(to: argparse.ArgumentParser) -> None:
 
 
 def _add_auth(commands: Commands[argparse.ArgumentParser]) -> None:
-    auth = _command(commands, "auth", "sign in, sign out, list or switch accounts")
+    auth = _command(commands, "auth", "sign in, sign out, and list or switch accounts")
     actions = auth.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
     login = _command(
         actions,

@@ -34,7 +34,7 @@ def _list() -> str:
     width = max(map(len, TOPICS))
     rows = [f"  {topic:<{width}}  {about}" for topic, about in TOPICS.items()]
     example = (
-        "To read a topic, run for example: octavo help keys\nFor the options of a command, run: octavo COMMAND --help"
+        "To read a topic, run, for example: octavo help keys\nFor the options of a command, run: octavo COMMAND --help"
     )
     return "\n".join(["Help topics:", "", *rows, "", example, ""])
 

@@ -346,16 +346,16 @@ class Kept:
         sentences: list[str] = []
         if self.drafts:
             drafts = "1 unsent draft remains" if self.drafts == 1 else f"{self.drafts} unsent drafts remain"
-            sentences.append(f"{drafts} on this machine.")
+            sentences.append(f"{drafts} on this computer.")
         if writes := self.going_out:
             queued = "1 change is" if writes == 1 else f"{writes} changes are"
             sentences.append(
                 f"{queued} queued and not sent yet. Octavo sends queued changes when you sign in again. If you sign in "
-                "more than a day later, Octavo asks before it sends them: press ! in the app."
+                "more than a day later, press ! in Octavo to decide whether to send the changes."
             )
         if writes := self.asked_about:
             waiting = "1 change needs" if writes == 1 else f"{writes} changes need"
-            sentences.append(f"{waiting} your decision. Sign in again, then press ! in the app.")
+            sentences.append(f"{waiting} your decision. Sign in again, then press ! in Octavo.")
         return sentences
 
 

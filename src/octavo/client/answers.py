@@ -98,7 +98,7 @@ def items_of(page: Any, host: str) -> tuple[list[Any], object]:
 def _unreadable(error: ValidationError, spec: Spec, host: str) -> str:
     first = error.errors(include_input=False, include_context=False, include_url=False)[0]
     where = ".".join(map(str, first["loc"]))
-    return f"Could not read the response from {host} to {spec.name} ({where}: {first['msg']}). Try a newer version of Octavo."
+    return f"Could not read the response from {host} to {spec.name} ({where}: {first['msg']}). Update Octavo, then try again."
 
 
 def _not_json(host: str) -> str:

@@ -110,10 +110,10 @@ class Keyring:
     def how_to_delete(self, origin: str, profile: str) -> str:
         """Return how to delete the key without Octavo, in a sentence."""
         if sys.platform == "darwin":
-            return f"To delete the key, run: security delete-generic-password -s {_service(origin)} -a {profile}"
+            return f"To delete the API key, run: security delete-generic-password -s {_service(origin)} -a {profile}"
         if sys.platform == "win32":
             return f"Delete {_service(origin)} in the Credential Manager."
-        return f"To delete the key after you unlock the keyring, run: secret-tool clear service {_service(origin)} username {profile}"
+        return f"To delete the API key after you unlock the keyring, run: secret-tool clear service {_service(origin)} username {profile}"
 
     def title(self) -> str:
         """What the keyring is called, `SecretService`. Raises StoreUnavailable when there is none to trust."""
@@ -161,7 +161,7 @@ class Keyring:
         if isinstance(chosen, fail.Keyring) and sys.platform not in _WITHOUT_DBUS:
             # The library looks for a keyring once. This one has been started since.
             return SecretService.Keyring()  # type: ignore[no-untyped-call]  # the library does not say
-        raise StoreUnavailable("This machine has no encrypted keyring to store API keys in.")
+        raise StoreUnavailable("This computer has no encrypted keyring to store API keys in.")
 
 
 _BACKEND_VARIABLE = "PYTHON_KEYRING_BACKEND"

@@ -71,7 +71,7 @@ async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:
             sentences.refusal(host, status, await body.error_message(answer, host)), Trace("GET", "", status)
         )
     await body.discard(answer)
-    sentence = f"Could not download the file from {host} ({status}): its link may have expired. Refresh the view."
+    sentence = f"Could not download the file from {host} ({status}): the link may have expired. Refresh the view."
     return rejected(sentence, Trace("GET", "", status))
 
 
@@ -93,7 +93,7 @@ def parts_of(base: str, url: str) -> SplitResult:
     except ValueError:
         raise BadResponse("The server sent an invalid link to the file. Refresh the view, then try again.") from None
     if "@" in parts.netloc:
-        raise BadResponse("The link to the file contains a user name or password, so Octavo does not open it.")
+        raise BadResponse("The link to the file contains a user name or password, so Octavo did not open it.")
     return parts
 
 

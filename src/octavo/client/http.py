@@ -55,7 +55,7 @@ class OriginAuth(httpx.Auth):
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         if _triple(request.url) != self._origin:
-            raise Unsendable("Octavo stopped an API request to a server that your API key does not belong to.")
+            raise Unsendable("Octavo blocked an API request because your API key is for a different server.")
         request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
         yield request
 

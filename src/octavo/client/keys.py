@@ -20,10 +20,10 @@ def accept(text: str) -> SecretStr:
     """
     key = _SCHEME.sub("", text.strip(), count=1)
     if not key:
-        raise ValueError("The API key is empty. Paste the whole API key, as the server showed it.")
+        raise ValueError("The API key is empty. Paste the whole API key that the server displayed.")
     if not _KEY.fullmatch(key):
         raise ValueError(
-            "This is not an API key: an API key has 8 to 512 letters, digits and symbols, without spaces or line breaks. "
+            "This is not an API key: an API key has 8 to 512 letters, digits, and symbols, without spaces or line breaks. "
             "Copy the whole API key again, then paste it."
         )
     redaction.remember(key)

@@ -186,7 +186,7 @@ def resolve(
         if chosen is None and profiles.problem and environ.get(KEY_VARIABLE, "").strip():
             # The key may be for the server of a profile that cannot be read: it is not sent to the default one.
             raise ValueError(
-                f"{profiles.problem} Or say which server {KEY_VARIABLE} belongs to, with --base-url or {BASE_URL_VARIABLE}."
+                f"{profiles.problem} Or use --base-url or {BASE_URL_VARIABLE} to name the server that {KEY_VARIABLE} belongs to."
             )
     if text := environ.get(KEY_VARIABLE, "").strip():
         try:

@@ -42,7 +42,7 @@ def refusal(host: str, status: int, message: str, again: str = "") -> str:
     said = _closed(message)
     if status == 401:
         cause = f" The server says: {said}" if said else ""
-        return f"{host} did not accept your API key: it is wrong, expired or revoked.{cause} Sign in again."
+        return f"{host} did not accept your API key: it is wrong, expired, or revoked.{cause} Sign in again."
     if status == 429:
         return f"{host} received too many API requests. {again or 'Wait a moment, then try again.'}"
     if status >= 500:

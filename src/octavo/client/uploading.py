@@ -46,7 +46,9 @@ async def upload(
         if not home:
             await asked.aclose()
     if status in REDIRECTS or status < 200:
-        raise BadResponse(f"Could not upload the file: {host} redirects the upload, which Octavo does not follow.")
+        raise BadResponse(
+            f"Could not upload the file: {host} redirected the upload. Octavo does not follow redirects of uploads."
+        )
     if status >= 400:
         sentence = (
             sentences.refusal(host, status, message)

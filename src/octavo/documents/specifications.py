@@ -27,7 +27,7 @@ def read(text: str) -> Json:
     """The specification that a text is, as JSON. Raises Unreadable."""
     value = read_any(text)
     if not isinstance(value, dict):
-        raise Unreadable("The file is not an object. An OpenAPI specification has openapi, info and paths.")
+        raise Unreadable("The file is not an object. An OpenAPI specification has openapi, info, and paths.")
     if wrong := list(_missing(value)):
         raise Unreadable(*wrong)
     return value

@@ -199,7 +199,7 @@ def _archive(data: bytes) -> Gathered:
         except Unconverted:
             continue
     if not gathered.pages:
-        raise NotGathered("The archive contains no Markdown, HTML or Word pages that can be read")
+        raise NotGathered("The archive contains no Markdown, HTML, or Word pages that can be read")
     return gathered
 
 

@@ -96,7 +96,7 @@ async def test_what_is_wider_than_the_room_moves() -> None:
     here.folds.move(block.key, 10_000)
     moved = set_block(here, block, 60)
     assert "Station" in text_of(moved)
-    assert "columns hidden" in moved[-1].text
+    assert "more columns" in moved[-1].text
     assert {line.width for line in moved} == {60}
 
 

@@ -246,4 +246,4 @@ async def test_what_a_stranger_describes_at_length_is_set_between_keys() -> None
         await asyncio.sleep(0.001)
     assert turns > 10
     assert "field0" in "".join(line.text for line in await work)
-    assert (await work)[-1].text == "Octavo does not show the rest of this block."
+    assert (await work)[-1].text == "The rest of this block is too long to show."

@@ -242,7 +242,7 @@ async def test_another_text_of_a_page_half_read_takes_its_place_when_it_is_read(
         assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says much more."
 
 
-LATER = "Octavo will copy the selection when all of it is loaded."
+LATER = "Octavo will copy the selection when it is fully loaded."
 
 
 async def copy_all(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:

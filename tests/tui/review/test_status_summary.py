@@ -45,11 +45,11 @@ FULL = RequestStatus(
     [
         (
             200,
-            "Guide · Ada · ○ your review requested · ✓ Ada Lovelace · ✓ Tom Weaver (outdated) · ✗ may conflict: Start · outdated · ● 2 open",
+            "Guide · Ada · ○ your review requested · ✓ Ada Lovelace · ✓ Tom Weaver (outdated) · ✗ may conflict: Start · outdated · ● 2 open threads",
         ),
         (
-            106,
-            "Guide · Ada · ○ your review · ✓ Ada Lovelace · ✓ Tom (outdated) · ✗ may conflict · outdated · ● 2 open",
+            110,
+            "Guide · Ada · ○ review requested · ✓ Ada Lovelace · ✓ Tom (outdated) · ✗ may conflict · outdated · ● 2 threads",
         ),
         (83, "Guide · Ada · ○ review · ✓ Ada · ✓ Tom (outdated) · ✗ may conflict · outdated · ● 2"),
         (75, "Guide · Ada · ○ review · ✓ Ada · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),

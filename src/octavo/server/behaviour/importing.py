@@ -32,7 +32,7 @@ _READ = ("website", "html", "markdown", "docx", "zip")
 def _create(op: imports.Create, world: World) -> Errand[Gathered | NotGathered]:
     _refuse(op, world)
     if op.source not in _READ:
-        sentence = f"source {op.source} is not supported. Export it as markdown, html, docx or zip"
+        sentence = f"source {op.source} is not supported. Export it as markdown, html, docx, or zip"
         raise Refused(400, f"{sentence}, then import that file.")
     is_large = op.source in ("zip", "docx")
     return Errand(partial(_gather, op, _fetcher(op, world)), partial(_bring_in, op, world), is_large=is_large)

@@ -31,8 +31,8 @@ class UnsavedTexts(Confirm):
 
     CONTEXT: ClassVar[str] = "unsaved drafts"
     HELP: ClassVar[str] = (
-        "This dialog lists drafts that Octavo cannot save to disk. Press c to copy the drafts, w to write them to a file, "
-        "or y to discard them and quit. Press esc to go back."
+        "This dialog lists drafts that Octavo could not save in its data folder. Press c to copy the drafts, "
+        "w to write them to a file that you choose, or y to discard them and quit. Press esc to go back."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (UNSAVED,)
 

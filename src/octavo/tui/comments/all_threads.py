@@ -64,8 +64,8 @@ def _choose_narrowing(app: Shell, view: CommentsScreen) -> None:
 THREADS: Commands[CommentsScreen] = Commands(
     "comments",
     (
-        Command("read_on", "space", "Scroll", "Scroll down, or go to the next thread at the end", run=lambda app, view: view.read_on(1), shown=False),
-        Command("read_back", "b", "Scroll back", "Scroll up, or go to the previous thread at the top", run=lambda app, view: view.read_on(-1), shown=False),
+        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next thread", run=lambda app, view: view.read_on(1), shown=False),
+        Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous thread", run=lambda app, view: view.read_on(-1), shown=False),
         Command("narrow", "F", "Filter by…", "Filter threads by author, space, age, or status",
                 run=_choose_narrowing, why_not=_too_few, shown=False),
         Command("order", "S", "Sort", "Sort threads",
@@ -87,7 +87,7 @@ class CommentsScreen(ListView[Thread]):
     VIEW = "comments"
     CONTEXT = "list and preview"
     ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in filters.ORDERS.items()}
-    KEPT_ORDER = "order of threads"
+    KEPT_ORDER = "sort order of threads"
     HELP = (
         "This view shows the comment threads in the organization, grouped by space and page. Press c to reply, d to resolve, enter to open the page, "
         "or x to select more than one thread. Press [ or ] to switch tabs. The Reviews tab shows review comments, which do not count as open threads. "

@@ -149,7 +149,7 @@ THREAD: Commands[ThreadTarget] = Commands(
                 one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), several=bulk_actions.resolve),
         _of_all("reply", "c", "Reply", "Reply to the selected threads", shown=True, writes=True,
                 one=lambda app, target: thread_actions.reply(app, target.at, target.thread), several=bulk_actions.reply),
-        _of_one("new", "C", "Comment on page", "Comment on the page of this thread",
+        _of_one("new", "C", "Comment on page", "Comment on this thread's page",
                 _comment_on_page, _why_no_comment_on_page, writes=True),
         _of_all("reply_resolve", "D", "Reply and resolve", "Reply to the selected threads and resolve them", writes=True,
                 one=lambda app, target: thread_actions.reply(app, target.at, target.thread, resolve=True), several=bulk_actions.reply),

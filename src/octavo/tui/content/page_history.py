@@ -173,7 +173,7 @@ class PageHistoryScreen(View):
         looked = ""
         if walk is not None and walk.looked:
             looked = f"changed in {len(walk.found)} of {plural(walk.looked, 'checked revision')}"
-        more = "" if walk is None or self._walking or walk.is_at_end else "press m to load older"
+        more = "" if walk is None or self._walking or walk.is_at_end else "press m to load older revisions"
         whole = walk is None or walk.is_at_end
         checked = "" if walk is None or whole else f" in the last {plural(walk.looked, 'revision')}"
         self.rows.state.empty = f"No changes to this page{checked}."
@@ -291,7 +291,7 @@ class PageHistoryScreen(View):
                 self.shell.go(ToPage(self.space.id, page_id, anchor or ""))
             case links.ToAnchor(anchor=anchor):
                 if not self.view.place.go_to_anchor(anchor) and self._side:
-                    self.shell.say(f"The current page has no heading “{anchor}”.", tone="care")
+                    self.shell.say(f"This diff does not contain the heading “{anchor}”.", tone="care")
             case links.ToShared() as target if (version := self.rows.item) is not None:
                 places = [version.at, self.space.ref if self._side == "now" else version.before]
                 pages = [page_to_read(place, self.page_id) for place in places if place is not None]

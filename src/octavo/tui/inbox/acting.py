@@ -217,7 +217,7 @@ def discard(app: Shell, about: Rows) -> None:
     changes = "These changes" if len(entries) > 1 else "This change"
     after = f"{changes} will not be sent. Your text will be kept as a draft."
     if words:
-        after = f"{after} {plural(len(words), 'unsent draft')} will also be discarded. To restore discarded drafts, press u."
+        after = f"{after} {plural(len(words), 'unsent draft')} will also be discarded. You can press u afterward to restore discarded drafts."
 
     async def not_sent() -> None:
         try:

@@ -150,8 +150,8 @@ ROWS: Commands[acting.Rows] = Commands(
 INBOX: Commands[InboxScreen] = Commands(
     "inbox",
     (
-        Command("read_on", "space", "Scroll", "Scroll the preview, then go to the next item", run=lambda _, view: _read_on(view, 1)),
-        Command("read_back", "b", "Scroll back", "Scroll back, then go to the previous item", shown=False,
+        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next item", run=lambda _, view: _read_on(view, 1)),
+        Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous item", shown=False,
                 run=lambda _, view: _read_on(view, -1)),
         Command("next", "J", "Next", "Go to the next item", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous", "K", "Previous", "Go to the previous item", run=lambda _, view: view.rows.move(-1), shown=False),
@@ -171,7 +171,7 @@ class InboxScreen(ListView[Row]):
     VIEW = "inbox"
     CONTEXT = "inbox"
     ORDERS: ClassVar[Mapping[str, str]] = sections.ORDERS
-    KEPT_ORDER = "order of the inbox"
+    KEPT_ORDER = "sort order of the inbox"
     HELP = (
         "The inbox shows all items that need your attention, most urgent first. Press enter to open an item, c to reply, d to "
         "mark the item as done, or w to snooze it. Press esc to go back to the list."

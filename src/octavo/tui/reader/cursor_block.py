@@ -70,7 +70,7 @@ AT_CURSOR: Commands[CursorBlock] = Commands(
     (
         Command("comment", "c", "Comment", "Comment on the block",
                 writes=True, run=lambda _, block: block.comment(), why_not=lambda _, block: block.why_no_comment),
-        Command("open", "enter", "Open", "Open the link, image, file or thread in the block", run=lambda _, block: block.open(), shown=False),
+        Command("open", "enter", "Open", "Open the link, image, file, or thread in the block", run=lambda _, block: block.open(), shown=False),
         Command("yank", "y", "Copy", "Copy the block", run=lambda _, block: block.copy(), shown=False),
     ),
     find=lambda view: view.cursor_block,

@@ -89,8 +89,8 @@ class DiffContents(Contents):
             return []
         if self.is_outcome:
             said = "The resolved page is the same as the compared version."
-            return nothing(said, "esc goes back to the conflicts")
-        return nothing("No changes on this page.", "J goes to the next page" if self.has_page_after else "")
+            return nothing(said, "Press esc to go back to the conflicts")
+        return nothing("No changes on this page.", "Press J for the next page" if self.has_page_after else "")
 
     # How the sides lie
 

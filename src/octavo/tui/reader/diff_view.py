@@ -135,9 +135,8 @@ class DiffView(Reader):
 
     CONTEXT: ClassVar[str] = "diff"
     HELP: ClassVar[str] = (
-        "The changes to the page. n goes to the next change, c comments on the selected block, "
-        "= shows more unchanged lines, | switches between split and unified. "
-        "esc goes back."
+        "This view shows the changes to the page. Press n to go to the next change, c to comment on the selected block, "
+        "= to show more unchanged lines, or | to switch between the split and unified views. Press esc to go back."
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = (
         "diff.next_hit",
@@ -153,7 +152,9 @@ class DiffView(Reader):
         _about(_SEEN.only("comment", "open")),
         _about(LAYOUT),
         _about(FIND.only("filter").changed("filter", help="Find text in the diff", shown=False)),
-        _about(LINK_HINTS.changed("link_hints", help="Open a link or hidden lines by typing letters", shown=False)),
+        _about(
+            LINK_HINTS.changed("link_hints", help="Open a link or expand hidden lines by typing letters", shown=False)
+        ),
         _about(READ_ON),
         _about(MOTIONS),
         _about(PANNING),

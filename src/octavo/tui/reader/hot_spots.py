@@ -147,7 +147,7 @@ class HotSpots:
 LINK_HINTS: Commands[HotSpots] = Commands(
     "page",
     (
-        Command("link_hints", "f", "Follow link", "Show a letter on each link, then type it to open the link", run=lambda _, spots: spots.begin()),
+        Command("link_hints", "f", "Follow link", "Open a link by typing its letters", run=lambda _, spots: spots.begin()),
     ),
     find=lambda view: view.spots,
 )  # fmt: skip

@@ -117,7 +117,7 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
         case links.ToSite():
             app.background(_open_site(app, target))
         case links.ToUser():
-            app.say("This link goes to a member. Octavo has no page for members.", tone="care")
+            app.say("This link goes to a member's profile. Octavo cannot show member profiles.", tone="care")
         case links.Blocked(scheme=scheme):
             app.say(f"Octavo does not open links that begin with “{scheme}:”.", tone="care")
         case links.Broken(reason=reason):

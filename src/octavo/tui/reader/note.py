@@ -35,8 +35,8 @@ class NoteSheet(Dialog[LinkFollowed | None]):
     ]
     CONTEXT: ClassVar[str] = "note dialog"
     HELP: ClassVar[str] = (
-        "This dialog shows a footnote, reusable content or a help topic. j and k scroll, / finds text, f opens a link, "
-        "y copies the selected block. esc closes the dialog."
+        "This dialog shows a footnote, reusable content, or a help topic. Press j or k to scroll, / to find text, "
+        "f to open a link, or y to copy the selected block. Press esc to close the dialog."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (NOTE,)
 

@@ -63,7 +63,7 @@ async def at_address(
     if slug is not None:
         return await filed(session.live, at, slug)
     return Specification(
-        trouble=f"{address} is not an OpenAPI specification in this organization, so Octavo does not load it."
+        trouble=f"{address} is not an OpenAPI specification in this organization, so Octavo did not load it."
     )
 
 

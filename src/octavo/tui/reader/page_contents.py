@@ -168,7 +168,7 @@ class PageContents(Contents):
         if not self.is_whole or self.pane.is_outdated:
             return []
         title = [Content(f"  {self.head[0]}").stylize("bold")] if self.head[0] else []
-        return [Content(""), *title, *nothing("This page is empty.", "J goes to the next page")]
+        return [Content(""), *title, *nothing("This page is empty.", "Press J for the next page")]
 
     # Its blocks, also where they stand beside one another
 

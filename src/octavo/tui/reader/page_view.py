@@ -128,8 +128,8 @@ class PageView(Reader):
 
     CONTEXT: ClassVar[str] = "page"
     HELP: ClassVar[str] = (
-        "The open page. j and k scroll, ( and ) select a block, f opens a link by its letters, "
-        "/ finds text. esc goes back."
+        "This view shows the open page. Press j or k to scroll, ( or ) to select a block, f to open a link by its letters, "
+        "or / to find text. Press esc to go back."
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
     HIT_KEYS: ClassVar[tuple[str, ...]] = ("page.next_hit", "page.prev_hit")

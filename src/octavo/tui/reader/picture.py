@@ -84,7 +84,11 @@ def _why_only_one(_: object, screen: PictureScreen) -> str | None:
 
 
 def _why_no_load(_: object, screen: PictureScreen) -> str | None:
-    return None if screen.waits_to_load else "This image loads by itself. Press enter only for images on other sites."
+    return (
+        None
+        if screen.waits_to_load
+        else "This image loads automatically. Press enter only to load images from external sites."
+    )
 
 
 def _why_no_place(_: object, screen: PictureScreen) -> str | None:
@@ -121,8 +125,8 @@ class PictureScreen(Dialog[None]):
     ]
     CONTEXT: ClassVar[str] = "image"
     HELP: ClassVar[str] = (
-        "This view shows an image as large as the terminal allows. l and h go to the next and the previous image, "
-        "o opens the image in the browser, w saves it. esc goes back to the page."
+        "This view shows an image as large as the terminal allows. Press l or h to go to the next or previous image, "
+        "o to open the image in the browser, or w to save the image. Press esc to go back to the page."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PICTURE,)
 
@@ -213,7 +217,7 @@ class PictureScreen(Dialog[None]):
         self.canvas.say(
             Content.assemble(
                 "This image is on ", (place.host, "bold"), ", an external site.\n",
-                "If you load the image, the owner of the site can see that you did.\n\n",
+                "If you load the image, the owner of the site can see that you loaded it.\n\n",
                 ("enter", "$primary"), " load the image",
             )
         )  # fmt: skip

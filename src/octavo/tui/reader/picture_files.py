@@ -31,7 +31,7 @@ DECODING, MEMORY = 5.0, 768 << 20
 MOST_CELLS = 8_000
 """Of a picture in half blocks: more take longer to paint than one wants to wait for a key."""
 _HEAD = 4096
-_TOO_MUCH, _NOT_ALL = "decoding it needs too much memory", "the file could not be decoded completely"
+_TOO_MUCH, _NOT_ALL = "decoding the image needs too much memory", "the file could not be decoded completely"
 
 
 class NotShown(Exception):

@@ -62,8 +62,8 @@ class RecordSheet(Dialog[Leaving]):
     ]
     CONTEXT: ClassVar[str] = "table row"
     HELP: ClassVar[str] = (
-        "This dialog shows one table row, field by field. ( and ) select a field, enter and f open links, y copies the field, "
-        "J and K go to the next and the previous row. esc goes back to the page."
+        "This dialog shows one table row, field by field. Press ( or ) to select a field, enter or f to open a link, "
+        "y to copy the field, or J or K to go to the next or previous row. Press esc to go back to the page."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ROW,)
 

@@ -101,7 +101,7 @@ class TextSelection:
         if self._gather(selection, AT_ONCE if isinstance(self.pane.screen, CopiesLater) else math.inf):
             gathering, self._gathering = self._gathering, None
             return (gathering.words, "\n") if gathering is not None and len(self.pane.galley) else None
-        self.pane.explain("Octavo will copy the selection when all of it is loaded.")
+        self.pane.explain("Octavo will copy the selection when it is fully loaded.")
         self.pane.work_soon()
         raise CopiedLater
 

@@ -144,7 +144,7 @@ class ConflictContents(Contents):
     def _set(self, setting: LayoutContext, unit: _Unit, width: int) -> list[Line]:
         look = self.pane.look
         if unit.kind in ("fold", "label"):
-            right = [Piece("= show", look.muted)] if unit.kind == "fold" else []
+            right = [Piece("press = to expand", look.muted)] if unit.kind == "fold" else []
             return [Line([]), rule_with(look, [Piece(unit.words, look.muted)], right, width)]
         if unit.shown is None:
             return set_around(setting, unit.diff, width) if unit.diff is not None else []
@@ -207,8 +207,8 @@ class ThreeWay(Reader):
 
     CONTEXT: ClassVar[str] = "conflicts on a page"
     HELP: ClassVar[str] = (
-        "The conflicts on the page. Each conflict shows its result, main, this change request and the base. n and N go to the next and the "
-        "previous conflict, j and k scroll. esc goes back to the list."
+        "This view shows the conflicts on the page. Each conflict shows the result, main, this change request, and the base. "
+        "Press n or N to go to the next or previous conflict, or j or k to scroll. Press esc to go back to the list."
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("three.next",)
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (

@@ -92,7 +92,7 @@ def undrawable(source: str) -> str:
         return f"the source is longer than {DRAWN:,} characters."
     kind = _KIND.match(source)
     if kind is None or not kind[0].startswith(KINDS):
-        return f"“{source.split(maxsplit=1)[0][:30]}” is not a supported type of diagram."
+        return f"“{source.split(maxsplit=1)[0][:30]}” is not a supported diagram type."
     return ""
 
 

@@ -99,7 +99,7 @@ def details_of(setting: LayoutContext, wanted: OperationQuery, operation: Operat
     else:
         lines = _operation(setting, operation, width) if operation is not None else []
     if len(lines) > _MOST_LINES:
-        more = Line([Piece("Octavo does not show the rest of this block.", setting.look.muted, None, True)])
+        more = Line([Piece("The rest of this block is too long to show.", setting.look.muted, None, True)])
         lines = [*lines[:_MOST_LINES], more]
     for line in lines:
         line.block = None  # a comment on any of it is one on the whole

@@ -262,8 +262,8 @@ def off_side(left: int, right: int, glyphs: Glyphs) -> str:
     if not left:
         return f"{right} more {'column' if right == 1 else 'columns'} {glyphs.right}"
     if not right:
-        return f"{glyphs.left} {left} {'column' if left == 1 else 'columns'} hidden"
-    return f"{glyphs.left} {left} hidden {glyphs.between} {right} more {glyphs.right}"
+        return f"{glyphs.left} {left} more {'column' if left == 1 else 'columns'}"
+    return f"{glyphs.left} {left} more {glyphs.between} {right} more {glyphs.right}"
 
 
 def rule(width: int, look: Styles, sign: str | None = None, style: Style | None = None) -> Line:

@@ -25,7 +25,7 @@ from octavo.tui.resources.resource import AT_ONCE, Facts, Known
 from octavo.tui.widgets.safe_text import Words
 from octavo.tui.widgets.wording import plural
 
-ENDS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ dead end", "$error")}
+ENDS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$error")}
 """Marks of broken redirects."""
 
 
@@ -97,7 +97,7 @@ class Way:
     @property
     def counted(self) -> str:
         """How many redirects lead nowhere."""
-        counts = ((self.among["loop"], "loop"), (self.among["dead end"], "dead end"))
+        counts = ((self.among["loop"], "loop"), (self.among["dead end"], "missing target"))
         said = " and ".join(plural(number, what) for number, what in counts if number)
         return (
             f"{plural(self.among.total(), 'redirect')} on this site, {f'including {said}' if said else 'none broken'}"

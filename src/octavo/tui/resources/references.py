@@ -85,7 +85,7 @@ def _pages(shell: Shell, known: Known) -> References:
         ask,
         lambda page: Choice(page.id, page.title or page.path or page.id, page.path or ""),
         items=lambda tree: [page for page in tree.walk() if page.type == "document"],
-        nothing="Choose the space that contains the page first.",
+        nothing="First choose the space that contains the page.",
     )
 
 

@@ -245,7 +245,7 @@ CONDITIONS: Resource[adaptive_schema.TemplateCondition] = Resource(
 )  # fmt: skip
 ADAPTIVE: Resource[adaptive_schema.AdaptiveSchema] = Resource(
     "adaptive schema", "adaptive schema", adaptive_schema.Get, page=0, single=True,
-    about="The JSON Schema of the visitor claims that conditions can use.",
+    about="The JSON Schema for the visitor claims that you can use in conditions.",
     items=lambda answer: (answer,),
     create=adaptive_schema.Update, update=adaptive_schema.Update,
     title=lambda each: "Adaptive schema",

@@ -8,7 +8,7 @@ from octavo.tui.widgets.wording import plural
 
 SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", spaces.List,
-    about="A space holds pages, with their version history, comments and change requests.",
+    about="A space holds pages, with their version history, comments, and change requests.",
     get=spaces.Get, create=spaces.Create, update=spaces.Update, delete=spaces.Delete,
     title=lambda each: each.title or "Untitled",
     named=lambda known, each: {"at": each.ref},

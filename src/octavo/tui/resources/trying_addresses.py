@@ -55,7 +55,9 @@ def said(way: Way) -> tuple[Fact, ...]:
         case "dead end":
             facts.append(
                 Fact(
-                    "bad", "dead end", "The redirect leads to a page, section, or space that is no longer on the site."
+                    "bad",
+                    "missing target",
+                    "The redirect leads to a page, section, or space that is no longer on the site.",
                 )
             )
         case "leads" if not way.begins:

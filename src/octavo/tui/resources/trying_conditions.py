@@ -106,7 +106,7 @@ class TryCondition(Dialog[None]):
             return f"Could not read the claims. {fault.place}: {fault.sentence}"
         claims = read.value if read is not None else {}
         if not isinstance(claims, dict):
-            return 'Could not read the claims. Each value needs a name, for example {"plan": "pro"}.'
+            return 'Could not read the claims. Enter an object, for example {"plan": "pro"}.'
         try:
             is_so = conditions.holds(self.query_one("#condition", LineInput).value, claims)
         except conditions.Fault as fault:

@@ -111,7 +111,7 @@ async def _against(live: Live, one: QueuedMerge, checks: Checks, before: Sequenc
         if checks.must_be_current:
             return (
                 f"this change request will be outdated after {other.name} is merged, and a merge rule blocks outdated change "
-                f"requests (after that merge, press U to update {one.name} from main)"
+                f"requests (after {other.name} is merged, press U to update this change request from main)"
             )
         if not mine & _touched(theirs):
             continue
@@ -123,12 +123,12 @@ async def _against(live: Live, one: QueuedMerge, checks: Checks, before: Sequenc
         if foreseen.is_on_main:
             return (
                 f"all changes in this change request are also in {other.name}, which will be merged first "
-                f"(after that merge, press L to archive {one.name})"
+                f"(after {other.name} is merged, press L to archive this change request)"
             )
         if foreseen.suggestions:
             return (
                 f"this change request changes the same paragraph as {other.name}, which will be merged first "
-                f"(after that, merge {one.name} by itself and check the text)"
+                f"(after {other.name} is merged, merge this change request by itself and check the text)"
             )
     return ""
 
@@ -358,7 +358,7 @@ class MergeSeveralDialog(Confirm):
         ended = await merge_in_order(app.session.live, several, seen, self._tell, lambda: self._wanted)
         if ended.merged:
             app.writes.is_final(
-                "You cannot undo a merge with u. To revert a merge, select the merged change request and press Z."
+                "You cannot undo a merge by pressing u. To revert a merge, select the merged change request and press Z."
             )
         done = f"Merged {', '.join(ended.merged)}" if ended.merged else "Nothing was merged"
         why = ended.why

@@ -92,9 +92,9 @@ def _only_mine(_: Shell, view: ChangesScreen) -> None:
 CHANGES: Commands[ChangesScreen] = Commands(
     "changes",
     (
-        Command("read_on", "space", "Scroll", "Scroll the preview; at its end, go to the next change request", shown=False,
+        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next change request", shown=False,
                 run=lambda _, view: _read_on(view, 1)),
-        Command("read_back", "b", "Scroll back", "Scroll back; at the top, go to the previous change request", shown=False,
+        Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous change request", shown=False,
                 run=lambda _, view: _read_on(view, -1)),
         Command("next", "J", "Next", "Go to the next change request", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous", "K", "Previous", "Go to the previous change request", run=lambda _, view: view.rows.move(-1), shown=False),
@@ -118,7 +118,7 @@ class ChangesScreen(ListView[ChangeRequest]):
     VIEW = "changes"
     CONTEXT = "list of change requests"
     ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in list_filters.ORDERS.items()}
-    KEPT_ORDER = "order of change requests"
+    KEPT_ORDER = "sort order of change requests"
     HELP = (
         "This list shows the change requests in all spaces, with a preview. Press enter to open a change request, "
         "a to approve it, m to run the checks and merge it, or x to select several change requests. "

@@ -157,7 +157,7 @@ async def send(
     app.notices.close(number)
     target_request.remember(app, at.space, change_request)
     app.writes.is_final(
-        "You cannot undo this save with u. To change the text, edit the page, or restore an earlier version from the version history."
+        "You cannot undo this save by pressing u. To change the text, edit the page, or restore an earlier version from the version history."
     )
     resolved = [name for page in unsettled.decided(decided) for name, _ in page.conflicts]
     count = len(resolved) + sum(shape.name in decided for shape in unsettled.shapes)

@@ -63,10 +63,10 @@ def _why_not_outside(_: Shell, view: ConflictsScreen) -> str | None:
 CONFLICT: Commands[ConflictsScreen] = Commands(
     "conflict",
     (
-        _taking("main", "m", "Use main", "Use the version in main (press again to clear)", "main"),
-        _taking("this", "t", "Use change request", "Use the version in this change request (press again to clear)", "request"),
-        _taking("both", "b", "Use both", "Use both versions, main first (press again to clear)", "both"),
-        _taking("words", "w", "Use suggestion", "Use both changes, merged word by word (press again to clear)", "words"),
+        _taking("main", "m", "Use main", "Use the version in main, or clear this choice", "main"),
+        _taking("this", "t", "Use change request", "Use the version in this change request, or clear this choice", "request"),
+        _taking("both", "b", "Use both", "Use both versions (main first), or clear this choice", "both"),
+        _taking("words", "w", "Use suggestion", "Use the word-by-word merge, or clear this choice", "words"),
         Command("edit", "e", "Edit", "Resolve the conflict in your editor",
                 run=lambda _, view: view.edit(), why_not=lambda _, view: view.why_not_take("edit")),
         Command("preview", "p", "Preview", "Preview the merged page",
@@ -213,7 +213,7 @@ class ConflictsScreen(View):
                 foot = "All conflicts are resolved. Press ctrl+s to save."
                 if not is_ready:
                     foot = "Every conflict has a suggestion. Review each suggestion, then press w to accept it."
-                said += Content.styled("ctrl+s saves  " if is_ready else "review the suggestions  ", "$success")
+                said += Content.styled("press ctrl+s to save  " if is_ready else "review the suggestions  ", "$success")
             else:
                 foot = (
                     "Press ctrl+s to save the resolved pages."

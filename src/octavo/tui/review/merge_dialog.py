@@ -111,7 +111,7 @@ async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
         return sent.message
     if sent.kind in ("done", "unknown"):
         app.writes.is_final(
-            f"You cannot undo the merge of #{change_request.number} with u. "
+            f"You cannot undo the merge of #{change_request.number} by pressing u. "
             f"To revert the merge, open #{change_request.number} and press Z."
         )
     app.say(became(sent, f"#{change_request.number}"), tone=_tone(sent))
@@ -128,7 +128,10 @@ def became(sent: SendResult[MergeResult], name: str) -> str:
             " Press R on this change request to resolve the conflicts."
         )
     if sent.result is not None and not sent.result.result:
-        return f"Merged {name}, but the server's response was lost, so Octavo does not know whether there are conflicts. Press R on {name} to check."
+        return (
+            f"Merged {name}. The server's response was lost, so Octavo does not know whether the merge caused conflicts. "
+            f"Select {name}, then press R to check."
+        )
     return f"Merged {name}."
 
 

@@ -99,7 +99,11 @@ class OutcomeScreen(View):
         said = Content.assemble((" PREVIEW ", "bold $primary"), f" {against} · ")
         self.query_one("#banner", Static).update(
             said
-            + (Content.styled("ctrl+s saves the page", "$success") if why is None else Content.styled(why, "$warning"))
+            + (
+                Content.styled("press ctrl+s to save the page", "$success")
+                if why is None
+                else Content.styled(why, "$warning")
+            )
         )
         self._say_where()
 

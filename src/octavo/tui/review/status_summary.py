@@ -118,11 +118,11 @@ def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
     """Each fact in words that get shorter, and its style. What is nothing to tell of is left out."""
     facts: list[tuple[tuple[str, str, str], str]] = []
     if stands.asks_me:
-        facts.append((("○ your review requested", "○ your review", "○ review"), "$primary"))
+        facts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
     if names := stands.refused:
         by = _some(names)
         requested = f"✗ {_firsts(names)} requested changes"
-        facts.append(((f"✗ {by} requested changes", requested, "✗ changes"), "$error"))
+        facts.append(((f"✗ {by} requested changes", requested, "✗ changes requested"), "$error"))
     if names := stands.approved:
         facts.append(((f"✓ {_some(names)}", f"✓ {_firsts(names)}", f"✓ {len(names)}"), "$success"))
     if names := stands.stale:
@@ -137,7 +137,16 @@ def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
     if stands.unread:
         facts.append((("partly loaded", "partly loaded", "?"), "$warning"))
     if stands.threads:
-        facts.append(((f"● {stands.threads} open", f"● {stands.threads} open", f"● {stands.threads}"), "$octavo-note"))
+        facts.append(
+            (
+                (
+                    f"● {plural(stands.threads, 'open thread')}",
+                    f"● {plural(stands.threads, 'thread')}",
+                    f"● {stands.threads}",
+                ),
+                "$octavo-note",
+            )
+        )
     return facts
 
 

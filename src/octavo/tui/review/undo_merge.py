@@ -120,7 +120,7 @@ async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
         app.say(sentence, tone="failed")
         return
     app.writes.is_final(
-        "You cannot undo a revert with u. To discard the revert, press L to archive the new change request."
+        "You cannot undo a revert by pressing u. To discard the revert, press L to archive the new change request."
     )
     app.say(sentence)
     change_request = await app.session.live.fetch(change_requests.Get(at=at))

@@ -170,7 +170,7 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     if sent.kind != "done" or sent.result is None:
         app.say(sent.message, tone="failed")
         return ""
-    app.writes.is_final(f"You cannot undo the update of {name} with u.")
+    app.writes.is_final(f"You cannot undo the update of {name} by pressing u.")
     result = sent.result.result
     if result == "conflicts" or (not result and seen.foreseen.conflicts):
         made = sent.result.revision if result else None
@@ -189,7 +189,8 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     else:
         # The response was lost, which says whether there were conflicts.
         app.say(
-            f"Updated {name}, but the server's response was lost, so Octavo does not know whether there are conflicts. Press R to check.",
+            f"Updated {name}. The server's response was lost, so Octavo does not know whether the update caused conflicts. "
+            "Press R on this change request to check.",
             tone="care",
         )
     return ""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _LAST = "file chosen last"
 _ABOUT = {
     "customization_font": "A WOFF2 or WOFF font file. Octavo reads the font weight from the file name.",
-    "import_file": "A Markdown, HTML or DOCX file, or a ZIP archive.",
+    "import_file": "A Markdown, HTML, or DOCX file, or a ZIP archive.",
     "text": "A UTF-8 text file.",
 }
 

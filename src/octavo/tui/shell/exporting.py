@@ -220,7 +220,7 @@ async def _save(app: Shell, export: Export, written: str, report: Report, *, rep
         if export.files is not None:
             said = plural(await save_folder(path, export.files(report)), "file")
         else:
-            assert export.content is not None, "an export must have either content or files"
+            assert export.content is not None, "an export needs either data or files"
             said = size_in_words(await save(path, export.content(), replace=replace))
     except FileExists as error:
         if export.files is None:

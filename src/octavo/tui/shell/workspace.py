@@ -404,7 +404,7 @@ class Workspace:
             self._told.add(key)
             self._app.say(
                 f"{plural(parts, 'part')} of the server's response ({area}) could not be read and "
-                f"{'is' if parts == 1 else 'are'} not shown. Try a newer version of Octavo.",
+                f"{'is' if parts == 1 else 'are'} not shown. Update Octavo, then try again.",
                 tone="care",
             )
 
@@ -453,7 +453,7 @@ class Workspace:
         if answer.value is not None and answer.value.unreadable:
             return (
                 "Could not read your organizations",
-                "This version of Octavo does not support the server's response. Try a newer version.",
+                "This version of Octavo cannot read the server's response. Update Octavo, then try again.",
             )
         return (
             "You are not a member of any organization",

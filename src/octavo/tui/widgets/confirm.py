@@ -111,7 +111,7 @@ class Confirm(Dialog[Confirmed | None]):
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "confirm.tcss"]
     CONTEXT: ClassVar[str] = "confirm dialog"
-    HELP: ClassVar[str] = "This dialog shows what an action will change. y confirms. n or esc cancels."
+    HELP: ClassVar[str] = "This dialog shows what an action will change. Press y to confirm, or n or esc to cancel."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ANSWERS,)
     DRAFT_NOTE: ClassVar[str] = "closing keeps your text as a draft · clear the text to discard it"
     """In the lower border once a text that is kept as a draft was changed."""

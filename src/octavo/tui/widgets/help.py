@@ -22,7 +22,7 @@ _SENTENCE_END = re.compile(r"(?<=\.) (?=\S)")
 HELP_TOPICS: Commands[HelpScreen] = Commands(
     "help",
     (
-        Command("topics", "f1", "Help topics", "Read about keys, settings, commands, security and problems",
+        Command("topics", "f1", "Help topics", "Read about keys, settings, commands, and troubleshooting",
                 run=lambda _, screen: screen.show_topics(), priority=True),
     ),
     find=lambda screen: screen,

@@ -547,7 +547,7 @@ class ListState:
         """Show a failure instead of an empty list if all of the response was left out: `unreadable` is how many parts."""
         if unreadable and not self._of.extent.here:
             what = f"{plural(unreadable, 'item')} could not be read"
-            self.fail(what, "This version of Octavo does not support the server's response. Try a newer version.")
+            self.fail(what, "This version of Octavo cannot read the server's response. Update Octavo, then try again.")
 
     def settled(self) -> None:
         """There is an answer: nothing is waited for, nothing has failed."""

@@ -17,7 +17,7 @@ from textual.widgets import Input
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.text_inputs import MOST
 
-_REFUSED = "If you typed an API key now, the key would be logged. Restart Octavo without {name}."
+_REFUSED = "With {name}, any API key that you type is logged. Restart Octavo without {name}, then enter the API key."
 
 
 def why_no_key(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:

@@ -104,7 +104,12 @@ class PageEdit:
             what = f"in your editor, with {plural(marked, 'conflict')} marked" if marked else "in your editor"
             choices += [
                 Choice(partial(self._go_on, draft), "Continue editing", what, group=group),
-                Choice(partial(self._send_draft, draft), "Send the draft", "as it is", group=group),
+                Choice(
+                    partial(self._send_draft, draft),
+                    "Save the draft to the server",
+                    "without further edits",
+                    group=group,
+                ),
                 Choice(partial(self._drop, draft), "Discard the draft", "you cannot undo this", group=group),
             ]
         stay = "the draft will be kept" if len(drafts) == 1 else "the drafts will be kept"
