@@ -183,7 +183,7 @@ async def test_an_archive_cannot_write_outside_or_fill_the_disk(
     ("source", "body", "sentence"),
     [
         ("zip", b"no zip", "not a ZIP archive"),
-        ("zip", archive({"a.txt": "x"}), "contains no Markdown, HTML or Word pages"),
+        ("zip", archive({"a.txt": "x"}), "contains no Markdown, HTML, or Word pages"),
         ("docx", b"no zip", "not a Word document"),
         ("docx", archive({"a.txt": "x"}), "could not be read"),
         ("html", b"<div>" * 20_000, "nested too deep"),

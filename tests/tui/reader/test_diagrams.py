@@ -149,7 +149,7 @@ def test_what_the_program_says_beside_drawings_is_not_believed(answer: bytes) ->
     ("source", "why"),
     [
         ("", "empty"),
-        ("C4Context\n Person(a)", "“C4Context” is not a supported type"),
+        ("C4Context\n Person(a)", "“C4Context” is not a supported diagram type"),
         ("graph LR\n" + "A-->B\n" * 1_200, "longer than 6,000 characters"),
     ],
 )
