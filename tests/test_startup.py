@@ -116,7 +116,7 @@ from octavo import first_picture
 write = first_picture._write
 def noting(text):
     write(text)
-    open({str(noted)!r}, "w").write("\\n".join(sys.modules))
+    open({str(noted)!r}, "w").write("\\n".join(name for name, module in sys.modules.items() if module is not None))
     sys.exit(0)
 first_picture._write = noting
 from octavo.__main__ import main

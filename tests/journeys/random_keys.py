@@ -22,7 +22,7 @@ _TYPED = ("tide", "a", "x y", HOSTILE, "日本", "@", "*", "```suggestion\nx\n``
 _SIZES = ((120, 36), (80, 24), (160, 50), (40, 12), (20, 5), (10, 3), (1, 1), (300, 20), (60, 80), (99, 14))
 _ENDS = frozenset({"ctrl+q", "ctrl+z", "ctrl+c"})
 """Keys that leave the app, or its terminal to another program."""
-_LEAVE = frozenset({"app.quit", "app.back", "app.suspend"})
+_LEAVE = frozenset({"app.quit", "app.back", "app.suspend", "account.sign_in", "account.switch", "account.sign_out"})
 """Commands by which one leaves the app."""
 _RUN_ANYTHING = frozenset({"PaletteScreen", "HelpScreen"})
 """There enter, and a click, may quit."""

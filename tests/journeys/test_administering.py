@@ -153,7 +153,7 @@ async def test_people_come_into_a_team_and_leave_it_in_one_step(stage: Stage) ->
         await open_kind(run, "teams")
         await to_row(run, "Field crew")
         await run.press("a", "enter")
-        await run.see("Adds and removes members")
+        await run.see("Add or remove several members")
         for person in (new, before[0]):
             await run.press("enter")
             await run.type(person.name)

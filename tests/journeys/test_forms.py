@@ -202,7 +202,7 @@ async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
         await run.press("escape")
         await run.gone("Custom path")
         run.gate.open()
-        await run.hear("A form: title is taken. Your text is kept as a draft.")
+        await run.hear("A form: title is taken. Your text is saved as a draft.")
         assert len(run.gate.sent(sites.Update)) == 1
         await form.settings()
         await run.see("Sea", "This is your draft")
@@ -213,7 +213,7 @@ async def test_what_it_names_is_picked(stage: Stage) -> None:
         form = Opened(run)
         await form.open(teams.Create, known={"at": AT}, references={"members": PEOPLE})
         await run.press(*"Divers", "tab", "enter")
-        await run.see("Members · esc to finish")
+        await run.see("Members · press esc to finish")
         await run.type("Mara Lindqvist")
         await run.press("enter")
         await run.see("SELECTED")

@@ -72,7 +72,7 @@ async def test_a_review_that_is_asked_is_given_where_it_is_asked_and_the_row_goe
         await look(run)
         assert reasons(run, "Say what a datum is") == ["review requested"]
         await stand_on(run, "Say what a datum is")
-        await run.see("review requested by Noor", "○ review requested")
+        await run.see("review requested by Noor", "○ your review requested")
         await run.press("a")
         await run.see("Approve #9")
         await run.press("ctrl+s")

@@ -38,7 +38,9 @@ async def test_it_is_told_where_addresses_lead_and_marked_what_goes_round_or_to_
         await open_kind(run, "redirects")
         await to_row(run, "/old/tides")
         await run.see(
-            "/old/tides → ", "page                 the space Limpet manual", "5 redirects on this site, 3 loops"
+            "/old/tides → ",
+            "page                 the space Limpet manual",
+            "5 redirects on this site, including 3 loops",
         )
         await to_row(run, path)
         await run.see("loop, so browsers show an error", "↻ loop")
@@ -53,7 +55,7 @@ async def test_it_is_told_where_addresses_lead_and_marked_what_goes_round_or_to_
         await run.press("r")
         await run.see("✗ missing target")
         await run.press("t")
-        await follow(run, "/api", "missing target", "The redirect leads to a page, section or space that is no")
+        await follow(run, "/api", "missing target", "The redirect leads to a page, section, or space that is")
         await run.press("escape")
         assert run.gate.sent(redirects.Resolve)
 

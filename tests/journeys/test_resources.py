@@ -202,7 +202,7 @@ async def test_a_team_is_deleted_by_typing_its_name(stage: Stage) -> None:
         await run.hear("Deleted Harbour software.")
         await run.until(lambda: "Harbour software" not in titles(run), "see it go")
         await run.press("u")
-        await run.hear("You cannot undo this change by pressing u")
+        await run.hear("You cannot undo “delete Harbour software” by pressing u.")
 
 
 async def test_redirects_that_are_ticked_are_deleted_together_and_put_back(stage: Stage) -> None:

@@ -69,7 +69,7 @@ class Soak:
 
 async def test_random_keys_leave_nothing(stage: Stage) -> None:
     async with stage.play(every_frame=True) as run:
-        soak = Soak(run, 8)
+        soak = Soak(run, 9)
         await soak.act(40)
         assert len({each.split(":")[0] for each in soak.done}) > 4
         await soak.nothing_left()

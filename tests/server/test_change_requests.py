@@ -306,7 +306,7 @@ async def rules(ask: Ask, desk: Desk, *each: dict[str, Any]) -> None:
         ),
         ({"rule": "require_change_request_subject"}, "no subject"),
         ({"rule": "require_change_request_description"}, "no description"),
-        ({"rule": "require_author_to_merge"}, "only Jun Lund"),
+        ({"rule": "require_author_to_merge"}, "only the author, Jun Lund"),
         ({"rule": "require_up_to_date_change_request"}, "Update the change request from main first"),
     ],
 )

@@ -16,7 +16,7 @@ from octavo.tui.reader.pane import Contents, Pane, Stop, no_lines
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.render.conflict_lines import ConflictDecision, rule_with, set_around, set_conflict, set_question
 from octavo.tui.render.conflict_page import Passage, Question, Shown
-from octavo.tui.render.diff_lines import HINT_FROM, guess
+from octavo.tui.render.diff_lines import guess
 from octavo.tui.render.diff_units import DiffUnit
 from octavo.tui.render.failed_block import guarded, unset
 from octavo.tui.render.layout import set_block
@@ -144,8 +144,8 @@ class ConflictContents(Contents):
     def _set(self, setting: LayoutContext, unit: _Unit, width: int) -> list[Line]:
         look = self.pane.look
         if unit.kind in ("fold", "label"):
-            has_hint = unit.kind == "fold" and width >= HINT_FROM
-            right = [Piece("press = to expand", look.muted)] if has_hint else []
+            hint = "press = to expand" if width >= 50 else "= expand"
+            right = [Piece(hint, look.muted)] if unit.kind == "fold" else []
             return [Line([]), rule_with(look, [Piece(unit.words, look.muted)], right, width)]
         if unit.shown is None:
             return set_around(setting, unit.diff, width) if unit.diff is not None else []

@@ -73,14 +73,11 @@ def _set(setting: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]
     return [*space, *arranged(_same(setting, unit, room), room, look)]
 
 
-HINT_FROM = 48
-"""Columns from which hidden lines name their key: in a narrower pane the label needs the room."""
-
-
 def _across(unit: DiffUnit, look: Styles, width: int) -> Line:
     glyphs = look.glyphs
     spot = Spot("fold", unit.block.key) if unit.block is not None and unit.kind == "fold" else None
-    tail = f" press = to expand {glyphs.across * 2}" if spot and width >= HINT_FROM else ""
+    hint = " press = to expand " if width >= 50 else " = expand "
+    tail = f"{hint}{glyphs.across * 2}" if spot else ""
     room = width - 8 - len(tail)
     said = f" {glyphs.between} {unit.text}" if unit.place and unit.text else unit.text
     if unit.place and cells(_path(unit.place, look)) + cells(said) > room:
@@ -91,7 +88,7 @@ def _across(unit: DiffUnit, look: Styles, width: int) -> Line:
     pieces.append(Piece(glyphs.across * (width - width_of(pieces) - len(tail)), look.line, None, True))
     if tail:
         pieces += [
-            Piece(" press = to expand ", look.muted, spot, True),
+            Piece(hint, look.muted, spot, True),
             Piece(glyphs.across * 2, look.line, None, True),
         ]
     return Line(pieces, unit.block)
