@@ -87,7 +87,7 @@ class CommentsScreen(ListView[Thread]):
     VIEW = "comments"
     CONTEXT = "list and preview"
     ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in filters.ORDERS.items()}
-    KEPT_ORDER = "sort order of threads"
+    KEPT_ORDER = "order of threads"
     HELP = (
         "This view shows the comment threads in the organization, grouped by space and page. Press c to reply, d to resolve, enter to open the page, "
         "or x to select more than one thread. Press [ or ] to switch tabs. The Reviews tab shows review comments, which do not count as open threads. "

@@ -78,7 +78,7 @@ class FilesScreen(ListView[File]):
         "kind": "By type",
         "used": "Least used first",
     }
-    KEPT_ORDER = "sort order of files"
+    KEPT_ORDER = "order of files"
 
     def __init__(self, space: Space) -> None:
         super().__init__()

@@ -171,7 +171,7 @@ class InboxScreen(ListView[Row]):
     VIEW = "inbox"
     CONTEXT = "inbox"
     ORDERS: ClassVar[Mapping[str, str]] = sections.ORDERS
-    KEPT_ORDER = "sort order of the inbox"
+    KEPT_ORDER = "order of the inbox"
     HELP = (
         "The inbox shows all items that need your attention, most urgent first. Press enter to open an item, c to reply, d to "
         "mark the item as done, or w to snooze it. Press esc to go back to the list."

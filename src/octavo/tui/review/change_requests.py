@@ -118,7 +118,7 @@ class ChangesScreen(ListView[ChangeRequest]):
     VIEW = "changes"
     CONTEXT = "list of change requests"
     ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in list_filters.ORDERS.items()}
-    KEPT_ORDER = "sort order of change requests"
+    KEPT_ORDER = "order of change requests"
     HELP = (
         "This list shows the change requests in all spaces, with a preview. Press enter to open a change request, "
         "a to approve it, m to run the checks and merge it, or x to select several change requests. "

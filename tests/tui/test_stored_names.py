@@ -1,0 +1,71 @@
+"""The names under which the state file keeps facts: an update of Octavo must find what the version before it stored."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import octavo
+
+NAMES = {
+    "base ",
+    "count of the inbox",
+    "deleted spaces",
+    "file chosen last",
+    "folder to save to",
+    "greeted",
+    "offline",
+    "open words of reviews",
+    "order of change requests",
+    "order of files",
+    "order of the inbox",
+    "order of threads",
+    "organization",
+    "page ",
+    "places on pages",
+    "reactions used",
+    "recent reviewers",
+    "resolved in ",
+    "resolves ",
+    "space",
+    "theme",
+    "tour",
+    "update ",
+    "view",
+}
+
+
+def names_of_stored_facts() -> set[str]:
+    """Return the texts that the source passes to `get_fact` and `set_fact`, directly or by the name of a constant. Of an f-string, the beginning."""
+    names = set()
+    for path in Path(octavo.__file__).parent.rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        constants: dict[str, str] = {
+            target.id: node.value.value
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.Assign, ast.AnnAssign))
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr.endswith("_fact")
+                and node.args
+            ):
+                match node.args[0]:
+                    case ast.Constant(value=str() as name):
+                        names.add(name)
+                    case ast.JoinedStr(values=[ast.Constant(value=str() as beginning), *_]):
+                        names.add(beginning)
+                    case ast.Name(id=name) | ast.Attribute(attr=name) if name in constants:
+                        names.add(constants[name])
+        names.update(value for name, value in constants.items() if name == "KEPT_ORDER")
+    return names - {""}
+
+
+def test_no_stored_name_is_renamed() -> None:
+    assert names_of_stored_facts() == NAMES
