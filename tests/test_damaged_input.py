@@ -737,7 +737,7 @@ ROWS: list[tuple[str, str, bytes, str]] = [
         b"openapi: !!timestamp 2024-99-99",
         "The file is not valid YAML: this is not a valid timestamp",
     ),
-    ("specification", "invalid UTF-8", b'{"a": "\xff"}', "the fields openapi and swagger are missing."),
+    ("specification", "invalid UTF-8", b'{"a": "\xff"}', "it has neither an openapi nor a swagger field."),
     ("specification", "wrong types", b"openapi: 3.0.0\ninfo: 1\npaths: 2", ""),
     ("specification", "5 MB", b"a" * HUGE, "The file is larger than the limit of 4 MiB."),
     *every(

@@ -46,7 +46,7 @@ def test_without_a_keyring_a_key_is_not_kept(octavo: Octavo, served: str, tmp_pa
     with Terminal([sys.executable, "-m", "octavo"], dict(os.environ)) as app:
         app.wait_for(
             "Paste your API key for",
-            "The API key of default is not stored on this computer. Paste the",
+            "The API key for default is not stored on this computer. Paste the",
             limit=20,
         )
         app.write(b"\x11")

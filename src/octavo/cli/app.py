@@ -137,7 +137,7 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
         return Opening(Accounts(settings.state_folder).name_of(access), access.origin, server)
     again = access.source == "session" and access.profile is not None
     said = (
-        f"The API key of {access.name} is not stored on this computer. Paste the API key again."
+        f"The API key for {access.name} is not stored on this computer. Paste the API key again."
         if again
         else access.problem
     )

@@ -252,7 +252,7 @@ class KeyFiles:
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise StoreUnavailable(f"{path} cannot be deleted ({error.strerror}). Delete the file yourself.") from None
+            raise StoreUnavailable(f"Could not delete {path} ({error.strerror}). Delete the file yourself.") from None
         return True
 
     def _path(self, profile: str) -> Path:

@@ -241,7 +241,7 @@ def why_no_key(access: Access) -> str:
         return f"You are not signed in to {access.origin}. Run octavo auth login, or set {KEY_VARIABLE}."
     return {
         "env": f"{KEY_VARIABLE} is not set, but {_called(access.profile)} needs it. Set the variable, or run octavo auth login.",
-        "session": f"The API key of profile {access.profile.name} is not stored on this computer. Set {KEY_VARIABLE} to the API key, or run octavo auth login.",
+        "session": f"The API key for profile {access.profile.name} is not stored on this computer. Set {KEY_VARIABLE} to the API key, or run octavo auth login.",
     }.get(access.profile.store, f"The API key of {_called(access.profile)} was deleted. {again}")
 
 

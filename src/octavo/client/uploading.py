@@ -47,7 +47,7 @@ async def upload(
             await asked.aclose()
     if status in REDIRECTS or status < 200:
         raise BadResponse(
-            f"Could not upload the file: {host} redirected the upload. Octavo does not follow redirects of uploads."
+            f"Could not upload the file: {host} redirected the upload. Octavo does not follow redirects when it uploads a file."
         )
     if status >= 400:
         sentence = (

@@ -31,7 +31,7 @@ async def test_a_description_is_put_together_as_it_was_written() -> None:
         (b"a: [", "Could not show a.yaml as an OpenAPI specification. The file is not valid YAML: "),
         (b"- 1", "Could not show a.yaml as an OpenAPI specification. The file does not contain an object."),
         (b"\x00\xff", "Could not show a.yaml as an OpenAPI specification. The file is not valid YAML: "),
-        (b"title: x", "a.yaml is not an OpenAPI specification: the fields openapi and swagger are missing."),
+        (b"title: x", "a.yaml is not an OpenAPI specification: it has neither an openapi nor a swagger field."),
     ],
 )
 async def test_why_a_file_describes_nothing_is_said(content: bytes, said: str) -> None:

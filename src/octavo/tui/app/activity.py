@@ -121,7 +121,7 @@ class ActivityScreen(Dialog[None]):
     HELP: ClassVar[str] = (
         "This list shows unsent changes, drafts from your editor, offline spaces, and recent API requests. "
         "Press r to retry a change, X to discard a change and keep its text as a draft, x to select a change, or enter to open a draft in your editor. "
-        "If a change might already have been sent, check on the server before you retry the change. "
+        "If a change might already have been sent, check on the server whether the change was made before you retry it. "
         "Press esc to close the list."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)

@@ -144,13 +144,13 @@ async def _to_table(app: Shell, mode: str, holder: str, many: str, id: str) -> N
     """Go to a table of Sites or Admin, below the selected row of `holder` if the table is of one row, and run a command."""
     view = cast("BrowserScreen", await _to_view(app, mode))
     if not view.levels:
-        app.explain("Could not open the table: no organization is loaded. Press r to retry.")
+        app.explain("Could not open the list: no organization is loaded. Press r to retry.")
         return
     view.show_kind(holder or many)
     await _loaded(view)
     if holder:
         if view.rows.item is None:
-            app.explain(f"Could not open the table: there are no {holder} yet.")
+            app.explain(f"Could not open the list: there are no {holder} yet.")
             return
         go_into_row(view, many)
         await _loaded(view)

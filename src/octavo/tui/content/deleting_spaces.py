@@ -188,7 +188,7 @@ async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
         days = f"{plural(round(left / DAY), 'day')} left" if left > DAY else "less than a day left"
         ago = f"deleted {wording.long_age(space.deleted_at)}"
         choices.append(Choice(space.id, title_of(space), detail=ago, right=days, off=off))
-    about = "for spaces that you did not delete in Octavo on this computer"
+    about = "for spaces deleted outside Octavo or on another computer"
     choices.append(Choice("", "Restore by ID", detail=about, off=no_writes))
     names_of = {space.id: title_of(space) for space in found if space is not None}
 

@@ -162,7 +162,7 @@ class SearchScreen(Dialog[None]):
     IS_STOP: ClassVar[bool] = True
     HELP: ClassVar[str] = (
         "Search for pages, threads, change requests, and spaces, or paste a link. Press enter to open a result, or tab to switch "
-        "between the last space that you opened and all spaces. Results from this computer appear first and are also available "
+        "between the space that you opened last and all spaces. Results from this computer appear first and are also available "
         "offline. Press esc to close the search."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
@@ -233,7 +233,7 @@ class SearchScreen(Dialog[None]):
 
     def _title_of(self, space: SpaceRef | None) -> str:
         known = self.shell.workspace.space(space.space_id) if space is not None else None
-        return "all spaces" if space is None else known.title if known else "the last space"
+        return "all spaces" if space is None else known.title if known else "the space you opened last"
 
     @property
     def words(self) -> str:

@@ -88,7 +88,7 @@ class DiffContents(Contents):
         if self.making.is_making:
             return []
         if self.is_outcome:
-            said = "The resolved page is the same as the compared version."
+            said = "The resolved page and the version that it is compared with are identical."
             return nothing(said, "Press esc to go back to the conflicts")
         return nothing("No changes on this page.", "Press J for the next page" if self.has_page_after else "")
 

@@ -32,7 +32,7 @@ async def filed(live: Live, at: OrganizationRef, slug: str) -> Specification:
         found = await live.known(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:
         return Specification(
-            trouble=f"This organization has no OpenAPI specification {slug}, or none of its versions can be read."
+            trouble=f"The OpenAPI specification {slug} does not exist in this organization, or none of its versions can be read."
         )
     except (ApiError, ValueError) as error:
         return Specification(trouble=f"Could not load the OpenAPI specification {slug}: {error}")
@@ -118,7 +118,7 @@ def _put_together(lines: bytes) -> dict[str, Any] | str:
     return whole
 
 
-_NOT_ONE = "{} is not an OpenAPI specification: the fields openapi and swagger are missing."
+_NOT_ONE = "{} is not an OpenAPI specification: it has neither an openapi nor a swagger field."
 
 
 def _whole(filesystem: object) -> dict[str, Any] | None:

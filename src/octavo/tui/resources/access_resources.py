@@ -116,7 +116,7 @@ WHO_MERGES: Resource[permissions.UserPermission] = replace(
     one="member who can merge",
     many="members who can merge",
     about="Members whose role lets them merge change requests.",
-    none="No one can merge change requests here. Assign the Creator or Admin role to someone in Members or Teams.",
+    none="No one can merge change requests here. In Members or Teams, assign the Creator or Admin role to a member or team.",
     items=lambda answer: tuple(each for each in answer.items if each.permission in MERGE_ROLES),
 )
 ACCESS = (EVERYBODY, WHO_MERGES, PEOPLE, TEAMS_WITH_A_ROLE)

@@ -149,7 +149,7 @@ def change_all(
         known=here,
         draft=f"form {resource.name} several {_place(resource, known)}",
         references=_references(app, resource, here),
-        verb=f"Change {len(things)}",
+        verb=f"Change {what}",
         intro="Fields that you leave empty stay unchanged in all selected items.",
         sent=sent,
     )

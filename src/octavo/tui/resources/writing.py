@@ -77,7 +77,7 @@ async def _delete_one(live: Live, resource: Resource[Any], known: Known, thing: 
         return AlreadyDone(result=True) if await look(live, resource, known, thing) is None else None
 
     name = resource.title(thing)
-    failed, missing = f"Could not {resource.verbs[0]} {name}", f"the server had not {resource.verbs[1]} {name}"
+    failed, missing = f"Could not {resource.verbs[0]} {name}", f"the server had not yet {resource.verbs[1]} {name}"
     kind = WriteKind[Any](no_check, find)  # not in the table: where a thing is listed depends on its resource
     sent = await send_direct(live, op, failed=failed, missing=missing, kind=kind)
     if sent.kind == "refused" and isinstance(sent.error, NotFound):

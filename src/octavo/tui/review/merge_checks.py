@@ -405,7 +405,7 @@ def names_fact(change_request: ChangeRequest, found: tuple[Namesake, ...]) -> tu
         called = f"two pages are called “{each.titles[0]}”"
         if fold(each.titles[0]) != fold(each.titles[1]):
             called = f"“{each.titles[0]}” and “{each.titles[1]}” have the same path"
-        said.append(f"{called}: {other} is at {each.paths[0]}, and {here} is at {each.paths[1]}")
+        said.append(f"{called}: at {each.paths[0]} in {other}, and at {each.paths[1]} in {here}")
     more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
     return (Fact("care", "names", "; ".join(said) + more),) if said else ()
 

@@ -188,7 +188,7 @@ class _Planning:
             elif stood is not None and stood not in self._now.pages and stood not in restored:
                 self._left.append(f"{page.title}: its parent page was deleted after the merge")
             elif stood is not None and page_id in self._now.trail(stood):
-                self._left.append(f"{page.title}: its parent page was moved below it after the merge")
+                self._left.append(f"{page.title}: its former parent page became one of its subpages after the merge")
             else:
                 yield page, stood, self._before.place(page_id)
 

@@ -53,7 +53,7 @@ def offer(app: Shell, about: ChangeRequest) -> None:
         if answer is not None:
             mark(app, [about])
 
-    said = "You requested reviews, but this change request is still a draft. To mark the change request as ready later, press ~."
+    said = "You requested reviews, but this change request is still a draft. You can press ~ later to mark it as ready for review."
     app.push_screen(
         Confirm(
             f"Mark #{about.number} {about.title} as ready for review?",

@@ -63,4 +63,4 @@ async def _said(
     if found.message:
         return f"{closed} Could not check the result: {found.message}"
     state = "not merged" if is_merge else "still outdated"
-    return f"{closed} {name} is {state}. Octavo did not retry the {verb}. Check {name}, then {verb} it again."
+    return f"{closed} {name} is {state}. Octavo did not retry the {verb}. Check {name}, then try the {verb} again."

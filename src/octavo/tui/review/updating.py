@@ -88,7 +88,7 @@ async def _resolve_merged(app: Shell, request: RequestAtHand) -> None:
         if answer is not None:
             app.background(_start(app, request, subject))
 
-    said = f"Readers see both versions of each conflict on {pages}{more}. Octavo will create a change request to resolve the conflicts."
+    said = f"Readers see both versions of each conflict on {pages}{more}. Octavo will create a change request in which you can resolve the conflicts."
     app.push_screen(Confirm(f"{subject}?", verb="Create", intro=said), decided)
 
 
