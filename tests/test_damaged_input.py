@@ -56,9 +56,9 @@ from octavo.documents.source_reader import read_page
 from octavo.first_picture import FirstPicture
 from octavo.server import converting, loader
 from octavo.server.app import Platform
-from octavo.server.behaviour import revisions
 from octavo.server.evaluating import evaluated
 from octavo.server.folder import Folder
+from octavo.server.handlers import revisions
 from octavo.server.pictures import dimensions
 from octavo.server.store import Store, Unusable
 from octavo.server.summaries import entries
@@ -211,8 +211,8 @@ CALLS = {
     ("tui/render/latex.py", "LatexWalker"): "formula",
     # What Octavo wrote, and nobody else can have written.
     ("server/store.py", "json.loads"): "documents of the platform, bounded when they came",
-    ("server/behaviour/openapi_specs.py", "json.loads"): "a specification that was read before it was filed",
-    ("server/behaviour/pdf.py", "json.loads"): "an address that the platform signed",
+    ("server/handlers/openapi_specs.py", "json.loads"): "a specification that was read before it was filed",
+    ("server/handlers/pdf.py", "json.loads"): "an address that the platform signed",
     ("server/demo/register.py", "tomllib.loads"): "a file of the package",
     ("server/demo/history.py", "tomllib.loads"): "a file of the package",
     ("server/demo/people.py", "tomllib.loads"): "a file of the package",

@@ -15,8 +15,8 @@ from octavo.api import spaces
 from octavo.api.operation import load
 from octavo.api.places import OrganizationRef
 from octavo.api.wire import Route, routes
-from octavo.server import behaviour
-from octavo.server.behaviour import revisions
+from octavo.server import handlers
+from octavo.server.handlers import revisions
 from octavo.server.middleware import answer
 from octavo.server.store import Json, Store
 from octavo.server.world import World, iso
@@ -53,7 +53,7 @@ def furnish(clock: Clock, store: Store | None = None) -> World:
     world.store.put("/orgs/north/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START)})
     world.store.change("/orgs/acme", emailDomains=["acme.example"], hostname="acme")
     world = world.asked_by("ada")
-    behaviour.load()
+    handlers.load()
     with world.store.transaction():
         made = answer(spaces.Create(at=OrganizationRef(organization_id="acme"), title="Docs"), world)
         pages = [

@@ -16,7 +16,7 @@ from octavo.documents.merging.page_merge import merge
 from octavo.documents.namesakes import namesakes_in
 from octavo.documents.revision_changes import differences
 from octavo.documents.trees import Json, Pages
-from octavo.server.behaviour.content import present_page
+from octavo.server.handlers.content import present_page
 from tests.documents import test_merging_trees as page_trees
 from tests.documents.random_lines import TEXTS, edited, three_texts
 from tests.documents.test_merging_trees import STORE, document, revision

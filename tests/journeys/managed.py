@@ -25,11 +25,11 @@ from octavo.api import (
 from octavo.api.operation import SPECS, Operation
 from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
 from octavo.cli.cast import CAST
-from octavo.server import behaviour
+from octavo.server import handlers
 from octavo.server.background import Errand
-from octavo.server.behaviour.storage import receive
 from octavo.server.demo.docs_site import SITE
 from octavo.server.demo.people import ORGANIZATION
+from octavo.server.handlers.storage import receive
 from octavo.server.middleware import answer
 from octavo.server.store import Missing
 from octavo.server.world import Refused, World
@@ -96,7 +96,7 @@ MORE: tuple[Operation[Any], ...] = (
 
 def furnish(world: World) -> None:
     """Let there be something of every kind, and files to make more fonts of."""
-    behaviour.load()  # no platform may have been made here yet
+    handlers.load()  # no platform may have been made here yet
     for op in (*SOME, *MORE):
         made = answer(op, world.asked_by(NOOR))
         if isinstance(made, Errand):

@@ -17,7 +17,7 @@ from octavo.api.places import OrganizationRef
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.server.app import Platform
-from octavo.server.behaviour import revisions
+from octavo.server.handlers import revisions
 from octavo.server.store import Json, Store
 from octavo.server.world import World, iso
 

@@ -12,7 +12,7 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
 from octavo.documents.markdown_to_json import json_document
 from octavo.documents.parse import parse
-from octavo.server.behaviour import revisions
+from octavo.server.handlers import revisions
 from octavo.server.world import World
 from tests.server.asking import START, Ask, Clock, refused, space_with, stand
 from tests.server.writing import Desk, update

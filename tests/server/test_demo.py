@@ -20,8 +20,8 @@ from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef, Spa
 from octavo.documents import links, trees
 from octavo.documents.blocks import Block, Document
 from octavo.documents.parse import parse
-from octavo.server.behaviour import revisions
 from octavo.server.demo import crews, docs_site, large, library, people, register
+from octavo.server.handlers import revisions
 from octavo.server.middleware import answer
 from octavo.server.store import Json, Store
 from octavo.server.world import World

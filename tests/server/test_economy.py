@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import octavo.api
-import octavo.server.behaviour
+import octavo.server.handlers
 from octavo.api.operation import AREAS, Listing, Operation, load
 from octavo.api.wire import routes
-from octavo.server import behaviour
+from octavo.server import handlers
 from octavo.server.rest import GUARDS, handle
 
-behaviour.load()
+handlers.load()
 SPECS = load()
 PLAIN = {Operation, Listing, object}
 HANDLERS: dict[type[Any], Callable[..., Any]] = {
@@ -46,7 +46,7 @@ def test_handlers_are_for_operations_with_behaviour_of_their_own() -> None:
     assert set(HANDLERS) <= set(SPECS), "a handler of what is no operation"
     plain = [spec for kind, spec in SPECS.items() if kind not in HANDLERS]
     vocabulary = lines_of(octavo.api, ("operation", "wire", "places", "bodies", "text", "roles", *AREAS))
-    handling = lines_of(octavo.server.behaviour)
+    handling = lines_of(octavo.server.handlers)
     paths = sum(len(routes(spec)) for spec in SPECS.values())
     functions = len(set(HANDLERS.values()))
     print(

@@ -7,7 +7,7 @@ from base64 import b64encode
 from octavo.api import change_requests, content, links, openapi, spaces
 from octavo.api.links import Link, Location
 from octavo.api.operation import ListPage
-from octavo.server.behaviour import revisions
+from octavo.server.handlers import revisions
 from octavo.server.world import World
 from tests.server.asking import ACME, Ask, refused, space_with, stand
 from tests.server.writing import Desk, update

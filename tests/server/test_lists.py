@@ -18,7 +18,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.wire import Route, build, encode, query_fields, routes
 from octavo.server.app import Platform
-from octavo.server.behaviour import revisions
+from octavo.server.handlers import revisions
 from octavo.server.store import Json
 from tests.server.asking import ACME, Ask, Clock, space_with
 from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, furnish

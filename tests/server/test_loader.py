@@ -18,10 +18,10 @@ from octavo.api.places import RevisionRef, SpaceRef
 from octavo.documents import trees
 from octavo.documents.trees import Pages
 from octavo.server import loader
-from octavo.server.behaviour import revisions
-from octavo.server.behaviour.search import reindex_rest
 from octavo.server.folder import Folder
 from octavo.server.folders import fingerprint
+from octavo.server.handlers import revisions
+from octavo.server.handlers.search import reindex_rest
 from octavo.server.loader import Loaded
 from octavo.server.store import Json
 from octavo.server.summaries import entries

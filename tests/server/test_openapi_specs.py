@@ -12,7 +12,7 @@ from octavo.api import openapi
 from octavo.api.openapi import OpenApiSpec, Source
 from octavo.documents.specifications import Unreadable, read
 from octavo.server.app import Platform
-from octavo.server.behaviour.openapi_specs import give_up
+from octavo.server.handlers.openapi_specs import give_up
 from octavo.server.world import World
 from tests.server.asking import ACME, Ask, refused
 from tests.server.web import Web, open_web

@@ -11,7 +11,7 @@ from pypdf import PdfReader
 
 from octavo.api import change_requests, content, pdf, spaces
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.server.behaviour import revisions
+from octavo.server.handlers import revisions
 from octavo.server.world import World
 from tests.server.asking import Ask, Clock, refused, space_with, stand
 from tests.server.test_references import share

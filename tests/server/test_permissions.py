@@ -5,7 +5,7 @@ import pytest
 from octavo.api import collections, spaces
 from octavo.api.places import CollectionRef
 from octavo.api.spaces import Space
-from octavo.server.behaviour.permissions import RANKS, need, role
+from octavo.server.handlers.permissions import RANKS, need, role
 from octavo.server.world import Refused, World
 from tests.server.asking import ACME, PEOPLE, Ask, refused, space_with
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from octavo.documents import trees
-from octavo.server.behaviour import revisions, spaces
-from octavo.server.behaviour.change_requests import create, edited, merge
+from octavo.server.handlers import revisions, spaces
+from octavo.server.handlers.change_requests import create, edited, merge
 from octavo.server.store import Json
 from octavo.server.world import World
 

@@ -11,7 +11,7 @@ from octavo.api.safety import text as safe_text
 from octavo.api.search import PageHit
 from octavo.api.spaces import Space
 from octavo.documents.parse import parse
-from octavo.server.behaviour import revisions
+from octavo.server.handlers import revisions
 from octavo.server.sections import sections
 from octavo.server.store import Json, Store
 from octavo.server.world import World

@@ -9,7 +9,7 @@ import pytest
 from octavo.api import collections, search, site_structure, sites, spaces
 from octavo.api.places import CollectionRef, OrganizationRef, SiteRef
 from octavo.server.app import Platform
-from octavo.server.behaviour import revisions
+from octavo.server.handlers import revisions
 from octavo.server.store import Missing
 from octavo.server.world import World, iso
 from tests.server.asking import ACME, START, Ask, Clock, refused, space_with

@@ -6,8 +6,8 @@ from octavo.api import change_requests, collections, comments, content, permissi
 from octavo.api.bodies import Markdown
 from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
-from octavo.server.behaviour import revisions
-from octavo.server.behaviour.spaces import purge
+from octavo.server.handlers import revisions
+from octavo.server.handlers.spaces import purge
 from octavo.server.world import World, iso
 from tests.server.asking import ACME, START, Ask, Clock, refused, space_with
 from tests.server.writing import Desk, update

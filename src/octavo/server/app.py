@@ -27,12 +27,12 @@ from starlette.types import Receive, Scope, Send
 
 from octavo.api import wire
 from octavo.api.operation import SPECS, Operation
-from octavo.server import behaviour
+from octavo.server import handlers
 from octavo.server.background import Errand
-from octavo.server.behaviour import pdf, storage
-from octavo.server.behaviour.openapi_specs import give_up
-from octavo.server.behaviour.spaces import purge
 from octavo.server.complaints import about_body, about_missing
+from octavo.server.handlers import pdf, storage
+from octavo.server.handlers.openapi_specs import give_up
+from octavo.server.handlers.spaces import purge
 from octavo.server.middleware import answer
 from octavo.server.store import Json, Missing, NotWritten
 from octavo.server.world import Refused, World
@@ -51,7 +51,7 @@ class Platform:
     """Answers the interface from a world. Handlers run one after the other in a thread of their own."""
 
     def __init__(self, world: World) -> None:
-        behaviour.load()
+        handlers.load()
         purge(world)
         give_up(world)
         self.world = world

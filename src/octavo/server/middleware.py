@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from octavo.api import spaces
 from octavo.api.operation import SPECS, Operation
 from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, RevisionRef, SiteRef, SpaceRef
-from octavo.server.behaviour import published_sites
-from octavo.server.behaviour.arranging import is_gone
-from octavo.server.behaviour.permissions import membership, role, sees_collection
+from octavo.server.handlers import published_sites
+from octavo.server.handlers.arranging import is_gone
+from octavo.server.handlers.permissions import membership, role, sees_collection
 from octavo.server.rest import handle
 from octavo.server.store import Missing
 from octavo.server.world import World

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from octavo.api.content import GetPage, GetPageByPath
 from octavo.documents import links, trees
-from octavo.server.behaviour import revisions
 from octavo.server.evaluating import evaluated, outside_code
 from octavo.server.folders import relinked
+from octavo.server.handlers import revisions
 from octavo.server.including import dereferenced
 from octavo.server.store import Json
 from octavo.server.world import World

@@ -1,4 +1,4 @@
-"""What each operation does. `handle` dispatches on its class: behaviour modules register what has a mind of its own.
+"""What each operation does. `handle` dispatches on its class: handler modules register what has a mind of its own.
 
 What is not registered is plain REST: read, file, change or remove the document at the path of the operation, or list
 those below it. How a document is shown is said once, by the `shows` of the module of its subject; what is checked or

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from octavo.documents import anchors, links, trees
 from octavo.documents.parse import parse
 from octavo.documents.usages import Usage, usages
-from octavo.server.behaviour import revisions
-from octavo.server.behaviour.permissions import role, sees_collection
+from octavo.server.handlers import revisions
+from octavo.server.handlers.permissions import role, sees_collection
 from octavo.server.including import reusable
 from octavo.server.store import Json
 from octavo.server.world import World

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from octavo.api import collections, openapi
 from octavo.api.places import CollectionRef, OrganizationRef
-from octavo.server import behaviour
-from octavo.server.behaviour import spaces
+from octavo.server import handlers
 from octavo.server.demo import crews, docs_site, people, register
 from octavo.server.demo.history import deeds
 from octavo.server.demo.past import Clock, Names
+from octavo.server.handlers import spaces
 from octavo.server.loader import load
 from octavo.server.middleware import answer
 from octavo.server.world import World, iso
@@ -70,7 +70,7 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
 
     It holds no key: whoever opens the demo adds one for `people.DEFAULT_PERSON`, or for another of `people.PEOPLE`.
     """
-    behaviour.load()
+    handlers.load()
     clock, names = Clock(today - _FOUNDED), Names()
     past = replace(world, now=clock, new_id=names)
     with world.store.transaction():

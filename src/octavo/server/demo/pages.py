@@ -9,7 +9,7 @@ from octavo.api.places import ContentRef
 from octavo.documents import trees
 from octavo.documents.blocks import Document
 from octavo.documents.parse import parse
-from octavo.server.behaviour import revisions
+from octavo.server.handlers import revisions
 from octavo.server.store import Json
 from octavo.server.world import World
 

@@ -12,8 +12,8 @@ from octavo.api.content import DocumentBody
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents.markdown_to_json import json_document
-from octavo.server.behaviour import revisions
 from octavo.server.demo import pages
+from octavo.server.handlers import revisions
 from octavo.server.world import World
 
 Step = Callable[[Any, ChangeRequestRef, World], Iterable[Operation[Any]]]

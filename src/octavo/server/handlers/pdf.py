@@ -1,0 +1,81 @@
+"""PDFs: an address is answered at once, and the PDF is made when it is downloaded."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+
+from octavo.api import pdf
+from octavo.documents import trees
+from octavo.documents.trees import Pages
+from octavo.server.handlers import revisions
+from octavo.server.including import dereferenced
+from octavo.server.rest import handle
+from octavo.server.store import Json, Missing
+from octavo.server.world import Refused, World
+
+LASTS = timedelta(hours=1)
+"""How long an address works."""
+_SECRET = "pdf secret"
+
+
+@handle.register
+def _get(op: pdf.Get, world: World) -> Json:
+    revision = revisions.at(world, op.at)
+    if op.only and op.page is None:
+        raise Refused(400, "page is required if only is set.")
+    page = revisions.page_of(revision, op.page) if op.page else None
+    space = world.store.get(f"/spaces/{op.at.space_id}")
+    wanted = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}
+    wanted["until"] = (world.now() + LASTS).timestamp()
+    payload = urlsafe_b64encode(json.dumps(wanted).encode()).decode().rstrip("=")
+    name = trees.slug_of((page or space)["title"])
+    return {"url": world.url(f"/~/pdf/{payload}/{_signature(world, payload)}/{name}.pdf")}
+
+
+def printing(world: World, payload: str, signature: str) -> Callable[[], bytes]:
+    """What makes the PDF that an address names, away from the store. Raises Refused and Missing."""
+    if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
+        raise Refused(404, "There is no PDF at this link. Export the PDF again.")
+    wanted = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    if wanted["until"] < world.now().timestamp():
+        raise Refused(404, "The link to this PDF has expired. Export the PDF again.")
+    space = world.store.get(f"/spaces/{wanted['space']}")
+    if space.get("deletedAt"):
+        raise Missing(f"/spaces/{space['id']}")
+    revision = revisions.get(world, space["id"], wanted["revision"])
+    pages: Pages = revision["pages"]
+    if wanted["page"] is not None:
+        page = trees.find(pages, wanted["page"]) or {}
+        pages = [{**page, "pages": []} if wanted["only"] else page]
+    documents = (page for page in trees.walk(pages) if page["type"] == "document")
+    texts = {page["id"]: dereferenced(world.store, revisions.text(world, page), page, revision) for page in documents}
+    pictures = {file["id"]: file for file in revision["files"] if "dimensions" in file}
+    data = {name: partial(_blob, world, file["blob"]) for name, file in pictures.items()}
+    # What makes PDFs is large, and most platforms never print.
+    from octavo.server.printing import Book
+
+    return Book(space["title"], pages, texts, trees.places_of(revision), data).made
+
+
+def _blob(world: World, name: str) -> bytes:
+    with world.store.lock:
+        return world.store.blob(name)
+
+
+def _signature(world: World, payload: str) -> str:
+    secret = world.store.setting(_SECRET) or _new_secret(world)
+    return hmac.new(secret.encode(), payload.encode(), hashlib.sha256).hexdigest()
+
+
+def _new_secret(world: World) -> str:
+    with world.store.transaction():  # another process on this library may be making one too: the first counts
+        secret = world.store.setting(_SECRET) or secrets.token_hex(32)
+        world.store.set(_SECRET, secret)
+        return secret

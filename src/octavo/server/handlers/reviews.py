@@ -1,0 +1,131 @@
+"""Reviews of change requests, and who is asked for one.
+
+A review is of the revision the change request stood at. It counts until the same person reviews again or is asked
+again: then it is outdated, and stays as it was. Authors may review their own change requests.
+"""
+
+from __future__ import annotations
+
+from octavo.api import reviews
+from octavo.api.bodies import Format
+from octavo.api.labels import label
+from octavo.api.places import ChangeRequestRef
+from octavo.server.handlers import comments
+from octavo.server.handlers.change_requests import describe, path_of, refuse_closed
+from octavo.server.handlers.permissions import allows, need, role
+from octavo.server.handlers.threads import Threads
+from octavo.server.handlers.users import present_user
+from octavo.server.rest import given, handle, page
+from octavo.server.store import Json
+from octavo.server.world import Refused, World
+
+
+def present_review(world: World, at: ChangeRequestRef, document: Json, format: Format | None = None) -> Json:
+    """A review as it is shown, with the comment that came with it while that is there."""
+    shown = {"object": "change-request-review", **document, "reviewer": present_user(world, document["reviewer"])}
+    if "requestedBy" in document:
+        shown["requestedBy"] = present_user(world, document["requestedBy"])
+    if comment := world.store.find(f"{path_of(at)}/comments/{shown.pop('comment', '')}"):
+        shown["comment"] = Threads(world, at).comment(comment, format)
+    return shown
+
+
+def present_requested(world: World, document: Json) -> Json:
+    """Someone asked to review, as it is shown."""
+    return {
+        "object": "change-request-requested-reviewer",
+        "kind": "user",
+        "user": present_user(world, document["id"]),
+        "requestedBy": present_user(world, document["requestedBy"]),
+        "revision": document["revision"],
+        "createdAt": document["createdAt"],
+    }
+
+
+@handle.register
+def _list(op: reviews.List, world: World) -> Json:
+    every = world.store.positioned(f"{path_of(op.at)}/reviews", newest_first=True)
+    found = [pair for pair in every if op.outdated in (None, pair[1]["outdated"])]
+    return page(op, found, lambda each: present_review(world, op.at, each, op.format), descending=True)
+
+
+@handle.register
+def _submit(op: reviews.Submit, world: World) -> Json:
+    need(world, world.store.get(f"/spaces/{op.at.space_id}"), "review")
+    path, now = path_of(op.at), world.timestamp()
+    change_request = world.store.get(path)
+    refuse_closed(change_request, "be reviewed")
+    _outdate(world, path, world.caller)
+    review: Json = {
+        "id": world.new_id(),
+        "revision": change_request["revision"],
+        "reviewer": world.caller,
+        "status": op.status,
+        "outdated": False,
+        "createdAt": now,
+        "updatedAt": now,
+    }
+    requested = f"{path}/requested-reviewers/{world.caller}"
+    if request := world.store.find(requested):
+        review["requestedBy"] = request["requestedBy"]
+        world.store.delete(requested)
+    if op.comment is not None:
+        review["comment"] = comments.post(world, op.at, comments.written(op.comment), review=review["id"])["id"]
+    world.store.put(f"{path}/reviews/{review['id']}", review)
+    world.store.change(path, updatedAt=now)
+    return present_review(world, op.at, review)
+
+
+def _outdate(world: World, path: str, user: str) -> None:
+    """Let the reviews of `user` that counted so far count no more."""
+    for review in world.store.all(f"{path}/reviews"):
+        if review["reviewer"] == user and not review["outdated"]:
+            world.store.change(f"{path}/reviews/{review['id']}", outdated=True, updatedAt=world.timestamp())
+
+
+@handle.register
+def _list_requested(op: reviews.ListRequested, world: World) -> Json:
+    every = world.store.positioned(f"{path_of(op.at)}/requested-reviewers")
+    return page(op, every, lambda each: present_requested(world, each))
+
+
+@handle.register
+def _request(op: reviews.Request, world: World) -> Json:
+    space = world.store.get(f"/spaces/{op.at.space_id}")
+    need(world, space, "edit")
+    path = path_of(op.at)
+    change_request = world.store.get(path)
+    refuse_closed(change_request, "be reviewed")
+    fields = given(op)
+    users = list(dict.fromkeys(fields.pop("users")))
+    if not users:
+        raise Refused(400, "users is empty. Name at least one reviewer.")
+    for user in users:
+        _refuse_unable(world, space, user)
+    describe(world, change_request, **fields)
+    return {"users": [_ask(world, path, change_request["revision"], user) for user in users]}
+
+
+def _refuse_unable(world: World, space: Json, user: str) -> None:
+    held = role(world, space, user)
+    if held is None:
+        raise Refused(404, f"No one with the ID “{user}” has access to “{space['title']}”. Give them a role first.")
+    if not allows(held, "review"):
+        name = present_user(world, user)["displayName"]
+        raise Refused(
+            400,
+            f"The role of {name} in “{space['title']}” is {label(held)}. To review, a member needs the Reviewer role or a higher role.",
+        )
+
+
+def _ask(world: World, path: str, revision: str, user: str) -> Json:
+    _outdate(world, path, user)
+    asked: Json = {"id": user, "requestedBy": world.caller, "createdAt": world.timestamp(), "revision": revision}
+    return present_requested(world, world.store.put(f"{path}/requested-reviewers/{user}", asked))
+
+
+@handle.register
+def _withdraw(op: reviews.Withdraw, world: World) -> None:
+    if op.user_id != world.caller:
+        need(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
+    world.store.delete(f"{path_of(op.at)}/requested-reviewers/{op.user_id}")

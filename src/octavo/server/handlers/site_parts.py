@@ -1,0 +1,124 @@
+"""The parts of a site as they are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from octavo.api import site_structure
+from octavo.api.places import SiteRef
+from octavo.server.handlers import published_sites, site_tree
+from octavo.server.handlers.permissions import allows, organization_role, role
+from octavo.server.handlers.site_tree import Part, Row, Tree
+from octavo.server.handlers.spaces import present_space
+from octavo.server.rest import shows, without
+from octavo.server.store import Json
+from octavo.server.world import World
+
+
+@dataclass(frozen=True)
+class View:
+    """A site as one caller sees it.
+
+    Of a site that is published to them they see all spaces, else those they have a role in. Members see sections and
+    groups in which they find nothing; visitors do not.
+    """
+
+    world: World
+    tree: Tree
+    share_key: str | None = None
+    as_visitor: bool = False
+    """Whether a member looks at it as its audience does."""
+
+    @cached_property
+    def _is_public(self) -> bool:
+        return published_sites.is_in_audience(self.world, self.tree, self.share_key)
+
+    @cached_property
+    def _shows_empty(self) -> bool:
+        # A section may have the title of a space: only those who arrange the site see one they find nothing in.
+        return not self.as_visitor and allows(organization_role(self.world, self.tree.site["organization"]), "create")
+
+    def sees(self, part: Part) -> bool:
+        """Whether a site space is shown."""
+        return self._is_public or role(self.world, self.tree.spaces[part.document["space"]]) is not None
+
+    def site_spaces(self) -> Row:
+        """The site spaces that are shown, in the order of the whole site."""
+        return [part for part in self.tree.all_live() if self.sees(part)]
+
+    def sections(self) -> Row:
+        """The sections that are shown, in the order of the whole site."""
+        return [part for part in self.tree.sections() if self._shows_empty or self._inside(part.document)]
+
+    def structure(self) -> Json:
+        """What the site is made of."""
+        root = self.tree.live(None)
+        if self.tree.parts and not root:
+            return {"type": "sections", "structure": self._children(None)}
+        return {"type": "siteSpaces", "structure": [self.site_space(part.document) for part in root if self.sees(part)]}
+
+    def part(self, document: Json) -> Json:
+        """A site space, a section or a group."""
+        match document["object"]:
+            case "site-space":
+                return self.site_space(document)
+            case "site-section":
+                return self.section(document)
+            case _:
+                return self.group(document)
+
+    def site_space(self, document: Json) -> Json:
+        """A site space with its space."""
+        space = self.tree.spaces[document["space"]]
+        return {
+            **_shown(document),
+            "title": space["title"],
+            "default": document["id"] == self.tree.default_space(document.get("section")),
+            "space": present_space(self.world, space),
+            "urls": self._urls(published_sites.address_of_space, document),
+        }
+
+    def section(self, document: Json) -> Json:
+        """A section with its site spaces."""
+        return {
+            **_shown(document),
+            "default": document["id"] == self.tree.default_section(),
+            "siteSpaces": self._inside(document),
+            "urls": self._urls(published_sites.address_of_section, document),
+        }
+
+    def group(self, document: Json) -> Json:
+        """A group with what stands in it."""
+        children = self._children(document["id"])
+        sections = [each for each in children if each["object"] == "site-section"]
+        return {**_shown(document), "sections": sections, "children": children}
+
+    def _children(self, group: str | None) -> list[Json]:
+        shown = (self.part(part.document) for part in self.tree.row("site-section", group))
+        return [each for each in shown if self._shows_empty or each.get("siteSpaces") or each.get("children")]
+
+    def _inside(self, section: Json) -> list[Json]:
+        return [self.site_space(part.document) for part in self.tree.live(section["id"]) if self.sees(part)]
+
+    def _urls(self, address: Any, document: Json) -> Json:
+        return published_sites.urls(self.tree, address(self.world, self.tree, document, self.share_key))
+
+
+def view(world: World, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False) -> View:
+    """The site at a place."""
+    tree = site_tree.load(world, f"/orgs/{at.organization_id}/sites/{at.site_id}")
+    return View(world, tree, share_key, as_visitor)
+
+
+def _shown(document: Json) -> Json:
+    return without(document, "organization", "site", "position", "defaultSiteSpace")
+
+
+@shows(site_structure.SiteSpace)
+@shows(site_structure.SiteSection)
+@shows(site_structure.SectionGroup)
+def present_part(world: World, document: Json) -> Json:
+    """A site space, a section or a group as the caller sees it."""
+    return View(world, site_tree.of(world, document)).part(document)

@@ -1,0 +1,140 @@
+"""What stands where on a site, as it is filed.
+
+Sections and groups of sections stand in rows, at the root or in a group; site spaces stand in sections, or at the
+root of a site that has no sections. A space that was deleted keeps its place on the site for as long as it can be
+restored, and nobody is shown it there. The default one of a row is the one that was chosen, as long as it can be
+shown; else the first that can.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from octavo.server.handlers.ordering import order
+from octavo.server.store import Json
+from octavo.server.world import World
+
+FOLDERS = {"site-space": "site-spaces", "site-section": "sections", "site-section-group": "section-groups"}
+"""Where the parts of a site are filed below it, by what they are."""
+HOLDERS = {"site-space": "section", "site-section": "sectionGroup", "site-section-group": "sectionGroup"}
+"""The field that says what a part stands in."""
+
+
+class Part(NamedTuple):
+    """A site space, a section or a group, with what orders it and where it is filed."""
+
+    key: tuple[int, ...]
+    path: str
+    document: Json
+
+
+Row = list[Part]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A site and all its parts."""
+
+    path: str
+    site: Json
+    site_spaces: dict[str | None, Row]
+    """By section, in their order. Those of no section are of the root."""
+    parts: dict[str | None, Row]
+    """Sections and groups by group, in their order. Those of no group are of the root."""
+    spaces: dict[str, Json]
+    """The spaces that are not deleted, by id."""
+
+    def walk(self, group: str | None = None, above: tuple[int, ...] = ()) -> Iterator[Part]:
+        """Sections and groups in the order of the whole site, with what orders them there."""
+        for part in self.parts.get(group, ()):
+            key = above + part.key
+            yield part._replace(key=key)
+            if part.document["object"] == "site-section-group":
+                yield from self.walk(part.document["id"], key)
+
+    def sections(self) -> Row:
+        """All sections, in the order of the whole site."""
+        return [part for part in self.walk() if part.document["object"] == "site-section"]
+
+    def row(self, kind: str, holder: str | None) -> Row:
+        """The neighbours of a part of this kind in a section or group, or at the root."""
+        rows = self.site_spaces if kind == "site-space" else self.parts
+        return rows.get(holder, [])
+
+    def live(self, section: str | None) -> Row:
+        """The site spaces of a section, or of the root, whose spaces are not deleted."""
+        return [part for part in self.row("site-space", section) if part.document["space"] in self.spaces]
+
+    def all_live(self) -> Row:
+        """Every site space whose space is not deleted, in the order of the whole site."""
+        below = (
+            part._replace(key=section.key + part.key)
+            for section in self.sections()
+            for part in self.live(section.document["id"])
+        )
+        return [*self.live(None), *below]
+
+    def default_section(self) -> str | None:
+        """The id of the section where visitors begin."""
+        sections = [part.document["id"] for part in self.sections()]
+        able = [section for section in sections if self.live(section)] or sections
+        chosen = self.site.get("defaultSiteSection")
+        return chosen if chosen in able else next(iter(able), None)
+
+    def default_space(self, section: str | None) -> str | None:
+        """The id of the site space where visitors begin in a section, or at the root."""
+        holder = self.section(section) if section else self.site
+        able = [part.document["id"] for part in self.live(section)]
+        chosen = holder.get("defaultSiteSpace")
+        return chosen if chosen in able else next(iter(able), None)
+
+    def section(self, section: str) -> Json:
+        """The section of this id."""
+        return next(part.document for part in self.sections() if part.document["id"] == section)
+
+    def holds(self, space_id: str) -> bool:
+        """Whether a space is on the site."""
+        return any(part.document["space"] == space_id for row in self.site_spaces.values() for part in row)
+
+
+def load(world: World, path: str) -> Tree:
+    """The site filed at `path`. Raises Missing."""
+    site = world.store.get(path)
+    site_spaces: dict[str | None, Row] = defaultdict(list)
+    parts: dict[str | None, Row] = defaultdict(list)
+    for kind, folder in FOLDERS.items():
+        rows = site_spaces if kind == "site-space" else parts
+        for place, document in world.store.positioned(f"{path}/{folder}"):
+            part = Part(order(place, document), f"{path}/{folder}/{document['id']}", document)
+            rows[document.get(HOLDERS[kind])].append(part)
+    for row in (*site_spaces.values(), *parts.values()):
+        row.sort(key=lambda part: part.key)
+    found = (world.store.find(f"/spaces/{part.document['space']}") for row in site_spaces.values() for part in row)
+    spaces = {space["id"]: space for space in found if space and not space.get("deletedAt")}
+    return Tree(path, site, dict(site_spaces), dict(parts), spaces)
+
+
+def of(world: World, document: Json) -> Tree:
+    """The site that a part, or a share link, belongs to."""
+    return load(world, f"/orgs/{document['organization']}/sites/{document['site']}")
+
+
+def sites_with(world: World, space: Json) -> list[Json]:
+    """The sites a space is on."""
+    sites = f"/orgs/{space['organization']}/sites"
+    return [site for site in world.store.all(sites) if _places(world, f"{sites}/{site['id']}", space)]
+
+
+def forget(world: World, space: Json) -> None:
+    """Take a space off all sites, for good."""
+    for site in sites_with(world, space):
+        for path in _places(world, f"/orgs/{space['organization']}/sites/{site['id']}", space):
+            world.store.delete(path)
+
+
+def _places(world: World, site: str, space: Json) -> list[str]:
+    found = world.store.all(f"{site}/site-spaces")
+    return [f"{site}/site-spaces/{each['id']}" for each in found if each["space"] == space["id"]]

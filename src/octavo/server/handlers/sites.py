@@ -1,0 +1,165 @@
+"""Sites: made, set up, published and deleted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from octavo.api import sites
+from octavo.api.folding import fold
+from octavo.server.handlers import published_sites, revisions, site_parts, site_tree, spaces
+from octavo.server.handlers.permissions import in_organization
+from octavo.server.handlers.site_permissions import site_permissions
+from octavo.server.handlers.site_structure import new_site_space, refuse_odd, space_to_add
+from octavo.server.handlers.site_tree import Tree
+from octavo.server.rest import completes, guards, handle, page, path_of, shows, without
+from octavo.server.store import Json, Missing
+from octavo.server.world import Refused, World
+
+SAMPLE = "Write here what your readers look for first, and add pages for the rest.\n"
+"""The page of the space that a site is made with as a sample."""
+
+
+@shows(sites.Site)
+def present_site(world: World, document: Json) -> Json:
+    """A site as the caller sees it."""
+    organization, identifier = document["organization"], document["id"]
+    path = f"/orgs/{organization}/sites/{identifier}"
+    tree = site_tree.load(world, path)
+    proxy = {"origin": document.get("proxy"), "target": published_sites.target(world, document)}
+    urls = {"location": world.url(f"/v1{path}"), "app": world.url(f"/o/{organization}/sites/{identifier}")}
+    return {
+        "object": "site",
+        **without(document, "organization", "proxy", "defaultSiteSpace", "defaultSiteSection"),
+        **({"proxy": proxy} if proxy["origin"] else {}),
+        "siteSpaces": len(tree.all_live()),
+        "features": [],
+        "urls": {**urls, **published_sites.urls(tree, published_sites.address(world, tree))},
+        "permissions": site_permissions(world, organization),
+    }
+
+
+@handle.register
+def _list(op: sites.List, world: World) -> Json:
+    found = [(place, site) for place, site in world.store.positioned(path_of(op)) if _is_wanted(op, world, site)]
+    return page(op, found, lambda site: present_site(world, site))
+
+
+def _is_wanted(op: sites.List, world: World, site: Json) -> bool:
+    tree = site_tree.load(world, f"{path_of(op)}/{site['id']}")
+    return (
+        op.published in (None, site["published"])
+        and (not op.type or site["type"] in op.type)
+        and fold(op.title or "") in fold(site["title"])
+        and (op.space is None or any(part.document["space"] == op.space for part in tree.all_live()))
+        and published_sites.sees_site(world, tree)
+    )
+
+
+guards(sites.Create)(in_organization("create"))
+_administers = guards(sites.Update, sites.Delete)(in_organization("admin"))
+
+
+@completes(sites.Site)
+def _complete(op: sites.Create | sites.Update, world: World, site: Json) -> Json:
+    return _new(op, world, site) if isinstance(op, sites.Create) else _changed(op, world, site)
+
+
+def _new(op: sites.Create, world: World, site: Json) -> Json:
+    asked = site.pop("spaces", ())
+    facts = {"organization": op.at.organization_id, "createdAt": world.timestamp(), "published": False}
+    site = {**facts, "type": "basic", "visibility": "public", "agentsContext": "included", **site}
+    if len(set(asked)) < len(asked) and not isinstance(asked, str):
+        raise Refused(400, "spaces contains a space twice. List each space once.")
+    chosen = [] if isinstance(asked, str) else [space_to_add(world, op.at.organization_id, each) for each in asked]
+    site.setdefault("title", chosen[0]["title"] if chosen else "Untitled")
+    if isinstance(asked, str):
+        space = spaces.new(world, op.at.organization_id, title=site["title"][: spaces.TITLE_LIMIT])
+        first = revisions.first(world, space, SAMPLE if asked == "sample" else "")
+        chosen = [revisions.move_primary(world, space["id"], first)]
+    path = f"{path_of(op)}/{site['id']}"
+    world.store.put(path, site)
+    for space in chosen:
+        new_site_space(world, site_tree.load(world, path), space)
+    return site
+
+
+def _changed(op: sites.Update, world: World, site: Json) -> Json:
+    path = path_of(op)
+    if op.basename is not None:
+        _refuse_taken(world, site)
+    tree = replace(site_tree.load(world, path), site=site)
+    if op.default_site_section is not None:
+        if op.default_site_section not in {part.document["id"] for part in tree.sections()}:
+            raise Missing(f"{path}/sections/{op.default_site_section}")
+        if op.default_site_section != tree.default_section():
+            raise Refused(409, "The section has no space where visitors could start. Add a space to the section first.")
+    if op.default_site_space is not None:
+        site = _beginning_at(world, tree, op.default_site_space)
+    return {name: value for name, value in site.items() if value is not None}
+
+
+def _refuse_taken(world: World, site: Json) -> None:
+    refuse_odd(site["basename"], "basename")
+    for other in world.store.all(f"/orgs/{site['organization']}/sites"):
+        if other["id"] != site["id"] and site["basename"] in (other.get("basename"), other["id"]):
+            raise Refused(
+                409, f"The path “{site['basename']}” is already used by “{other['title']}”. Choose another path."
+            )
+
+
+def _beginning_at(world: World, tree: Tree, site_space: str) -> Json:
+    """The site, where visitors begin at a site space: at the root, or in its default section."""
+    section = tree.default_section()
+    if site_space not in {part.document["id"] for part in tree.live(section)}:
+        where = (
+            f"in the default section “{tree.section(section)['title']}”" if section else "at the top level of the site"
+        )
+        raise Refused(
+            400, f"defaultSiteSpace must be a space {where}. Choose another space, or change the default section."
+        )
+    if not section:
+        return tree.site
+    world.store.change(f"{tree.path}/sections/{section}", defaultSiteSpace=site_space)
+    return {name: value for name, value in tree.site.items() if name != "defaultSiteSpace"}
+
+
+@handle.register(sites.Publish)
+@handle.register(sites.Unpublish)
+def _publish(op: sites.Publish | sites.Unpublish, world: World) -> Json:
+    _administers(op, world)
+    publishes = isinstance(op, sites.Publish)
+    tree = site_parts.view(world, op.at).tree
+    if publishes and not tree.all_live():
+        raise Refused(409, f"“{tree.site['title']}” has no space to show. Add a space first.")
+    return present_site(world, world.store.change(tree.path, published=publishes))
+
+
+@handle.register
+def _get_published(op: sites.GetPublished, world: World) -> Json:
+    view = site_parts.view(world, op.at, op.share_key, as_visitor=True)
+    if not view.tree.site["published"]:
+        raise Refused(404, f"“{view.tree.site['title']}” is not published.")
+    shown = view.site_spaces()
+    return {
+        "object": "published-content-site",
+        "site": present_site(world, view.tree.site),
+        "structure": view.structure(),
+        "customizations": {
+            "site": _uncustomized(),
+            "siteSpaces": {each.document["id"]: _uncustomized() for each in shown},
+        },
+        "scripts": [],
+    }
+
+
+_CUSTOMIZED = (
+    *("styling", "internationalization", "favicon", "header", "footer", "themes", "pdf", "feedback", "ai"),
+    *("advancedCustomization", "trademark", "externalLinks", "pagination", "pageActions", "git", "privacyPolicy"),
+    *("socialPreview", "insights"),
+)
+"""What every customization speaks of (4.7)."""
+
+
+def _uncustomized() -> Json:
+    """How a site looks where nobody chose anything."""
+    return {name: {} for name in _CUSTOMIZED}

@@ -1,0 +1,101 @@
+"""Uploads: files that are sent to an address that works once, and then named by a storage key.
+
+The address holds a secret in place of the key of a caller. It works for a quarter of an hour.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from secrets import compare_digest
+
+from octavo.api import storage
+from octavo.server.handlers.permissions import in_organization
+from octavo.server.rest import handle
+from octavo.server.store import Json
+from octavo.server.world import Refused, World, iso
+
+LIFETIME = timedelta(minutes=15)
+"""How long a file may be sent, and how long it waits for something to be made of it."""
+SIZES = {"customization_font": 5 << 20, "import_file": 32 << 20}
+"""The most bytes of a file of each kind."""
+FONT_TYPES = ("font/woff2", "font/woff", "application/font-woff2", "application/font-woff", "application/octet-stream")
+FONT_FORMATS = {b"wOF2": "woff2", b"wOFF": "woff"}
+"""The formats of fonts, by the bytes their files begin with."""
+
+_create = in_organization("create")
+
+
+@handle.register
+def _upload(op: storage.Upload, world: World) -> Json:
+    _create(op, world)
+    if op.file.size > SIZES[op.kind]:
+        raise Refused(
+            400, f"file.size may be at most {SIZES[op.kind]} bytes for the kind {op.kind}. Choose a smaller file."
+        )
+    if op.kind == "customization_font" and op.file.type not in FONT_TYPES:
+        raise Refused(400, f"file.type must be one of {', '.join(FONT_TYPES)}. Fonts are WOFF2 or WOFF files.")
+    organization = op.at.organization_id
+    for old in world.store.all(f"/orgs/{organization}/uploads"):
+        if _is_old(world, old):
+            world.store.delete(_path(organization, old["id"]))
+    key, secret = world.new_id(), world.new_id()
+    until = iso(world.now() + LIFETIME)
+    document = {"id": key, **op.file.model_dump(mode="json"), "kind": op.kind, "secret": secret, "until": until}
+    world.store.put(_path(organization, key), document)
+    url = world.url(f"/~/uploads/{organization}/{key}/{secret}")
+    return {"object": "storage-signed-url", "url": url, "key": key}
+
+
+def awaited(world: World, organization: str, key: str, secret: str) -> Json:
+    """What was said about the file that may be sent to this address: its `size` and `kind`. Raises Refused."""
+    document = world.store.find(_path(organization, key))
+    known = document is not None and compare_digest(document["secret"].encode(), secret.encode())
+    if document is None or not known:
+        raise Refused(404, "This upload URL is not valid. Request a new upload URL.")
+    if "blob" in document:
+        raise Refused(410, "This upload URL was already used. Request a new upload URL.")
+    if _is_old(world, document):
+        raise Refused(410, "This upload URL has expired. Request a new upload URL.")
+    return document
+
+
+def receive(world: World, organization: str, key: str, secret: str, data: bytes) -> None:
+    """Keep the bytes of the file that was sent to an address. Raises Refused."""
+    with world.store.transaction():
+        document = awaited(world, organization, key, secret)
+        if len(data) != document["size"]:
+            raise Refused(
+                400,
+                f"The file has {len(data)} bytes, but {document['size']} bytes were announced. Upload the file again.",
+            )
+        if document["kind"] == "customization_font" and data[:4] not in FONT_FORMATS:
+            raise Refused(400, "The file is not a WOFF2 or WOFF font. Choose another file.")
+        world.store.change(_path(organization, key), blob=world.store.put_blob(data))
+
+
+def at_address(world: World, url: str) -> str | None:
+    """The storage key of the file that is sent to `url`. None: it is no such address."""
+    parts = url.removeprefix(world.url("/~/uploads/")).split("/")
+    return parts[1] if url.startswith(world.url("/~/uploads/")) and len(parts) == 3 else None
+
+
+def uploaded(world: World, organization: str, key: str, kind: str) -> Json:
+    """The upload that a storage key names: its `name`, `type`, `size` and `blob`. Raises Refused: 404 or 412."""
+    document = world.store.find(_path(organization, key))
+    if document is None or _is_old(world, document):
+        raise Refused(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
+    if document["kind"] != kind:
+        raise Refused(
+            412, f"The upload “{key}” has the kind {document['kind']}. Upload the file again with the kind {kind}."
+        )
+    if "blob" not in document:
+        raise Refused(412, f"The upload “{key}” has no file yet. Send the file to its upload URL first.")
+    return document
+
+
+def _path(organization: str, key: str) -> str:
+    return f"/orgs/{organization}/uploads/{key}"
+
+
+def _is_old(world: World, document: Json) -> bool:
+    return world.now() >= datetime.fromisoformat(document["until"])
