@@ -18,8 +18,7 @@ from octavo.api.places import RevisionRef, SpaceRef
 from octavo.documents import trees
 from octavo.documents.trees import Pages
 from octavo.server import loader
-from octavo.server.folder import Folder
-from octavo.server.folders import fingerprint
+from octavo.server.folder import Folder, fingerprint
 from octavo.server.handlers import revisions
 from octavo.server.handlers.search import reindex_rest
 from octavo.server.loader import Loaded

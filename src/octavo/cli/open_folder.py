@@ -37,7 +37,7 @@ class OpenFolder:
 
     def build(self) -> Platform:
         """Load the folder. Its pages are found by search some time after it. Raises OSError."""
-        from octavo.server.folders import fingerprint
+        from octavo.server.folder import fingerprint
 
         self.progress = f"Looking for pages in {self._called}…"
         try:
@@ -51,7 +51,7 @@ class OpenFolder:
 
     def look(self) -> bool:
         """Load what changed in the files since, as a new revision. Return whether there was any. In a thread. Raises OSError."""
-        from octavo.server.folders import fingerprint
+        from octavo.server.folder import fingerprint
 
         began = monotonic()
         if self._is_closed or self.progress or began < self._not_before:

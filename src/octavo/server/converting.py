@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from zipfile import BadZipFile, ZipFile
 
 from octavo.documents import trees
-from octavo.server.folders import ASSETS
+from octavo.server.folder import ASSETS
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag

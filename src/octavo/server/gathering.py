@@ -15,7 +15,7 @@ from octavo.documents import trees
 from octavo.server import converting
 from octavo.server.converting import Html, Unconverted
 from octavo.server.fetching import Fetched, Fetcher, NotFetched
-from octavo.server.folders import relinked
+from octavo.server.folder import relinked
 
 MOST_PAGES = 100
 """The most pages of a website."""

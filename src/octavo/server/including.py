@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from octavo.api.folding import fold
 from octavo.documents import trees
 from octavo.documents.tags import TagScanner
-from octavo.server.folders import relinked
+from octavo.server.folder import relinked
 from octavo.server.store import Json, Store
 
 DEEPEST = 4

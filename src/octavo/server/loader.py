@@ -23,8 +23,22 @@ from octavo.documents import front_matter, trees
 from octavo.documents.merging import tree
 from octavo.documents.revision_changes import NOTHING, differences
 from octavo.documents.trees import Pages
-from octavo.server.folder import ELSEWHERE, Entry, Folder, Problem, shown, walk
-from octavo.server.folders import ASSETS, SHARED, VARIABLES, addresses, includes, kept, named, read
+from octavo.server.folder import (
+    ASSETS,
+    ELSEWHERE,
+    SHARED,
+    VARIABLES,
+    Entry,
+    Folder,
+    Problem,
+    addresses,
+    includes,
+    kept,
+    named,
+    read,
+    shown,
+    walk,
+)
 from octavo.server.handlers import revisions, spaces
 from octavo.server.pictures import dimensions
 from octavo.server.store import Json

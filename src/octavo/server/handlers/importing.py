@@ -16,8 +16,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.documents.trees import Pages
 from octavo.server.background import Errand
 from octavo.server.fetching import Fetched, Fetcher
-from octavo.server.folder import ELSEWHERE
-from octavo.server.folders import relinked
+from octavo.server.folder import ELSEWHERE, relinked
 from octavo.server.gathering import Gathered, NotGathered, gather
 from octavo.server.handlers import change_requests, revisions, storage
 from octavo.server.handlers.permissions import need
