@@ -176,7 +176,7 @@ def read(folder: Path) -> Folder:
     if path is None or text is None:
         found.entries = _by_folders(found, readme)
         return found
-    from octavo.server.summaries import entries  # brings markdown-it, which a folder without a summary never needs
+    from octavo.server.summary import entries  # brings markdown-it, which a folder without a summary never needs
 
     found.entries = entries(found, text, path)
     _add_unlisted(found, path, readme)
