@@ -26,13 +26,12 @@ from octavo.api.operation import SPECS, Operation
 from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
 from octavo.cli.cast import CAST
 from octavo.server import handlers
-from octavo.server.background import Errand
 from octavo.server.demo.docs_site import SITE
 from octavo.server.demo.people import ORGANIZATION
 from octavo.server.handlers.storage import receive
 from octavo.server.middleware import answer
 from octavo.server.store import Missing
-from octavo.server.world import Refused, World
+from octavo.server.world import Errand, Refused, World
 from octavo.tui.resources.form_fields import FormField, fields_of
 from octavo.tui.resources.form_values import beginnings, make
 from octavo.tui.resources.references import references

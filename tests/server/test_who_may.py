@@ -13,13 +13,12 @@ import pytest
 
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import Route, build
-from octavo.server.background import Errand
 from octavo.server.handlers import storage
 from octavo.server.handlers.permissions import RANKS
 from octavo.server.middleware import answer, enter
 from octavo.server.rest import path_of
 from octavo.server.store import Json, Missing
-from octavo.server.world import Refused, World, iso
+from octavo.server.world import Errand, Refused, World, iso
 from tests.server.asking import PEOPLE, START, Clock
 from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, furnish
 

@@ -61,9 +61,8 @@ class OpenFolder:
         if now == self._last:
             return False
         from octavo.server.loader import load
-        from octavo.server.local_world import ORGANIZATION, PERSON
         from octavo.server.store import Store
-        from octavo.server.world import World
+        from octavo.server.world import ORGANIZATION, PERSON, World
 
         self._not_before = began + AGAIN
         store = Store(self._place.database)  # of its own: the platform answers meanwhile

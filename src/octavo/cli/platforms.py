@@ -169,8 +169,7 @@ def build_folder(
     """
     from octavo.server.app import Platform
     from octavo.server.loader import load
-    from octavo.server.local_world import ORGANIZATION, PERSON, move_in
-    from octavo.server.world import World
+    from octavo.server.world import ORGANIZATION, PERSON, World, move_in
 
     with _opened(place) as store:
         world = move_in(World(store), name)

@@ -28,14 +28,13 @@ from starlette.types import Receive, Scope, Send
 from octavo.api import wire
 from octavo.api.operation import SPECS, Operation
 from octavo.server import handlers
-from octavo.server.background import Errand
 from octavo.server.complaints import about_body, about_missing
 from octavo.server.handlers import pdf, storage
 from octavo.server.handlers.openapi_specs import give_up
 from octavo.server.handlers.spaces import purge
 from octavo.server.middleware import answer
 from octavo.server.store import Json, Missing, NotWritten
-from octavo.server.world import Refused, World
+from octavo.server.world import Errand, Refused, World
 
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20

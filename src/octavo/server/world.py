@@ -7,7 +7,7 @@ import string
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Self
+from typing import Any, Generic, Self, TypeVar
 
 from octavo.server.store import Store
 
@@ -57,3 +57,52 @@ class World:
 def iso(moment: datetime) -> str:
     """ISO 8601 with milliseconds, in UTC."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Errand(Generic[T]):
+    """What a handler returns that waits for something slow: a fetch, or reading a large text.
+
+    `work` touches nothing of the platform. `then` gets what it returned, in the thread of the handlers and in one
+    transaction; its value is the answer. Raises Refused as handlers do. With `answered` that is the answer, given at
+    once, and what `then` returns is dropped.
+    """
+
+    work: Callable[[], T]
+    then: Callable[[T], Any]
+    answered: Any = None
+    is_large: bool = False
+    """Whether `work` may unpack much: such errands are run one after the other."""
+
+
+PERSON = "me"
+ORGANIZATION = "local"
+
+
+def move_in(world: World, name: str) -> World:
+    """Make the person and the organization when they are not there yet. The world as that person asks it."""
+    store = world.store
+    if store.find(f"/users/{PERSON}") is None:
+        now = world.timestamp()
+        with store.transaction():
+            store.put(f"/users/{PERSON}", {"id": PERSON, "displayName": name})
+            store.put(
+                f"/orgs/{ORGANIZATION}",
+                {
+                    "id": ORGANIZATION,
+                    "title": "This machine",
+                    "createdAt": now,
+                    "emailDomains": [],
+                    "type": "business",
+                    "plan": "free",
+                    "defaultRole": "admin",
+                    "inviteLinks": False,
+                    "mergeRules": {"type": "none"},
+                },
+            )
+            member = {"id": PERSON, "role": "admin", "disabled": False, "joinedAt": now, "sso": False}
+            store.put(f"/orgs/{ORGANIZATION}/members/{PERSON}", member)
+    return world.asked_by(PERSON)

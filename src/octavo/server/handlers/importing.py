@@ -14,7 +14,6 @@ from octavo.api import imports
 from octavo.api.folding import fold
 from octavo.api.places import ChangeRequestRef
 from octavo.documents.trees import Pages
-from octavo.server.background import Errand
 from octavo.server.fetching import Fetched, Fetcher
 from octavo.server.folder import ELSEWHERE, relinked
 from octavo.server.gathering import Gathered, NotGathered, gather
@@ -22,7 +21,7 @@ from octavo.server.handlers import change_requests, revisions, storage
 from octavo.server.handlers.permissions import need
 from octavo.server.rest import handle, without
 from octavo.server.store import Json
-from octavo.server.world import Refused, World
+from octavo.server.world import Errand, Refused, World
 
 _READ = ("website", "html", "markdown", "docx", "zip")
 

@@ -9,12 +9,11 @@ from typing import Any
 
 from octavo.api import openapi
 from octavo.documents.specifications import LARGEST, Unreadable, read
-from octavo.server.background import Errand
 from octavo.server.fetching import Fetcher, NotFetched
 from octavo.server.handlers.permissions import allows, need_in_organization, organization_role
 from octavo.server.rest import completes, guards, handle, path_of, shows, without
 from octavo.server.store import Json, Missing
-from octavo.server.world import Refused, World
+from octavo.server.world import Errand, Refused, World
 
 
 @dataclass(frozen=True)
