@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from octavo.api import comments, spaces
 from octavo.api.operation import load
 from octavo.api.wire import Request, body_fields, decode, query_fields, routes
-from octavo.server.complaints import about_body, about_missing
+from octavo.server.app import about_body, about_missing
 from octavo.server.world import Refused
 
 WRONG: tuple[Any, ...] = (7, [], {}, [[]], {"x": [{}]}, "\ud800", "x" * 3000, True, [{"type": "?"}])
