@@ -16,8 +16,8 @@ from octavo.api.operation import load
 from octavo.api.places import OrganizationRef
 from octavo.api.wire import Route, routes
 from octavo.server import handlers
+from octavo.server.dispatch import answer
 from octavo.server.handlers import revisions
-from octavo.server.middleware import answer
 from octavo.server.store import Json, Store
 from octavo.server.world import World, iso
 from tests.server.asking import START, Clock, small_world

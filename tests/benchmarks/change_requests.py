@@ -29,7 +29,7 @@ from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
 from octavo.server.demo.library import build
-from octavo.server.middleware import answer
+from octavo.server.dispatch import answer
 from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.tui.review.change_request import ChangeRequestScreen

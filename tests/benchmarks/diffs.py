@@ -35,8 +35,8 @@ from octavo.documents.diff import diff
 from octavo.documents.parse import parse
 from octavo.documents.source_diff import source_diff
 from octavo.server.demo import library, people
+from octavo.server.dispatch import answer
 from octavo.server.handlers import revisions
-from octavo.server.middleware import answer
 from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.tui.app.garbage_collection import Garbage

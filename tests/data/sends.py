@@ -13,7 +13,7 @@ from octavo.api.errors import ApiError, Lost, NotSent, Trace, rejected
 from octavo.api.operation import SPECS, Operation
 from octavo.data.sending import Send
 from octavo.data.state_db import StateDb
-from octavo.server.middleware import answer
+from octavo.server.dispatch import answer
 from octavo.server.store import Missing
 from octavo.server.world import Refused, World
 from tests.server.asking import Clock

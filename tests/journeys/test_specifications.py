@@ -12,8 +12,8 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.documents import links
 from octavo.server.app import Platform
 from octavo.server.demo import people
+from octavo.server.dispatch import answer
 from octavo.server.loader import load
-from octavo.server.middleware import answer
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader import openapi_files
 from octavo.tui.shell.routes import ToChangeRequest, ToPage

@@ -12,8 +12,8 @@ import pytest
 
 from octavo.api.operation import load
 from octavo.api.wire import Route, build, routes
+from octavo.server.dispatch import answer
 from octavo.server.handlers import storage
-from octavo.server.middleware import answer
 from octavo.server.store import Json, Missing, Store
 from octavo.server.world import Errand, Refused
 from tests.server.asking import Clock

@@ -21,8 +21,8 @@ from octavo.documents import links, trees
 from octavo.documents.blocks import Block, Document
 from octavo.documents.parse import parse
 from octavo.server.demo import crews, docs_site, large, library, people, register
+from octavo.server.dispatch import answer
 from octavo.server.handlers import revisions
-from octavo.server.middleware import answer
 from octavo.server.store import Json, Store
 from octavo.server.world import World
 from tests.documents.block_model import KINDS

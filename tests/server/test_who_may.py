@@ -13,9 +13,9 @@ import pytest
 
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import Route, build
+from octavo.server.dispatch import answer, enter
 from octavo.server.handlers import storage
 from octavo.server.handlers.permissions import RANKS
-from octavo.server.middleware import answer, enter
 from octavo.server.rest import path_of
 from octavo.server.store import Json, Missing
 from octavo.server.world import Errand, Refused, World, iso

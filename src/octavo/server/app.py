@@ -29,10 +29,10 @@ from octavo.api import wire
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wrong_values import sentence
 from octavo.server import handlers
+from octavo.server.dispatch import answer
 from octavo.server.handlers import pdf, storage
 from octavo.server.handlers.openapi_specs import give_up
 from octavo.server.handlers.spaces import purge
-from octavo.server.middleware import answer
 from octavo.server.store import Json, Missing, NotWritten
 from octavo.server.world import Errand, Refused, World
 

@@ -8,7 +8,7 @@ from octavo.api import permissions, teams
 from octavo.api.places import CollectionRef, OrganizationRef
 from octavo.api.roles import Role
 from octavo.server.demo import people
-from octavo.server.middleware import answer
+from octavo.server.dispatch import answer
 from octavo.server.world import World
 
 

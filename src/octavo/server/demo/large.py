@@ -25,10 +25,10 @@ from octavo.documents.markdown_to_json import json_document
 from octavo.documents.parse import parse
 from octavo.server.demo import people, register
 from octavo.server.demo.past import Clock, Names
+from octavo.server.dispatch import answer
 from octavo.server.handlers import revisions, spaces
 from octavo.server.handlers.comments import post
 from octavo.server.handlers.permissions import RANKS
-from octavo.server.middleware import answer
 from octavo.server.store import Json
 from octavo.server.world import World
 

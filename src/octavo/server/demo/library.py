@@ -14,9 +14,9 @@ from octavo.server import handlers
 from octavo.server.demo import crews, docs_site, people, register
 from octavo.server.demo.history import deeds
 from octavo.server.demo.past import Clock, Names
+from octavo.server.dispatch import answer
 from octavo.server.handlers import spaces
 from octavo.server.loader import load
-from octavo.server.middleware import answer
 from octavo.server.world import World, iso
 
 TODAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
