@@ -56,7 +56,7 @@ from octavo.documents.source_reader import read_page
 from octavo.first_picture import FirstPicture
 from octavo.server import converting, loader
 from octavo.server.app import Platform
-from octavo.server.evaluating import evaluated
+from octavo.server.expressions import evaluated
 from octavo.server.folder import Folder
 from octavo.server.handlers import revisions
 from octavo.server.pictures import dimensions

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.api import content
-from octavo.server.evaluating import UNKNOWN, evaluated, value_of
+from octavo.server.expressions import UNKNOWN, evaluated, value_of
 from tests.server.asking import Ask
 from tests.server.writing import Desk
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from octavo.api.content import GetPage, GetPageByPath
 from octavo.documents import links, trees
-from octavo.server.evaluating import evaluated, outside_code
+from octavo.server.expressions import evaluated, outside_code
 from octavo.server.folder import relinked
 from octavo.server.handlers import revisions
 from octavo.server.including import dereferenced
