@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from octavo.api.addresses import is_public
-from octavo.server.fetching import REDIRECTS, Fetcher, NotFetched
+from octavo.server.fetcher import REDIRECTS, Fetcher, NotFetched
 from tests.server.web import Web, open_web
 
 NEAR = Fetcher(private=True, largest=1000, longest=5.0)

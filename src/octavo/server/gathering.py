@@ -14,7 +14,7 @@ from zipfile import BadZipFile, ZipFile
 from octavo.documents import trees
 from octavo.server import converting
 from octavo.server.converting import Html, Unconverted
-from octavo.server.fetching import Fetched, Fetcher, NotFetched
+from octavo.server.fetcher import Fetched, Fetcher, NotFetched
 from octavo.server.folder import relinked
 
 MOST_PAGES = 100

@@ -14,7 +14,7 @@ from octavo.api import imports
 from octavo.api.folding import fold
 from octavo.api.places import ChangeRequestRef
 from octavo.documents.trees import Pages
-from octavo.server.fetching import Fetched, Fetcher
+from octavo.server.fetcher import Fetched, Fetcher
 from octavo.server.folder import ELSEWHERE, relinked
 from octavo.server.gathering import Gathered, NotGathered, gather
 from octavo.server.handlers import change_requests, revisions, storage

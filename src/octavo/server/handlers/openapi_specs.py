@@ -9,7 +9,7 @@ from typing import Any
 
 from octavo.api import openapi
 from octavo.documents.specifications import LARGEST, Unreadable, read
-from octavo.server.fetching import Fetcher, NotFetched
+from octavo.server.fetcher import Fetcher, NotFetched
 from octavo.server.handlers.permissions import allows, need_in_organization, organization_role
 from octavo.server.rest import completes, guards, handle, path_of, shows, without
 from octavo.server.store import Json, Missing
