@@ -54,7 +54,7 @@ from octavo.documents.openapi import Specification
 from octavo.documents.parse import parse
 from octavo.documents.source_reader import read_page
 from octavo.first_picture import FirstPicture
-from octavo.server import converting, loader
+from octavo.server import conversion, loader
 from octavo.server.app import Platform
 from octavo.server.expressions import evaluated
 from octavo.server.folder import Folder
@@ -133,7 +133,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     "error of a server": lambda text: message_in(text.encode(), {}),
     "answer of a server": lambda text: answered(content.GetPage, f'{{"id": "a", "document": {text}}}'.encode()),
     "HTML": lambda text: said(
-        lambda: converting.html(text.replace("[", "<div>").replace("{", "<b>")).markdown(str), converting.Unconverted
+        lambda: conversion.html(text.replace("[", "<div>").replace("{", "<b>")).markdown(str), conversion.Unconverted
     ),
     "formula": lambda text: formulas.formula(text[:2000], 80),
     "drawings": lambda text: [*diagrams.parse_drawings(text.encode() + b"\n")],
@@ -206,8 +206,8 @@ CALLS = {
     ("documents/specifications.py", "yaml.load"): "specification",
     ("documents/yaml_values.py", "get_single_node"): "YAML",
     ("documents/rules.py", "_Markdown"): "page",
-    ("server/converting.py", "Soup"): "HTML",
-    ("server/converting.py", "mammoth.convert_to_html"): "Word document: a row of ROWS",
+    ("server/conversion.py", "Soup"): "HTML",
+    ("server/conversion.py", "mammoth.convert_to_html"): "Word document: a row of ROWS",
     ("tui/render/latex.py", "LatexWalker"): "formula",
     # What Octavo wrote, and nobody else can have written.
     ("server/store.py", "json.loads"): "documents of the platform, bounded when they came",
@@ -424,8 +424,8 @@ def read_image(place: Place, data: bytes) -> str:
 def read_imported(kind: str) -> Callable[[Place, bytes], str]:
     def read(place: Place, data: bytes) -> str:
         if kind == "docx":
-            return said(lambda: converting.docx(data, "a").markdown, converting.Unconverted)
-        return said(lambda: converting.html(data.decode("utf-8", "replace")).markdown(str), converting.Unconverted)
+            return said(lambda: conversion.docx(data, "a").markdown, conversion.Unconverted)
+        return said(lambda: conversion.html(data.decode("utf-8", "replace")).markdown(str), conversion.Unconverted)
 
     return read
 

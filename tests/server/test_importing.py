@@ -15,7 +15,7 @@ from octavo.api import change_requests, content, imports, links, spaces
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.server import gathering
 from octavo.server.app import Platform
-from octavo.server.converting import Unconverted, docx, html
+from octavo.server.conversion import Unconverted, docx, html
 from tests.server.asking import Ask, refused, space_with
 from tests.server.web import Web, open_web
 from tests.server.writing import Desk

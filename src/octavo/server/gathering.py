@@ -12,8 +12,8 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from zipfile import BadZipFile, ZipFile
 
 from octavo.documents import trees
-from octavo.server import converting
-from octavo.server.converting import Html, Unconverted
+from octavo.server import conversion
+from octavo.server.conversion import Html, Unconverted
 from octavo.server.fetcher import Fetched, Fetcher, NotFetched
 from octavo.server.folder import relinked
 
@@ -69,11 +69,11 @@ def _document(source: str, fetched: Fetched) -> Gathered:
         raise Unconverted("is not text")
     stem = _stem(fetched.url)
     if source == "docx":
-        converted = converting.docx(fetched.data, stem)
+        converted = conversion.docx(fetched.data, stem)
         gathered.files.update(converted.files)
         gathered.add(f"{stem}.md", converted.markdown)
     elif source == "html":
-        page = converting.html(fetched.text)
+        page = conversion.html(fetched.text)
         gathered.add(f"{stem}.md", page.markdown(lambda address: urljoin(fetched.url, address)))
     else:
         gathered.add(f"{stem}.md", fetched.text)
@@ -105,7 +105,7 @@ def _website(url: str, fetcher: Fetcher) -> Gathered:
             if fetched.kind not in ("text/html", "application/xhtml+xml"):
                 total -= 1  # a picture or a file is no page
                 continue
-            page = converting.html(fetched.text)
+            page = conversion.html(fetched.text)
         except (NotFetched, Unconverted):
             continue
         read[address] = (fetched, page)
@@ -137,7 +137,7 @@ def _page(address: str) -> str:
     return re.sub(r"/index\.html?$", "/", plain)
 
 
-def _leading(base: str, paths: dict[str, str]) -> converting.Lead:
+def _leading(base: str, paths: dict[str, str]) -> conversion.Lead:
     def lead(address: str) -> str:
         there = urljoin(base, address)
         path, anchor = paths.get(_page(there)), urldefrag(there)[1]
@@ -207,9 +207,9 @@ def _add(gathered: Gathered, path: str, content: bytes) -> None:
     stem = posixpath.splitext(path)[0]
     if _HTML.search(path):
         text = Fetched(path, "text/html", None, content).text
-        gathered.add(f"{stem}.md", converting.html(text).markdown(_to_markdown))
+        gathered.add(f"{stem}.md", conversion.html(text).markdown(_to_markdown))
     elif _DOCX.search(path):
-        converted = converting.docx(content, trees.slug_of(posixpath.basename(stem)))
+        converted = conversion.docx(content, trees.slug_of(posixpath.basename(stem)))
         gathered.files.update(converted.files)
         gathered.add(f"{stem}.md", converted.markdown)
     else:
