@@ -13,7 +13,6 @@ import pytest
 
 from octavo.api import change_requests, content, imports, links, spaces
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.server import gathering
 from octavo.server.app import Platform
 from octavo.server.conversion import Unconverted, docx, html
 from tests.server.asking import Ask, refused, space_with
@@ -111,7 +110,7 @@ async def test_a_website_becomes_a_tree_of_pages(near: Ask, web: Web) -> None:
 
 
 async def test_a_website_is_read_as_far_as_that_goes(near: Ask, web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "MOST_PAGES", 3)
+    monkeypatch.setattr(import_sources, "MOST_PAGES", 3)
     url = web.put("/", "".join(f"<a href='/{n}'>{n}</a>" for n in range(5)))
     for n in range(5):
         web.put(f"/{n}", f"<h1>Page {n}</h1>")
@@ -174,7 +173,7 @@ async def test_an_archive_cannot_write_outside_or_fill_the_disk(
     assert "Evil" not in titles
     assert {"Absolute", "Windows"} <= set(titles)
     assert made.imported_resources >= 2
-    monkeypatch.setattr(gathering, "LARGEST", 1000)
+    monkeypatch.setattr(import_sources, "LARGEST", 1000)
     bomb = web.put("/bomb.zip", archive({"a.md": "x" * 2000}))
     assert "exceeds the limit of" in await refused(near(imports.Create(at=space.ref, url=bomb, source="zip")), 400)
 

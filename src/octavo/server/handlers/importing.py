@@ -16,9 +16,9 @@ from octavo.api.places import ChangeRequestRef
 from octavo.documents.trees import Pages
 from octavo.server.fetcher import Fetched, Fetcher
 from octavo.server.folder import ELSEWHERE, relinked
-from octavo.server.gathering import Gathered, NotGathered, gather
 from octavo.server.handlers import change_requests, revisions, storage
 from octavo.server.handlers.permissions import need
+from octavo.server.import_sources import Gathered, NotGathered, gather
 from octavo.server.rest import handle, without
 from octavo.server.store import Json
 from octavo.server.world import Errand, Refused, World
