@@ -59,7 +59,7 @@ from octavo.server.app import Platform
 from octavo.server.expressions import evaluated
 from octavo.server.folder import Folder
 from octavo.server.handlers import revisions
-from octavo.server.pictures import dimensions
+from octavo.server.image_size import dimensions
 from octavo.server.store import Store, Unusable
 from octavo.server.summary import entries
 from octavo.tui.reader import openapi_files, picture_files

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from octavo.api.bodies import plain
 from octavo.documents.markdown_to_json import json_document, reference
 from octavo.documents.parse import parse
-from octavo.server.pictures import dimensions
+from octavo.server.image_size import dimensions
 
 PAGE = """# Title
 

@@ -13,6 +13,7 @@ import pytest
 
 from octavo.api import change_requests, content, imports, links, spaces
 from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.server import import_sources
 from octavo.server.app import Platform
 from octavo.server.conversion import Unconverted, docx, html
 from tests.server.asking import Ask, refused, space_with

@@ -40,7 +40,7 @@ from octavo.server.folder import (
     walk,
 )
 from octavo.server.handlers import revisions, spaces
-from octavo.server.pictures import dimensions
+from octavo.server.image_size import dimensions
 from octavo.server.store import Json
 from octavo.server.world import World
 

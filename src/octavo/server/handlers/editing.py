@@ -15,7 +15,7 @@ from octavo.documents.trees import Pages
 from octavo.server.handlers import change_requests, revisions
 from octavo.server.handlers.content import present_file
 from octavo.server.handlers.permissions import need
-from octavo.server.pictures import dimensions
+from octavo.server.image_size import dimensions
 from octavo.server.rest import handle, without
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
