@@ -59,7 +59,7 @@ def printing(world: World, payload: str, signature: str) -> Callable[[], bytes]:
     pictures = {file["id"]: file for file in revision["files"] if "dimensions" in file}
     data = {name: partial(_blob, world, file["blob"]) for name, file in pictures.items()}
     # What makes PDFs is large, and most platforms never print.
-    from octavo.server.printing import Book
+    from octavo.server.pdf_document import Book
 
     return Book(space["title"], pages, texts, trees.places_of(revision), data).made
 
