@@ -10,7 +10,7 @@ from octavo.api import comments, content
 from octavo.api.bodies import Markdown
 from octavo.documents.parse import parse
 from octavo.server.handlers import revisions
-from octavo.server.including import dereferenced
+from octavo.server.includes import dereferenced
 from octavo.server.store import Json, Store
 from octavo.server.world import World
 from tests.server.asking import Ask

@@ -8,7 +8,7 @@ from octavo.documents import links, trees
 from octavo.server.expressions import evaluated, outside_code
 from octavo.server.folder import relinked
 from octavo.server.handlers import revisions
-from octavo.server.including import dereferenced
+from octavo.server.includes import dereferenced
 from octavo.server.store import Json
 from octavo.server.world import World
 

@@ -12,7 +12,7 @@ from octavo.documents.parse import parse
 from octavo.documents.usages import Usage, usages
 from octavo.server.handlers import revisions
 from octavo.server.handlers.permissions import role, sees_collection
-from octavo.server.including import reusable
+from octavo.server.includes import reusable
 from octavo.server.store import Json
 from octavo.server.world import World
 

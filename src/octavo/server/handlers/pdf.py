@@ -15,7 +15,7 @@ from octavo.api import pdf
 from octavo.documents import trees
 from octavo.documents.trees import Pages
 from octavo.server.handlers import revisions
-from octavo.server.including import dereferenced
+from octavo.server.includes import dereferenced
 from octavo.server.rest import handle
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World

@@ -18,7 +18,7 @@ from octavo.api.folding import fold
 from octavo.api.searchable import SIGNED, apart, mentions, part_starts, together, whole_mention, with_titles
 from octavo.documents import links, trees
 from octavo.server.handlers.arranging import visible_spaces
-from octavo.server.including import dereferenced
+from octavo.server.includes import dereferenced
 from octavo.server.rest import handle, page
 from octavo.server.sections import sections
 from octavo.server.store import Found, Json

@@ -14,7 +14,7 @@ from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, path_of
 from octavo.server.handlers.permissions import allows, role
 from octavo.server.handlers.users import present_user
-from octavo.server.including import dereferenced
+from octavo.server.includes import dereferenced
 from octavo.server.store import Json
 from octavo.server.world import World
 
