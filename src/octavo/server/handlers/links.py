@@ -15,9 +15,9 @@ from octavo.server.handlers.openapi_specs import present_spec
 from octavo.server.handlers.organizations import present_organization
 from octavo.server.handlers.spaces import present_space
 from octavo.server.handlers.users import present_user
+from octavo.server.link_survey import Found, Spot, Survey, Target
 from octavo.server.rest import handle, page
 from octavo.server.store import Json
-from octavo.server.surveying import Found, Spot, Survey, Target
 from octavo.server.world import World
 
 

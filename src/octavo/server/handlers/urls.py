@@ -13,9 +13,9 @@ from octavo.server.handlers.collections import present_collection
 from octavo.server.handlers.content import app_of, present_page
 from octavo.server.handlers.permissions import role, sees_collection
 from octavo.server.handlers.spaces import present_space
+from octavo.server.link_survey import NAME
 from octavo.server.rest import handle
 from octavo.server.store import Json, Missing
-from octavo.server.surveying import NAME
 from octavo.server.world import Refused, World
 
 
