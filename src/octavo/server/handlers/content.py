@@ -6,13 +6,16 @@ from typing import Any
 from urllib.parse import quote
 
 from octavo.api import content
+from octavo.api.content import GetPage, GetPageByPath
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
-from octavo.documents import trees
+from octavo.documents import links, trees
 from octavo.documents.markdown_to_json import body
 from octavo.documents.revision_changes import NOTHING, differences, document_id
-from octavo.server import references
+from octavo.server.expressions import evaluated, outside_code
+from octavo.server.folder import relinked
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, present_change_request
+from octavo.server.includes import dereferenced
 from octavo.server.rest import handle, page
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
@@ -159,7 +162,7 @@ def _with_body(world: World, revision: Json, found: Json, op: content.GetPage | 
     shown = present_page(found, app_of(world, op.at), metadata=op.metadata)
     if found["type"] != "document":
         return shown
-    return shown | body(references.as_asked(world, revision, found, op), op.format)
+    return shown | body(as_asked(world, revision, found, op), op.format)
 
 
 @handle.register
@@ -199,3 +202,30 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
     if isinstance(op.at, RevisionRef) and (merged := _merged_from(world, after)):
         answer["mergedFrom"] = merged
     return answer
+
+
+def as_asked(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
+    """What a page of a revision says, its links and includes as the caller wants them."""
+    text = revisions.text(world, page)
+    if op.dereferenced:
+        text = dereferenced(world.store, text, page, revision)
+    if op.evaluated:
+        known = {"space": revision["variables"], "page": page.get("variables") or {}}
+        text = evaluated(text, known, fixed_only=op.evaluated == "deterministic-only")
+    return stable(text, page, revision) if op.refs == "stable" else text
+
+
+def stable(text: str, page: Json, revision: Json) -> str:
+    """`text` with what its links to pages and files of the space name by id: `/pages/<id>` and `/files/<id>`."""
+    places, path = trees.places_of(revision), trees.link_base(page)
+
+    def lead(address: str) -> str | None:
+        match links.resolve(address, path, places):
+            case links.ToPage(page=name, anchor=anchor):
+                return f"/pages/{name}#{anchor}" if anchor else f"/pages/{name}"
+            case links.ToFile(file=name):
+                return f"/files/{name}"
+            case _:
+                return None
+
+    return outside_code(text, lambda part: relinked(part, lead))
