@@ -10,7 +10,7 @@ from octavo.api.places import SpaceRef
 from octavo.data.writes.direct import send_plain
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
-from octavo.server.handlers.threads import Threads
+from octavo.server.handlers.comments import Threads
 from octavo.tui.review.change_request import ChangeRequestScreen
 from tests.journeys.stage import LONGEST, MARA, Run, Stage
 

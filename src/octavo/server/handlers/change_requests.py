@@ -18,7 +18,7 @@ from octavo.server.store import Json
 from octavo.server.world import Refused, World
 
 
-def path_of(at: ChangeRequestRef) -> str:
+def change_request_path(at: ChangeRequestRef) -> str:
     """Where a change request is filed."""
     return f"/spaces/{at.space_id}/change-requests/{at.change_request_id}"
 
@@ -123,7 +123,7 @@ def _create(op: change_requests.Create, world: World) -> Json:
 @handle.register
 def _update(op: change_requests.Update, world: World) -> Json:
     need(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
-    document = world.store.get(path_of(op.at))
+    document = world.store.get(change_request_path(op.at))
     fields = given(op)
     if "status" in fields and document["status"] == "merged":
         raise Refused(400, f"Change request #{document['number']} is merged, so its status cannot change.")
@@ -143,7 +143,7 @@ def describe(world: World, document: Json, **fields: Any) -> Json:
 
 @handle.register
 def _list_contributors(op: change_requests.ListContributors, world: World) -> Json:
-    document = world.store.get(path_of(op.at))
+    document = world.store.get(change_request_path(op.at))
     found: dict[str, Json] = {}
     for user, each in _contributions(world, document):
         before = found.get(user, {**each, "count": 0})
@@ -169,7 +169,7 @@ def _contributions(world: World, document: Json) -> Iterator[tuple[str, Json]]:
 @handle.register
 def _merge(op: change_requests.Merge, world: World) -> Json:
     space = world.store.get(f"/spaces/{op.at.space_id}")
-    document = world.store.get(path_of(op.at))
+    document = world.store.get(change_request_path(op.at))
     need(world, space, "merge")
     refuse_closed(document, "be merged")
     refuse_unless_met(world, space, document, outdated=is_outdated(space, document))
@@ -199,7 +199,7 @@ def merge(world: World, document: Json) -> Json:
 @handle.register
 def _update_from_main(op: change_requests.UpdateFromMain, world: World) -> Json:
     need(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
-    document = world.store.get(path_of(op.at))
+    document = world.store.get(change_request_path(op.at))
     refuse_closed(document, "be updated")
     return update_from_main(world, document)
 

@@ -40,7 +40,7 @@ _NEVER_NULL = ("title", "slug", "hidden", "no_index", "no_robots_index", "at")
 @handle.register
 def _edit(op: content.Edit, world: World) -> Json:
     need(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
-    change_request = world.store.get(change_requests.path_of(op.at))
+    change_request = world.store.get(change_requests.change_request_path(op.at))
     change_requests.refuse_closed(change_request, "be edited")
     editing = Editing(world, change_request)
     for number, change in enumerate(op.changes):

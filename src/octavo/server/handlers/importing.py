@@ -61,7 +61,7 @@ def _refuse(op: imports.Create, world: World) -> None:
     space = world.store.get(f"/spaces/{op.at.space_id}")
     if isinstance(op.at, ChangeRequestRef):
         need(world, space, "edit")
-        change_requests.refuse_closed(world.store.get(change_requests.path_of(op.at)), "receive imports")
+        change_requests.refuse_closed(world.store.get(change_requests.change_request_path(op.at)), "receive imports")
         return
     need(world, space, "create")
     if space.get("editMode") == "locked":
@@ -85,7 +85,7 @@ def _bring_in(op: imports.Create, world: World, gathered: Gathered | NotGathered
     before = revisions.at(world, op.at)
     revision = revisions.next_after(world, before, pages=[*before["pages"], *pages], files=[*before["files"], *files])
     if isinstance(op.at, ChangeRequestRef):
-        change_requests.edited(world, world.store.get(change_requests.path_of(op.at)), revision)
+        change_requests.edited(world, world.store.get(change_requests.change_request_path(op.at)), revision)
     else:
         revisions.move_primary(world, op.at.space_id, revision)
     return {

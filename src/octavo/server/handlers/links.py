@@ -8,7 +8,7 @@ from octavo.api import links
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents import trees
 from octavo.server.handlers import revisions
-from octavo.server.handlers.change_requests import base_of, path_of, present_change_request
+from octavo.server.handlers.change_requests import base_of, change_request_path, present_change_request
 from octavo.server.handlers.collections import present_collection
 from octavo.server.handlers.content import app_of, present_file, present_page, present_reusable
 from octavo.server.handlers.openapi_specs import present_spec
@@ -35,7 +35,7 @@ def _list_of_page(op: links.ListOfPage, world: World) -> Json:
 
 @handle.register
 def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json:
-    base = base_of(world.store.get(path_of(op.at)))
+    base = base_of(world.store.get(change_request_path(op.at)))
     before = Survey(world, revisions.get(world, op.at.space_id, base)).broken()
     found = Survey(world, revisions.at(world, op.at)).found()
     ours = [each for each in found if each.target.status == "broken" and not _was(each, before)]
@@ -159,7 +159,7 @@ class Showing:
         """Of which state the location speaks. Nothing for the primary content, which would be its whole tree again."""
         if not isinstance(self._at, ChangeRequestRef):
             return {}
-        shown = present_change_request(self._world, self._world.store.get(path_of(self._at)))
+        shown = present_change_request(self._world, self._world.store.get(change_request_path(self._at)))
         return {"versionContext": {"type": "changeRequest", "changeRequest": shown}}
 
     def _page(self, name: str) -> Json:

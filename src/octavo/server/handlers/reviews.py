@@ -11,9 +11,9 @@ from octavo.api.bodies import Format
 from octavo.api.labels import label
 from octavo.api.places import ChangeRequestRef
 from octavo.server.handlers import comments
-from octavo.server.handlers.change_requests import describe, path_of, refuse_closed
+from octavo.server.handlers.change_requests import change_request_path, describe, refuse_closed
+from octavo.server.handlers.comments import Threads
 from octavo.server.handlers.permissions import allows, need, role
-from octavo.server.handlers.threads import Threads
 from octavo.server.handlers.users import present_user
 from octavo.server.rest import given, handle, page
 from octavo.server.store import Json
@@ -25,7 +25,7 @@ def present_review(world: World, at: ChangeRequestRef, document: Json, format: F
     shown = {"object": "change-request-review", **document, "reviewer": present_user(world, document["reviewer"])}
     if "requestedBy" in document:
         shown["requestedBy"] = present_user(world, document["requestedBy"])
-    if comment := world.store.find(f"{path_of(at)}/comments/{shown.pop('comment', '')}"):
+    if comment := world.store.find(f"{change_request_path(at)}/comments/{shown.pop('comment', '')}"):
         shown["comment"] = Threads(world, at).comment(comment, format)
     return shown
 
@@ -44,7 +44,7 @@ def present_requested(world: World, document: Json) -> Json:
 
 @handle.register
 def _list(op: reviews.List, world: World) -> Json:
-    every = world.store.positioned(f"{path_of(op.at)}/reviews", newest_first=True)
+    every = world.store.positioned(f"{change_request_path(op.at)}/reviews", newest_first=True)
     found = [pair for pair in every if op.outdated in (None, pair[1]["outdated"])]
     return page(op, found, lambda each: present_review(world, op.at, each, op.format), descending=True)
 
@@ -52,7 +52,7 @@ def _list(op: reviews.List, world: World) -> Json:
 @handle.register
 def _submit(op: reviews.Submit, world: World) -> Json:
     need(world, world.store.get(f"/spaces/{op.at.space_id}"), "review")
-    path, now = path_of(op.at), world.timestamp()
+    path, now = change_request_path(op.at), world.timestamp()
     change_request = world.store.get(path)
     refuse_closed(change_request, "be reviewed")
     _outdate(world, path, world.caller)
@@ -85,7 +85,7 @@ def _outdate(world: World, path: str, user: str) -> None:
 
 @handle.register
 def _list_requested(op: reviews.ListRequested, world: World) -> Json:
-    every = world.store.positioned(f"{path_of(op.at)}/requested-reviewers")
+    every = world.store.positioned(f"{change_request_path(op.at)}/requested-reviewers")
     return page(op, every, lambda each: present_requested(world, each))
 
 
@@ -93,7 +93,7 @@ def _list_requested(op: reviews.ListRequested, world: World) -> Json:
 def _request(op: reviews.Request, world: World) -> Json:
     space = world.store.get(f"/spaces/{op.at.space_id}")
     need(world, space, "edit")
-    path = path_of(op.at)
+    path = change_request_path(op.at)
     change_request = world.store.get(path)
     refuse_closed(change_request, "be reviewed")
     fields = given(op)
@@ -128,4 +128,4 @@ def _ask(world: World, path: str, revision: str, user: str) -> Json:
 def _withdraw(op: reviews.Withdraw, world: World) -> None:
     if op.user_id != world.caller:
         need(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
-    world.store.delete(f"{path_of(op.at)}/requested-reviewers/{op.user_id}")
+    world.store.delete(f"{change_request_path(op.at)}/requested-reviewers/{op.user_id}")
