@@ -29,7 +29,7 @@ from octavo.server import handlers
 from octavo.server.demo.docs_site import SITE
 from octavo.server.demo.people import ORGANIZATION
 from octavo.server.dispatch import answer
-from octavo.server.handlers.storage import receive
+from octavo.server.handlers.uploads import receive
 from octavo.server.store import Missing
 from octavo.server.world import Errand, Refused, World
 from octavo.tui.resources.form_fields import FormField, fields_of

@@ -13,7 +13,7 @@ import pytest
 from octavo.api.operation import load
 from octavo.api.wire import Route, build, routes
 from octavo.server.dispatch import answer
-from octavo.server.handlers import storage
+from octavo.server.handlers import uploads
 from octavo.server.store import Json, Missing, Store
 from octavo.server.world import Errand, Refused
 from tests.server.asking import Clock
@@ -75,7 +75,7 @@ class Both:
 
     def _put(self, url: str, content: bytes) -> None:
         organization, upload, secret = url.split("/")[-3:]
-        storage.receive(self.world, organization, upload, secret, content)
+        uploads.receive(self.world, organization, upload, secret, content)
 
     def all(self) -> list[tuple[str, str]]:
         """All that is filed."""

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from octavo.api import fonts, storage
 from octavo.api.fonts import ChangedFace, Font, NewFace
 from octavo.api.storage import FileToSend, SignedUrl
-from octavo.server.handlers.storage import LIFETIME
+from octavo.server.handlers.uploads import LIFETIME
 from tests.server.asking import ACME, Ask, Clock, refused
 
 WOFF2, WOFF = b"wOF2 thin lines", b"wOFF older lines"

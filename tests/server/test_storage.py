@@ -6,7 +6,7 @@ import pytest
 
 from octavo.api import storage
 from octavo.api.storage import FileToSend, SignedUrl
-from octavo.server.handlers.storage import LIFETIME, SIZES, uploaded
+from octavo.server.handlers.uploads import LIFETIME, SIZES, uploaded
 from octavo.server.world import Refused, World
 from tests.server.asking import ACME, Ask, Clock
 

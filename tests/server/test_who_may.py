@@ -14,7 +14,7 @@ import pytest
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import Route, build
 from octavo.server.dispatch import answer, enter
-from octavo.server.handlers import storage
+from octavo.server.handlers import uploads
 from octavo.server.handlers.permissions import RANKS
 from octavo.server.rest import path_of
 from octavo.server.store import Json, Missing
@@ -202,7 +202,7 @@ def tried() -> Iterator[dict[str, set[str]]]:
 
     def put(url: str, content: bytes) -> None:
         organization, upload, secret = url.split("/")[-3:]
-        storage.receive(world, organization, upload, secret, content)
+        uploads.receive(world, organization, upload, secret, content)
 
     asked = list(Walk(ask, put=put).all())
     assert [each for each in asked if not each.as_promised] == []

@@ -30,7 +30,7 @@ from octavo.api.operation import SPECS, Operation
 from octavo.api.wrong_values import sentence
 from octavo.server import handlers
 from octavo.server.dispatch import answer
-from octavo.server.handlers import pdf, storage
+from octavo.server.handlers import pdf, uploads
 from octavo.server.handlers.openapi_specs import give_up
 from octavo.server.handlers.spaces import purge
 from octavo.server.store import Json, Missing, NotWritten
@@ -159,10 +159,10 @@ class Platform:
     async def _receive(self, request: Request) -> Response:
         # Without a key: the address itself says that the file may be sent.
         address = request.path_params
-        awaited = await self._in_thread(lambda: storage.awaited(self.world, **address))
+        awaited = await self._in_thread(lambda: uploads.awaited(self.world, **address))
         async with AsyncExitStack() as held:
             data = await self._bytes(request, awaited["size"], held)
-            await self._in_thread(lambda: storage.receive(self.world, **address, data=data))
+            await self._in_thread(lambda: uploads.receive(self.world, **address, data=data))
         return Response(headers=_request_id())
 
     async def _body(self, request: Request, held: AsyncExitStack) -> Json | None:

@@ -16,7 +16,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.documents.trees import Pages
 from octavo.server.fetcher import Fetched, Fetcher
 from octavo.server.folder import ELSEWHERE, relinked
-from octavo.server.handlers import change_requests, revisions, storage
+from octavo.server.handlers import change_requests, revisions, uploads
 from octavo.server.handlers.permissions import need
 from octavo.server.import_sources import Gathered, NotGathered, gather
 from octavo.server.rest import handle, without
@@ -39,10 +39,10 @@ def _create(op: imports.Create, world: World) -> Errand[Gathered | NotGathered]:
 def _fetcher(op: imports.Create, world: World) -> Fetcher:
     """What fetches the address. That of a file which was sent to storage is nobody's to fetch but ours."""
     fetcher = Fetcher(private=world.private_imports)
-    if (upload := storage.at_address(world, op.url)) is None:
+    if (upload := uploads.at_address(world, op.url)) is None:
         return fetcher
     organization = world.store.get(f"/spaces/{op.at.space_id}")["organization"]
-    sent = storage.uploaded(world, organization, upload, "import_file")
+    sent = uploads.uploaded(world, organization, upload, "import_file")
     return _Sent(private=False, file=Fetched(sent["name"], sent["type"], None, world.store.blob(sent["blob"])))
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from secrets import compare_digest
+from urllib.parse import quote
 
-from octavo.api import storage
-from octavo.server.handlers.permissions import in_organization
-from octavo.server.rest import handle
+from octavo.api import fonts, storage
+from octavo.server.handlers.permissions import allows, in_organization, organization_role
+from octavo.server.rest import completes, guards, handle, shows
 from octavo.server.store import Json
 from octavo.server.world import Refused, World, iso
 
@@ -22,12 +23,12 @@ FONT_TYPES = ("font/woff2", "font/woff", "application/font-woff2", "application/
 FONT_FORMATS = {b"wOF2": "woff2", b"wOFF": "woff"}
 """The formats of fonts, by the bytes their files begin with."""
 
-_create = in_organization("create")
+_need_to_create = in_organization("create")
 
 
 @handle.register
-def _upload(op: storage.Upload, world: World) -> Json:
-    _create(op, world)
+def _request_upload(op: storage.Upload, world: World) -> Json:
+    _need_to_create(op, world)
     if op.file.size > SIZES[op.kind]:
         raise Refused(
             400, f"file.size may be at most {SIZES[op.kind]} bytes for the kind {op.kind}. Choose a smaller file."
@@ -99,3 +100,59 @@ def _path(organization: str, key: str) -> str:
 
 def _is_old(world: World, document: Json) -> bool:
     return world.now() >= datetime.fromisoformat(document["until"])
+
+
+guards(fonts.Create, fonts.Update, fonts.Delete)(in_organization("create"))
+
+
+@shows(fonts.Font)
+def present_font(world: World, document: Json) -> Json:
+    """A font as the caller sees it, its faces from thin to bold."""
+    faces = sorted(document["faces"].items(), key=lambda face: int(face[0]))
+    return {
+        "id": document["id"],
+        "custom": True,
+        "fontFamily": document["fontFamily"],
+        "fontFaces": [
+            {"weight": int(weight), "sources": [_present_source(world, each) for each in sources]}
+            for weight, sources in faces
+        ],
+        "permissions": {"edit": allows(organization_role(world, document["organization"]), "create")},
+    }
+
+
+def _present_source(world: World, source: Json) -> Json:
+    url = world.url(f"/~/files/{source['blob']}/{quote(source['name'], safe='')}")
+    return {"url": url, "format": source["format"]}
+
+
+@completes(fonts.Font)
+def _complete_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
+    """A font whose named weights have the files that were uploaded for them, in place of those they had."""
+    named: list[Json] = document.pop("fontFaces", [])
+    weights = {str(face["weight"]) for face in named}
+    faces = {weight: sources for weight, sources in document.get("faces", {}).items() if weight not in weights}
+    for face in named:
+        if face["storageKey"] is not None:
+            _add_source(
+                faces.setdefault(str(face["weight"]), []), _font_source(op, world, face["storageKey"]), face["weight"]
+            )
+    if str(fonts.REGULAR) not in faces:
+        sentence = f"“{document['fontFamily']}” needs a file with weight {fonts.REGULAR}."
+        raise Refused(412, f"{sentence} Replace this file instead of removing it.")
+    return {**document, "organization": op.at.organization_id, "faces": faces}
+
+
+def _font_source(op: fonts.Create | fonts.Update, world: World, key: str) -> Json:
+    upload = uploaded(world, op.at.organization_id, key, "customization_font")
+    return {
+        "blob": upload["blob"],
+        "name": upload["name"],
+        "format": FONT_FORMATS[world.store.blob(upload["blob"])[:4]],
+    }
+
+
+def _add_source(sources: list[Json], source: Json, weight: int) -> None:
+    if any(each["format"] == source["format"] for each in sources):
+        raise Refused(400, f"fontFaces has two {source['format']} files for weight {weight}. Keep one of them.")
+    sources.append(source)
