@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from octavo.api import permissions
 from octavo.api.places import Shared
 from octavo.server.handlers.arranging import visible_spaces
+from octavo.server.handlers.members import present_team, present_user
 from octavo.server.handlers.permissions import allows, need, refuse_guests, role
 from octavo.server.handlers.spaces import present_space
-from octavo.server.handlers.teams import present_team
-from octavo.server.handlers.users import present_user
 from octavo.server.rest import guards, handle, page, path_of, shows
 from octavo.server.store import Json
 from octavo.server.world import Refused, World

@@ -14,9 +14,8 @@ from octavo.documents import trees
 from octavo.documents.markdown_to_json import body
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, change_request_path
-from octavo.server.handlers.members import present_member
+from octavo.server.handlers.members import present_member, present_user
 from octavo.server.handlers.permissions import allows, need, role
-from octavo.server.handlers.users import present_user
 from octavo.server.includes import dereferenced
 from octavo.server.rest import handle, page, path_of
 from octavo.server.store import Json

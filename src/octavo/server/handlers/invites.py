@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from octavo.api import invites
 from octavo.api.folding import fold
-from octavo.server.handlers.members import need_to_manage
+from octavo.server.handlers.members import by_address, need_to_manage
 from octavo.server.handlers.permissions import RANKS, allows, need, organization_role, role, sees
-from octavo.server.handlers.users import by_address
 from octavo.server.rest import completes, guards, handle, page, path_of, shows, without
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World

@@ -1,14 +1,49 @@
-"""Members of organizations, guests too."""
+"""People."""
 
 from __future__ import annotations
 
-from octavo.api import organizations
+from octavo.api import organizations, teams, users
 from octavo.api.folding import fold
-from octavo.server.handlers.permissions import need_in_organization, refuse_guests, role
-from octavo.server.handlers.users import present_user
-from octavo.server.rest import given, handle, page, path_of
-from octavo.server.store import Json
+from octavo.server.handlers.permissions import (
+    around,
+    membership,
+    need_in_organization,
+    organization_role,
+    refuse_guests,
+    role,
+)
+from octavo.server.rest import completes, given, guards, handle, page, path_of, shows, without
+from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
+
+
+def present_user(world: World, user_id: str) -> Json:
+    """A person as they appear inside other resources, also one who is gone."""
+    document = world.store.find(f"/users/{user_id}") or {"id": user_id, "displayName": "Former member"}
+    return {"object": "user", **document, "urls": {"location": world.url(f"/v1/users/{user_id}")}}
+
+
+def by_address(world: World) -> dict[str, str]:
+    """The ids of people by their e-mail addresses, in lower case."""
+    return {fold(user["email"]): user["id"] for user in world.store.all("/users") if user.get("email")}
+
+
+@handle.register
+def _get_me(op: users.Me, world: World) -> Json:
+    return present_user(world, world.caller)
+
+
+@handle.register
+def _get_user(op: users.Get, world: World) -> Json:
+    user = world.store.get(f"/users/{op.user_id}")
+    if op.user_id != world.caller and not _share_an_organization(world, op.user_id):
+        raise Missing(f"/users/{op.user_id}")
+    return present_user(world, user["id"])
+
+
+def _share_an_organization(world: World, user_id: str) -> bool:
+    organizations = [organization["id"] for organization in world.store.all("/orgs")]
+    return any(membership(world, each) and membership(world, each, user_id) for each in organizations)
 
 
 def present_member(world: World, organization: str, document: Json) -> Json:
@@ -50,19 +85,19 @@ def need_to_manage(world: World, organization: str) -> None:
 
 
 @handle.register
-def _list(op: organizations.ListMembers, world: World) -> Json:
+def _list_members(op: organizations.ListMembers, world: World) -> Json:
     refuse_guests(world, op.at.organization_id, "list the members")
     found = (
         ((member.get(op.sort, ""), member["id"]), member)
         for member in world.store.all(path_of(op))
-        if _wanted(op, member, world)
+        if _is_listed(op, member, world)
     )
     ordered = sorted(found, key=lambda pair: pair[0], reverse=op.order == "desc")
     show = lambda member: present_member(world, op.at.organization_id, member)  # noqa: E731  # it is said once
     return page(op, ordered, show, descending=op.order == "desc")
 
 
-def _wanted(op: organizations.ListMembers, member: Json, world: World) -> bool:
+def _is_listed(op: organizations.ListMembers, member: Json, world: World) -> bool:
     if op.role and member["role"] != (None if op.role == "guest" else op.role):
         return False
     if op.sort == "lastSeenAt" and not member.get("lastSeenAt"):
@@ -74,14 +109,14 @@ def _wanted(op: organizations.ListMembers, member: Json, world: World) -> bool:
 
 
 @handle.register
-def _get(op: organizations.GetMember, world: World) -> Json:
+def _get_member(op: organizations.GetMember, world: World) -> Json:
     if op.user_id != world.caller:
         refuse_guests(world, op.at.organization_id, "see other members")
     return present_member(world, op.at.organization_id, world.store.get(path_of(op)))
 
 
 @handle.register
-def _update(op: organizations.UpdateMember, world: World) -> Json:
+def _update_member(op: organizations.UpdateMember, world: World) -> Json:
     need_to_manage(world, op.at.organization_id)
     fields = given(op)
     if fields.get("role", "admin") != "admin":
@@ -90,7 +125,7 @@ def _update(op: organizations.UpdateMember, world: World) -> Json:
 
 
 @handle.register
-def _enroll(op: organizations.EnrollMember, world: World) -> Json:
+def _enroll_member(op: organizations.EnrollMember, world: World) -> Json:
     need_to_manage(world, op.at.organization_id)
     path = path_of(op).removesuffix("/sso")
     return present_member(world, op.at.organization_id, world.store.change(path, sso=True))
@@ -104,7 +139,7 @@ def _ping(op: organizations.Ping, world: World) -> Json:
 
 
 @handle.register
-def _delete(op: organizations.DeleteMember, world: World) -> None:
+def _delete_member(op: organizations.DeleteMember, world: World) -> None:
     organization = op.at.organization_id
     if op.user_id != world.caller:
         need_to_manage(world, organization)
@@ -126,3 +161,140 @@ def _refuse_last_administrator(world: World, op: organizations.UpdateMember | or
     if able == {op.user_id}:
         name = present_user(world, op.user_id)["displayName"]
         raise Refused(409, f"{name} is the only admin of the organization. Give another member the Admin role first.")
+
+
+@shows(teams.Team)
+def present_team(world: World, document: Json) -> Json:
+    """A team, with its members and the spaces it has a role in counted."""
+    facts = without(document, "organization")
+    members = world.store.count(f"{team_path(document)}/members")
+    permissions = {"view": True, "admin": manages(world, document)}
+    return {
+        "object": "team",
+        **facts,
+        "members": members,
+        "spaces": _count_spaces(world, document),
+        "permissions": permissions,
+    }
+
+
+def _count_spaces(world: World, team: Json) -> int:
+    of_organization = (space for space in world.store.all("/spaces") if space["organization"] == team["organization"])
+    grant = f"permissions/teams/{team['id']}"
+    return sum(
+        1
+        for space in of_organization
+        if not space.get("deletedAt") and any(world.store.find(f"{path}/{grant}") for path, _ in around(world, space))
+    )
+
+
+@shows(teams.TeamMember)
+def _present_team_member(world: World, document: Json) -> Json:
+    organization = document["organization"]
+    member = world.store.get(f"/orgs/{organization}/members/{document['id']}")
+    person = present_member(world, organization, member)
+    return {"organization": person, "team": {"role": document["role"]}, "permissions": {"view": True}}
+
+
+def manages(world: World, team: Json, user: str | None = None) -> bool:
+    """Whether `user` (or the caller) may change a team: as an administrator, or as its owner."""
+    if organization_role(world, team["organization"], user) == "admin":
+        return True
+    membership = world.store.find(f"{team_path(team)}/members/{user or world.caller}")
+    return membership is not None and membership["role"] == "owner"
+
+
+@guards(teams.Get, teams.ListMembers)
+def _need_to_see_team(op: teams.Get | teams.ListMembers | teams.List, world: World) -> None:
+    refuse_guests(world, op.at.organization_id, "see the teams")
+    if not isinstance(op, teams.List):
+        world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
+
+
+@guards(teams.Update, teams.DeleteMember)
+def _need_to_manage_team(
+    op: teams.Update | teams.Delete | teams.UpdateMembers | teams.AddMember | teams.DeleteMember, world: World
+) -> None:
+    team = world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
+    leaves = isinstance(op, teams.DeleteMember) and op.user_id == world.caller
+    if not leaves and not manages(world, team):
+        sentence = f"Only owners of the team “{team['title']}” and admins can change the team."
+        raise Refused(403, f"{sentence} Ask an owner or an admin to change the team, or to make you an owner.")
+
+
+@guards(teams.Create)
+def _need_to_create_team(op: teams.Create, world: World) -> None:
+    need_to_manage(world, op.at.organization_id)
+
+
+@completes(teams.Team)
+def _complete_team(op: teams.Create | teams.Update, world: World, team: Json) -> Json:
+    if isinstance(op, teams.Update):
+        return team
+    team |= {"organization": op.at.organization_id, "createdAt": world.timestamp()}
+    for user in team.pop("members", ()):
+        _add_to_team(world, team, user, "owner" if user == world.caller else "member")
+    return team
+
+
+def _add_to_team(world: World, team: Json, user: str, role: str | None = None) -> None:
+    """Let a member of the organization be in a team: as what they are already, or a plain member, if not told."""
+    world.store.get(f"/orgs/{team['organization']}/members/{user}")
+    path = f"{team_path(team)}/members/{user}"
+    held = world.store.find(path) or {"role": "member"}
+    world.store.put(path, {"id": user, "organization": team["organization"], "role": role or held["role"]})
+
+
+@handle.register
+def _list_teams(op: teams.List, world: World) -> Json:
+    _need_to_see_team(op, world)
+    every = world.store.positioned(path_of(op))
+    wanted = ((place, team) for place, team in every if _has_title(team, op.title))
+    found = [pair for pair in wanted if op.owner is None or manages(world, pair[1], op.owner)]
+    return page(op, found, lambda team: present_team(world, team))
+
+
+def _has_title(team: Json, words: str | None) -> bool:
+    return fold(words or "") in fold(team["title"])
+
+
+@handle.register
+def _delete_team(op: teams.Delete, world: World) -> None:
+    _need_to_manage_team(op, world)
+    for path in shared_places(world, op.at.organization_id):
+        world.store.delete(f"{path}/permissions/teams/{op.team_id}")
+    world.store.delete(path_of(op))
+
+
+@handle.register
+def _add_member(op: teams.AddMember, world: World) -> None:
+    _need_to_manage_team(op, world)
+    _add_to_team(world, world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}"), op.user_id, op.role)
+
+
+@handle.register
+def _update_members(op: teams.UpdateMembers, world: World) -> None:
+    _need_to_manage_team(op, world)
+    team = world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
+    people = by_address(world)
+    for named in op.remove or ():
+        world.store.delete(f"{team_path(team)}/members/{people.get(fold(named), named)}")
+    for named in dict.fromkeys(op.add or ()):
+        _add_to_team(world, team, people.get(fold(named), named))
+    for user, member in (op.memberships or {}).items():
+        _add_to_team(world, team, user, member.role)
+
+
+@handle.register
+def _list_of_member(op: teams.ListOfMember, world: World) -> Json:
+    organization = op.at.organization_id
+    if op.user_id != world.caller:
+        refuse_guests(world, organization, "see the teams of other members")
+    world.store.get(f"/orgs/{organization}/members/{op.user_id}")
+    found = [pair for pair in teams_of(world, organization, op.user_id) if _has_title(pair[1], op.title)]
+    return page(op, found, lambda team: _present_membership(world, team, op.user_id))
+
+
+def _present_membership(world: World, team: Json, user: str) -> Json:
+    role = world.store.get(f"{team_path(team)}/members/{user}")["role"]
+    return {"team": present_team(world, team), "member": {"role": role}}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from octavo.api.bodies import plain
-from octavo.server.handlers.users import present_user
+from octavo.server.handlers.members import present_user
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
 

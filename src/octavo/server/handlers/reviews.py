@@ -13,8 +13,8 @@ from octavo.api.places import ChangeRequestRef
 from octavo.server.handlers import comments
 from octavo.server.handlers.change_requests import change_request_path, describe, refuse_closed
 from octavo.server.handlers.comments import Threads
+from octavo.server.handlers.members import present_user
 from octavo.server.handlers.permissions import allows, need, role
-from octavo.server.handlers.users import present_user
 from octavo.server.rest import given, handle, page
 from octavo.server.store import Json
 from octavo.server.world import Refused, World

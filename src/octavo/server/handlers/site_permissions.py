@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from octavo.api import sites
 from octavo.server.handlers import site_parts
+from octavo.server.handlers.members import present_user
 from octavo.server.handlers.permissions import RANKS, allows, organization_role, role
-from octavo.server.handlers.users import present_user
 from octavo.server.rest import handle, page
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
