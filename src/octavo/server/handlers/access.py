@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from octavo.api import permissions
+from octavo.api import invites, permissions
+from octavo.api.folding import fold
 from octavo.api.places import Shared
 from octavo.server.handlers.arranging import visible_spaces
-from octavo.server.handlers.members import present_team, present_user
-from octavo.server.handlers.permissions import allows, need, refuse_guests, role
+from octavo.server.handlers.members import by_address, need_to_manage, present_team, present_user
+from octavo.server.handlers.permissions import RANKS, allows, need, organization_role, refuse_guests, role, sees
 from octavo.server.handlers.spaces import present_space
-from octavo.server.rest import guards, handle, page, path_of, shows
-from octavo.server.store import Json
+from octavo.server.rest import completes, guards, handle, page, path_of, shows, without
+from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
 
 
@@ -102,3 +103,129 @@ def _list_of_member(op: permissions.ListOfMember, world: World) -> Json:
     found.sort(key=lambda pair: pair[0], reverse=descending)
     show = lambda pair: {"permission": pair[1], "space": present_space(world, pair[0])}  # noqa: E731  # it is said once
     return page(op, found, show, descending=descending)
+
+
+_KINDS = ("space", "collection")
+"""The places a link may let into."""
+
+
+@handle.register
+def _invite(op: invites.Invite, world: World) -> Json:
+    """Whoever is invited is a member at once: a platform on this machine sends no mail, and nobody could answer."""
+    organization = op.at.organization_id
+    need_to_manage(world, organization)
+    settings = world.store.get(f"/orgs/{organization}")
+    usual = op.role if "role" in op.model_fields_set else settings.get("defaultRole")
+    domains = {fold(domain) for domain in settings.get("emailDomains", ())}
+    people = by_address(world)
+    users: dict[str, None] = {}
+    failed, invited = [], 0
+    for each in op.emails:
+        email, given = (each.email, each.role) if isinstance(each, invites.Invitation) else (each, usual)
+        if op.sso and fold(email).rpartition("@")[2] not in domains:
+            failed.append(email)
+            continue
+        address = fold(email)
+        user = people[address] = people.get(address) or _new_user(world, email)
+        users[user] = None
+        invited += _join(world, f"/orgs/{organization}/members/{user}", given, sso=bool(op.sso))
+    return {"users": list(users), "invited": invited, **({"failedSSOEmails": failed} if failed else {})}
+
+
+def _new_user(world: World, email: str) -> str:
+    """Let a person with this address be known here, and return their id."""
+    user = {"id": world.new_id(), "displayName": email.partition("@")[0], "email": email}
+    return str(world.store.put(f"/users/{user['id']}", user)["id"])
+
+
+def _join(world: World, path: str, role: str | None, *, sso: bool) -> bool:
+    """Let somebody be a member. False if they are one already: then they stay what they are."""
+    if world.store.find(path):
+        return False
+    joined = world.timestamp()
+    member = {"id": path.rpartition("/")[2], "role": role, "disabled": False, "joinedAt": joined, "sso": sso}
+    world.store.put(path, member)
+    return True
+
+
+@shows(invites.InviteLink)
+def present_link(world: World, link: Json) -> Json:
+    """An invite link as the caller sees it."""
+    facts = without(link, "organization")
+    return {"object": "invite", **facts, "redundant": _is_redundant(world, link)}
+
+
+def _is_redundant(world: World, link: Json) -> bool:
+    """Whether its place is gone, or another link to the same gives more, or has given as much for longer."""
+    if _kind(link) and _place(world, link) is None:
+        return True
+    others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
+    alike = [each for each in others if all(each.get(kind) == link.get(kind) for kind in _KINDS)]
+    best = max(alike, key=_rank)  # the first of several
+    return bool(best["id"] != link["id"])
+
+
+def _rank(link: Json) -> int:
+    given = link.get("level", link.get("role"))
+    return RANKS.index(given) if given else -1
+
+
+def _kind(link: Json) -> str | None:
+    """Whether a link lets into a space, a collection or, None, the organization."""
+    return next((kind for kind in _KINDS if link.get(kind)), None)
+
+
+def _place(world: World, link: Json) -> Json | None:
+    """The space or collection a link lets into. None if it is gone."""
+    kind = _kind(link)
+    place = world.store.find(f"/{kind}s/{link[kind]}") if kind else None
+    return None if place is None or place.get("deletedAt") else place
+
+
+def _administers(world: World, link: Json) -> bool:
+    place = _place(world, link)
+    return organization_role(world, link["organization"]) == "admin" or bool(
+        place and allows(role(world, place), "admin")
+    )
+
+
+@guards(invites.GetLink, invites.UpdateLink, invites.DeleteLink)
+def _may_administer(op: invites.GetLink | invites.UpdateLink | invites.DeleteLink, world: World) -> None:
+    link = world.store.get(path_of(op))
+    if place := _place(world, link):
+        if not sees(world, place):
+            raise Missing(path_of(op))
+        need(world, place, "admin")
+    else:
+        need_to_manage(world, link["organization"])
+
+
+@guards(invites.CreateLink)
+def _may_create(op: invites.CreateLink, world: World) -> None:
+    organization = op.at.organization_id
+    if op.space is None and op.collection is None:
+        need_to_manage(world, organization)
+        return
+    for kind, identifier in (("space", op.space), ("collection", op.collection)):
+        if identifier is not None:
+            place = _place(world, {kind: identifier})
+            if place is None or place["organization"] != organization or not sees(world, place):
+                raise Missing(f"/{kind}s/{identifier}")
+            need(world, place, "admin")
+
+
+@completes(invites.InviteLink)
+def _complete_link(op: invites.CreateLink | invites.UpdateLink, world: World, link: Json) -> Json:
+    if link.keys() - {"id", "organization"} not in _FORMS:
+        raise Refused(400, "Give either a role, or a level with a space or a collection.")
+    return {**link, "organization": op.at.organization_id}
+
+
+_FORMS = ({"role"}, {"level", "space"}, {"level", "collection"})
+"""What a link may be made of."""
+
+
+@handle.register
+def _list_links(op: invites.ListLinks, world: World) -> Json:
+    every = world.store.positioned(path_of(op))
+    return page(op, [pair for pair in every if _administers(world, pair[1])], lambda link: present_link(world, link))
