@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from octavo.api import organizations
+from octavo import __version__
+from octavo.api import organizations, sso, subdomains, system, translations
 from octavo.api.folding import fold
+from octavo.api.sso import NO_ADDRESS
+from octavo.api.teams import Team
 from octavo.server.handlers.merge_rules import refuse_malformed
-from octavo.server.handlers.permissions import membership, need_in_organization, organization_permissions
-from octavo.server.rest import given, handle, page, path_of, shows, without
-from octavo.server.store import Json
+from octavo.server.handlers.permissions import (
+    allows,
+    in_organization,
+    membership,
+    need_in_organization,
+    organization_permissions,
+    organization_role,
+    sees,
+)
+from octavo.server.rest import PRESENTERS, completes, given, guards, handle, page, path_of, shows, without
+from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
 
 
@@ -74,3 +85,106 @@ def _list_by_email_domain(op: organizations.ListByEmailDomain, world: World) -> 
     found = (each for each in world.store.all("/orgs") if domain in map(fold, each.get("emailDomains", ())))
     shown = [present_organization(world, each) for each in found if mine or membership(world, each["id"])]
     return {"organizations": shown}
+
+
+@handle.register
+def _get_subdomain(op: subdomains.Get, world: World) -> Json:
+    organization = world.store.first("/orgs", "hostname", op.subdomain)
+    if organization is None or membership(world, organization["id"]) is None:
+        raise Missing(path_of(op))
+    target = {"type": "organization", "organization": organization["id"]}
+    return {"object": "subdomain", "subdomain": op.subdomain, "target": target, "isActive": True}
+
+
+_REQUIRED_FIELDS = ("entityID", "certificate", "ssoURL")
+"""What must be known before anybody can sign in with a provider."""
+
+guards(sso.ListProviders, sso.GetProvider, sso.CreateProvider, sso.UpdateProvider, sso.DeleteProvider)(
+    in_organization("admin")
+)
+
+
+@shows(sso.SamlProvider)
+def present_provider(world: World, document: Json) -> Json:
+    """A SAML provider, with what it must be told about the platform and the team people join."""
+    organization, identifier = document["organization"], document["id"]
+    entity = world.url(f"/~/saml/{identifier}")
+    shown = without(document, "organization", "defaultTeam")
+    team = world.store.find(f"/orgs/{organization}/teams/{document.get('defaultTeam')}")
+    return {
+        "object": "saml-provider",
+        **shown,
+        # An answer always has an address, which must be one. Of a provider that is pending it leads nowhere.
+        "ssoURL": shown["ssoURL"] or NO_ADDRESS,
+        **({"defaultTeam": PRESENTERS[Team](world, team)} if team else {}),
+        "service": {"entityID": entity, "acsURL": f"{entity}/acs", "startURL": f"{entity}/start"},
+        "urls": {"location": world.url(f"/v1/orgs/{organization}/saml/{identifier}")},
+    }
+
+
+@completes(sso.SamlProvider)
+def _complete_provider(op: sso.CreateProvider | sso.UpdateProvider, world: World, document: Json) -> Json:
+    """A provider that is active once all that is needed is known. Raises Missing for a team that is not there."""
+    organization = op.at.organization_id
+    if op.default_team:
+        world.store.get(f"/orgs/{organization}/teams/{op.default_team}")
+    begun = {"organization": organization, "defaultRole": None, "createdAt": world.timestamp()}
+    document = {**begun, **dict.fromkeys(_REQUIRED_FIELDS, ""), **document}
+    return {**document, "status": "active" if all(document[name] for name in _REQUIRED_FIELDS) else "pending"}
+
+
+@handle.register
+def _list_logins(op: sso.ListLogins, world: World) -> Json:
+    providers = world.store.all(f"/orgs/{op.at.organization_id}/saml")
+    shown = [present_provider(world, each) for each in providers if each["status"] == "active"]
+    return {
+        "items": [{**{n: each[n] for n in ("id", "label")}, "startURL": each["service"]["startURL"]} for each in shown]
+    }
+
+
+_TRANSLATION_TITLE_LIMIT = 100
+
+guards(translations.Create, translations.Update, translations.Delete)(in_organization("create"))
+
+
+@shows(translations.TranslationSettings)
+def present_translation(world: World, document: Json) -> Json:
+    """Translation settings as the caller sees them."""
+    organization = document["organization"]
+    location = world.url(f"/v1/orgs/{organization}/translations/{document['id']}")
+    return {
+        "object": "translation-settings",
+        **({} if "title" in document else {"title": _translation_title(world, document)}),
+        **without(document, "organization"),
+        "permissions": {"view": True, "edit": allows(organization_role(world, organization), "create")},
+        "urls": {"location": location},
+    }
+
+
+@completes(translations.TranslationSettings)
+def _complete_translation(op: translations.Create | translations.Update, world: World, document: Json) -> Json:
+    """Settings with dates, a title, and the language they were given as their only one."""
+    now, language = world.timestamp(), document.get("language")
+    begun = {"organization": op.at.organization_id, "languages": [language] if language else [], "createdAt": now}
+    if isinstance(op, translations.Create) and op.source:
+        _refuse_unseen(op, world, op.source.space)
+    return {**begun, **document, "updatedAt": now}
+
+
+def _refuse_unseen(op: translations.Create, world: World, space_id: str) -> None:
+    """Refuse to translate a space of another organization, or one the caller does not see."""
+    space = world.store.find(f"/spaces/{space_id}")
+    if space is None or space["organization"] != op.at.organization_id or not sees(world, space):
+        raise Refused(400, "source.space must be a space of this organization that you have access to.")
+
+
+def _translation_title(world: World, document: Json) -> str:
+    """What settings without a title go by: the space that is translated, if the caller sees it, and its language."""
+    space = world.store.find(f"/spaces/{document['source']['space']}")
+    language: str = document["language"]
+    return f"{space['title']} ({language})"[:_TRANSLATION_TITLE_LIMIT] if space and sees(world, space) else language
+
+
+@handle.register
+def _get_version(op: system.Get, world: World) -> Json:
+    return {"version": "0.143.2", "build": f"octavo-{__version__}"}
