@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from octavo.api import spaces
 from octavo.api.operation import SPECS, Operation
 from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, RevisionRef, SiteRef, SpaceRef
-from octavo.server.handlers import published_sites
+from octavo.server.handlers import site_tree
 from octavo.server.handlers.arranging import is_gone
 from octavo.server.handlers.permissions import membership, role, sees_collection
 from octavo.server.rest import handle
@@ -41,7 +41,7 @@ def enter(op: Op, world: World) -> Op:
         case SiteRef() as at:
             # What is for the audience of what is published too takes the secret of a share link.
             visits = "share_key" in type(op).model_fields
-            published_sites.let_in(world, at, visits=visits, share_key=getattr(op, "share_key", None))
+            site_tree.let_in(world, at, visits=visits, share_key=getattr(op, "share_key", None))
         case CollectionRef() as at:
             if not sees_collection(world, world.store.get(f"/collections/{at.collection_id}")):
                 raise Missing(f"/collections/{at.collection_id}")
@@ -63,7 +63,7 @@ def _space(world: World, space_id: str, *, deleted: bool = False, visitor: space
     hidden = is_gone(world, space) if deleted else space.get("deletedAt")
     if hidden or (
         role(world, space) is None
-        and (visitor is None or not published_sites.is_published_to(world, space, visitor.share_key))
+        and (visitor is None or not site_tree.is_published_to(world, space, visitor.share_key))
     ):
         raise Missing(f"/spaces/{space_id}")
 

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote_to_bytes
 from octavo.api import redirects
 from octavo.api.folding import fold
 from octavo.documents import trees
-from octavo.server.handlers import published_sites, revisions, site_tree
+from octavo.server.handlers import revisions, site_tree
 from octavo.server.handlers.permissions import in_organization
 from octavo.server.rest import completes, guards, handle, page, path_of, shows
 from octavo.server.store import Json, Missing
@@ -83,11 +83,11 @@ def _address(world: World, site: str, destination: Json, share_key: str | None =
     tree = site_tree.load(world, site)
     if destination["kind"] == "site-section":
         section = world.store.get(f"{site}/sections/{destination['siteSectionId']}")
-        return published_sites.address_of_section(world, tree, section, share_key)
+        return site_tree.address_of_section(world, tree, section, share_key)
     site_space = world.store.get(f"{site}/site-spaces/{destination['siteSpaceId']}")
     if site_space["space"] not in tree.spaces:
         raise Missing(f"/spaces/{site_space['space']}")
-    start = published_sites.address_of_space(world, tree, site_space, share_key)
+    start = site_tree.address_of_space(world, tree, site_space, share_key)
     if destination["kind"] == "site-space":
         return start
     page = trees.find(revisions.current(world, site_space["space"])["pages"], destination["pageId"])

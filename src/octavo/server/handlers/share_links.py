@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.api import share_links
-from octavo.server.handlers import published_sites, site_tree
+from octavo.server.handlers import site_tree
 from octavo.server.handlers.permissions import in_organization
 from octavo.server.rest import completes, guards, shows, without
 from octavo.server.store import Json
@@ -16,7 +16,7 @@ guards(share_links.List, share_links.Create, share_links.Update, share_links.Del
 def present_share_link(world: World, document: Json) -> Json:
     """A share link, with its address once the site is published."""
     tree = site_tree.of(world, document)
-    urls = published_sites.urls(tree, published_sites.address(world, tree, document["key"]))
+    urls = site_tree.urls(tree, site_tree.address(world, tree, document["key"]))
     facts = without(document, "organization", "site", "key")
     return {"object": "share-link", **facts, "urls": urls}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from octavo.api import site_structure
 from octavo.api.places import SiteRef
-from octavo.server.handlers import published_sites, site_tree
+from octavo.server.handlers import site_tree
 from octavo.server.handlers.permissions import allows, organization_role, role
 from octavo.server.handlers.site_tree import Part, Row, Tree
 from octavo.server.handlers.spaces import present_space
@@ -33,7 +33,7 @@ class View:
 
     @cached_property
     def _is_public(self) -> bool:
-        return published_sites.is_in_audience(self.world, self.tree, self.share_key)
+        return site_tree.is_in_audience(self.world, self.tree, self.share_key)
 
     @cached_property
     def _shows_empty(self) -> bool:
@@ -77,7 +77,7 @@ class View:
             "title": space["title"],
             "default": document["id"] == self.tree.default_space(document.get("section")),
             "space": present_space(self.world, space),
-            "urls": self._urls(published_sites.address_of_space, document),
+            "urls": self._urls(site_tree.address_of_space, document),
         }
 
     def section(self, document: Json) -> Json:
@@ -86,7 +86,7 @@ class View:
             **_shown(document),
             "default": document["id"] == self.tree.default_section(),
             "siteSpaces": self._inside(document),
-            "urls": self._urls(published_sites.address_of_section, document),
+            "urls": self._urls(site_tree.address_of_section, document),
         }
 
     def group(self, document: Json) -> Json:
@@ -103,7 +103,7 @@ class View:
         return [self.site_space(part.document) for part in self.tree.live(section["id"]) if self.sees(part)]
 
     def _urls(self, address: Any, document: Json) -> Json:
-        return published_sites.urls(self.tree, address(self.world, self.tree, document, self.share_key))
+        return site_tree.urls(self.tree, address(self.world, self.tree, document, self.share_key))
 
 
 def view(world: World, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False) -> View:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from octavo.api import sites
 from octavo.api.folding import fold
-from octavo.server.handlers import published_sites, revisions, site_parts, site_tree, spaces
+from octavo.server.handlers import revisions, site_parts, site_tree, spaces
 from octavo.server.handlers.permissions import in_organization
 from octavo.server.handlers.site_permissions import site_permissions
 from octavo.server.handlers.site_structure import new_site_space, refuse_odd, space_to_add
@@ -25,7 +25,7 @@ def present_site(world: World, document: Json) -> Json:
     organization, identifier = document["organization"], document["id"]
     path = f"/orgs/{organization}/sites/{identifier}"
     tree = site_tree.load(world, path)
-    proxy = {"origin": document.get("proxy"), "target": published_sites.target(world, document)}
+    proxy = {"origin": document.get("proxy"), "target": site_tree.target(world, document)}
     urls = {"location": world.url(f"/v1{path}"), "app": world.url(f"/o/{organization}/sites/{identifier}")}
     return {
         "object": "site",
@@ -33,7 +33,7 @@ def present_site(world: World, document: Json) -> Json:
         **({"proxy": proxy} if proxy["origin"] else {}),
         "siteSpaces": len(tree.all_live()),
         "features": [],
-        "urls": {**urls, **published_sites.urls(tree, published_sites.address(world, tree))},
+        "urls": {**urls, **site_tree.urls(tree, site_tree.address(world, tree))},
         "permissions": site_permissions(world, organization),
     }
 
@@ -51,7 +51,7 @@ def _is_wanted(op: sites.List, world: World, site: Json) -> bool:
         and (not op.type or site["type"] in op.type)
         and fold(op.title or "") in fold(site["title"])
         and (op.space is None or any(part.document["space"] == op.space for part in tree.all_live()))
-        and published_sites.sees_site(world, tree)
+        and site_tree.sees_site(world, tree)
     )
 
 
