@@ -1,0 +1,199 @@
+"""The adaptive schema of a site, and the conditions it gives."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote, unquote_to_bytes
+
+from octavo.api import adaptive_schema, mcp_servers, redirects, share_links
+from octavo.api.folding import fold
+from octavo.documents import trees
+from octavo.server.handlers import revisions, site_tree
+from octavo.server.handlers.permissions import in_organization
+from octavo.server.rest import completes, given, guards, handle, page, path_of, shows, without
+from octavo.server.store import Json, Missing
+from octavo.server.world import Refused, World
+
+_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
+_need_to_see = guards(adaptive_schema.Get)(in_organization("view"))
+_need_to_write = in_organization("admin")
+
+
+@shows(adaptive_schema.AdaptiveSchema)
+def present_schema(world: World, document: Json) -> Json:
+    """An adaptive schema, as it was written."""
+    return {"object": "site-adaptive-schema", **document}
+
+
+@handle.register
+def _update_schema(op: adaptive_schema.Update, world: World) -> Json:
+    _need_to_write(op, world)
+    document = {**given(op), "updatedAt": world.timestamp()}
+    return present_schema(world, world.store.put(path_of(op), document))
+
+
+@handle.register
+def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, world: World) -> Json:
+    _need_to_see(op, world)
+    schema = world.store.find(path_of(op).removesuffix("/template-conditions"))
+    return {"items": list(_conditions("visitor.claims", schema["jsonSchema"])) if schema else []}
+
+
+def _conditions(expression: str, claim: Json) -> Iterator[Json]:
+    """What can be asked about a claim, of which `expression` is the value."""
+    description = claim.get("description") or expression
+    match claim["type"]:
+        case "object":
+            for name, inside in claim["properties"].items():
+                yield from _conditions(_member(expression, name), inside)
+        case "boolean":
+            yield _condition(description, expression)
+        case "number":
+            yield _condition(description, f"{expression} > 0")
+        case "string":
+            for value in claim.get("enum", ()):
+                yield _condition(f"{description}: {value}", f"{expression} == {_literal(value)}")
+            if "enum" not in claim:
+                yield _condition(description, f'{expression} != ""')
+        case "array":
+            for value in claim["items"].get("enum", ()):
+                yield _condition(f"{description}: {value}", f"{expression}.includes({_literal(value)})")
+            if "enum" not in claim["items"]:
+                yield _condition(description, f"{expression}.length > 0")
+
+
+def _condition(description: str, condition: str) -> Json:
+    return {"description": description, "condition": condition}
+
+
+def _member(expression: str, name: str) -> str:
+    return f"{expression}.{name}" if _NAME.fullmatch(name) else f"{expression}[{_literal(name)}]"
+
+
+def _literal(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+guards(share_links.List, share_links.Create, share_links.Update, share_links.Delete)(in_organization("admin"))
+
+
+@shows(share_links.ShareLink)
+def present_share_link(world: World, document: Json) -> Json:
+    """A share link, with its address once the site is published."""
+    tree = site_tree.of(world, document)
+    urls = site_tree.urls(tree, site_tree.address(world, tree, document["key"]))
+    facts = without(document, "organization", "site", "key")
+    return {"object": "share-link", **facts, "urls": urls}
+
+
+@completes(share_links.ShareLink)
+def _complete_share_link(op: share_links.Create | share_links.Update, world: World, document: Json) -> Json:
+    if isinstance(op, share_links.Update):
+        return document
+    place = {"organization": op.at.organization_id, "site": op.at.site_id}
+    return {**document, **place, "createdAt": world.timestamp(), "active": True, "key": world.new_id()}
+
+
+guards(mcp_servers.List, mcp_servers.Get, mcp_servers.Create, mcp_servers.Update, mcp_servers.Delete)(
+    in_organization("create")
+)
+
+
+@shows(mcp_servers.McpServer)
+def present_server(world: World, document: Json) -> Json:
+    """An MCP server as those see it who may change it."""
+    site = f"/v1/orgs/{document['organization']}/sites/{document['site']}"
+    return {
+        "object": "site-mcp-server",
+        **{name: document[name] for name in ("id", "name", "url", "headers")},
+        "urls": {"location": world.url(f"{site}/mcp-servers/{document['id']}")},
+    }
+
+
+@completes(mcp_servers.McpServer)
+def _complete_server(op: mcp_servers.Create | mcp_servers.Update, world: World, document: Json) -> Json:
+    return {**document, "organization": op.at.organization_id, "site": op.at.site_id}
+
+
+_ESCAPE = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_UNRESERVED = "-._~"
+
+guards(redirects.Create, redirects.Update, redirects.Delete)(in_organization("create"))
+
+
+@shows(redirects.Redirect)
+def present_redirect(world: World, document: Json) -> Json:
+    """A redirect."""
+    return {"object": "site-redirect", **document}
+
+
+@completes(redirects.Redirect)
+def _complete_redirect(op: redirects.Create | redirects.Update, world: World, document: Json) -> Json:
+    """A redirect with its source in the one spelling of it, and a destination that is there. Raises Missing."""
+    site = _site(op)
+    source = normalised(document["source"])
+    other = world.store.first(f"{site}/redirects", "source", source)
+    if other and other["id"] != document["id"]:
+        raise Refused(409, f"There is already a redirect from {source}. Edit that redirect, or choose another source.")
+    _address(world, site, document["destination"])
+    return {**document, "source": source}
+
+
+@handle.register
+def _list_redirects(op: redirects.List, world: World) -> Json:
+    words = fold(op.search or "")
+    found = world.store.positioned(path_of(op))
+    wanted = ((place, each) for place, each in found if words in fold(each["source"]))
+    return page(op, wanted, lambda each: present_redirect(world, each))
+
+
+@handle.register
+def _resolve_redirect(op: redirects.Resolve, world: World) -> Json:
+    site = _site(op)
+    source = normalised(op.source)
+    redirect = world.store.first(f"{site}/redirects", "source", source)
+    if redirect is None:
+        raise Refused(404, f"No redirect on this site starts at {source}.")
+    return {
+        "redirect": present_redirect(world, redirect),
+        "target": _address(world, site, redirect["destination"], op.share_key),
+    }
+
+
+def normalised(source: str) -> str:
+    """The one spelling of a path: nothing escaped that need not be, no `.` and `..` in it. Raises Refused."""
+    segments: list[str] = []
+    for segment in source.split("/")[1:]:
+        segment = _ESCAPE.sub(lambda escape: quote(unquote_to_bytes(escape[0]), safe=_UNRESERVED), segment)
+        if segment == "..":
+            del segments[-1:]
+        elif segment != ".":
+            segments.append(segment)
+    if not segments:
+        raise Refused(400, "source cannot be the home page of the site. Choose a path below it.")
+    return "/" + "/".join(segments)
+
+
+def _site(op: Any) -> str:
+    return f"/orgs/{op.at.organization_id}/sites/{op.at.site_id}"
+
+
+def _address(world: World, site: str, destination: Json, share_key: str | None = None) -> str:
+    """The URL a destination has now. Raises Missing for what is not there."""
+    tree = site_tree.load(world, site)
+    if destination["kind"] == "site-section":
+        section = world.store.get(f"{site}/sections/{destination['siteSectionId']}")
+        return site_tree.address_of_section(world, tree, section, share_key)
+    site_space = world.store.get(f"{site}/site-spaces/{destination['siteSpaceId']}")
+    if site_space["space"] not in tree.spaces:
+        raise Missing(f"/spaces/{site_space['space']}")
+    start = site_tree.address_of_space(world, tree, site_space, share_key)
+    if destination["kind"] == "site-space":
+        return start
+    page = trees.find(revisions.current(world, site_space["space"])["pages"], destination["pageId"])
+    if page is None or "path" not in page:
+        raise Missing(f"{site}/site-spaces/{site_space['id']}/pages/{destination['pageId']}")
+    return start + quote(page["path"])
