@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from octavo.api import search
-from octavo.server.handlers import site_parts
+from octavo.server.handlers import site_view
 from octavo.server.handlers.search import across
-from octavo.server.handlers.site_parts import View
+from octavo.server.handlers.site_view import View
 from octavo.server.rest import handle
 from octavo.server.store import Json
 from octavo.server.world import World
@@ -13,7 +13,7 @@ from octavo.server.world import World
 
 @handle.register
 def _in_site(op: search.InSite, world: World) -> Json:
-    view = site_parts.view(world, op.at)
+    view = site_view.view(world, op.at)
     chosen = _chosen(op.scope, view)
     return across(op, world, {space: view.tree.spaces[space] for space in chosen})
 

@@ -7,7 +7,7 @@ import re
 from octavo.api import site_structure as structure
 from octavo.api.places import InSite
 from octavo.documents import trees
-from octavo.server.handlers import site_parts, site_tree
+from octavo.server.handlers import site_tree, site_view
 from octavo.server.handlers.ordering import settle
 from octavo.server.handlers.permissions import in_organization, need, role
 from octavo.server.handlers.site_tree import FOLDERS, HOLDERS, Tree
@@ -39,12 +39,12 @@ def refuse_odd(step: str, field: str) -> None:
 
 @handle.register
 def _get(op: structure.Get, world: World) -> Json:
-    return site_parts.view(world, op.at, op.share_key).structure()
+    return site_view.view(world, op.at, op.share_key).structure()
 
 
 @handle.register
 def _list_site_spaces(op: structure.ListSiteSpaces, world: World) -> Json:
-    view = site_parts.view(world, op.at, op.share_key)
+    view = site_view.view(world, op.at, op.share_key)
     found = [(part.key, part.document) for part in view.site_spaces()]
     if op.default is not None:
         tree = view.tree
@@ -54,13 +54,13 @@ def _list_site_spaces(op: structure.ListSiteSpaces, world: World) -> Json:
 
 @handle.register
 def _list_sections(op: structure.ListSections, world: World) -> Json:
-    view = site_parts.view(world, op.at, op.share_key)
+    view = site_view.view(world, op.at, op.share_key)
     return page(op, [(part.key, part.document) for part in view.sections()], view.section)
 
 
 @handle.register
 def _list_groups(op: structure.ListGroups, world: World) -> Json:
-    view = site_parts.view(world, op.at)
+    view = site_view.view(world, op.at)
     found = [(part.key, part.document) for part in view.tree.walk() if part.document["object"] == "site-section-group"]
     return page(op, found, view.group)
 
@@ -249,7 +249,7 @@ def _move(world: World, tree: Tree, item: structure.Pointer, position: structure
         here = [each for each, _ in row].index(next_to[0]) + (0 if position and position.before else 1)
     row.insert(here, (path, _held(moved, holder)))
     settle(world, row)
-    return site_parts.present_part(world, world.store.get(path))
+    return site_view.present_part(world, world.store.get(path))
 
 
 def _found(world: World, tree: Tree, pointer: structure.Pointer) -> tuple[str, Json]:

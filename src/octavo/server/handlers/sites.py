@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from octavo.api import sites
 from octavo.api.folding import fold
-from octavo.server.handlers import revisions, site_parts, site_tree, spaces
+from octavo.server.handlers import revisions, site_tree, site_view, spaces
 from octavo.server.handlers.members import present_user
 from octavo.server.handlers.permissions import RANKS, allows, in_organization, organization_role, role
 from octavo.server.handlers.site_structure import new_site_space, refuse_odd, space_to_add
@@ -40,7 +40,7 @@ def site_permissions(world: World, organization: str) -> Json:
 def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
     if organization_role(world, op.at.organization_id) is None:
         raise Refused(403, "Guests cannot see who has access to a site. Ask an admin of the organization for a role.")
-    view = site_parts.view(world, op.at)
+    view = site_view.view(world, op.at)
     shown = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
     organization = world.store.get(f"/orgs/{op.at.organization_id}")
     members = world.store.positioned(f"/orgs/{op.at.organization_id}/members")
@@ -178,7 +178,7 @@ def _beginning_at(world: World, tree: Tree, site_space: str) -> Json:
 def _publish(op: sites.Publish | sites.Unpublish, world: World) -> Json:
     _administers(op, world)
     publishes = isinstance(op, sites.Publish)
-    tree = site_parts.view(world, op.at).tree
+    tree = site_view.view(world, op.at).tree
     if publishes and not tree.all_live():
         raise Refused(409, f"“{tree.site['title']}” has no space to show. Add a space first.")
     return present_site(world, world.store.change(tree.path, published=publishes))
@@ -186,7 +186,7 @@ def _publish(op: sites.Publish | sites.Unpublish, world: World) -> Json:
 
 @handle.register
 def _get_published(op: sites.GetPublished, world: World) -> Json:
-    view = site_parts.view(world, op.at, op.share_key, as_visitor=True)
+    view = site_view.view(world, op.at, op.share_key, as_visitor=True)
     if not view.tree.site["published"]:
         raise Refused(404, f"“{view.tree.site['title']}” is not published.")
     shown = view.site_spaces()
