@@ -1,20 +1,231 @@
-"""What people did at the demo organization, as operations in the order of time: see `changes/` and `threads/`."""
+"""What the demo is built with, as if in the past: a clock that is set, and ids that are given."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
-from functools import partial
+from datetime import datetime, timedelta
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from octavo.api import change_requests, comments, content, reviews
+from octavo.api.bodies import Markdown
+from octavo.api.content import DocumentBody
 from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
-from octavo.server.demo import proposing, talking
+from octavo.api.places import ChangeRequestRef, ContentRef, Discussion, SpaceRef
+from octavo.documents import trees
+from octavo.documents.blocks import Document
+from octavo.documents.markdown_to_json import json_document
+from octavo.documents.parse import parse
+from octavo.server.handlers import revisions
+from octavo.server.store import Json
 from octavo.server.world import World
+
+
+@dataclass
+class Clock:
+    """Shows the moment that is told."""
+
+    moment: datetime
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+
+@dataclass
+class Names:
+    """Makes ids of the name of what is being made: `retries`, then `retries-2`, ..."""
+
+    name: str = ""
+    _made: Counter[str] = field(default_factory=Counter)
+
+    def __call__(self) -> str:
+        self._made[self.name] += 1
+        number = self._made[self.name]
+        return self.name if number == 1 else f"{self.name}-{number}"
+
+
+def page_at(world: World, at: ContentRef, file: str) -> Json:
+    """The page that was written in `file`, or whose slug that is if it came later. Raises LookupError for none."""
+    found = [page for page in trees.walk(revisions.at(world, at)["pages"]) if _file_of(page) == file]
+    if not found:
+        raise LookupError(f"No page of {at} was written in {file}.")
+    return found[0]
+
+
+def block_at(world: World, page: Json, words: str) -> str:
+    """The key of the smallest block of a page that has these words; in a table, the row. Raises LookupError for none."""
+    found = [
+        (len(says), place, block.key)
+        for place, block in enumerate(_read(world.store.text(page["text"])).walk())
+        if block.kind != "cell" and words in " ".join((says := block.plain()).split())
+    ]
+    if not found:
+        raise LookupError(f"“{words}” is not on the page “{page['title']}”.")
+    return min(found)[2]
+
+
+def pages_below(world: World, at: ContentRef, folder: str) -> Iterator[Json]:
+    """The pages that were written in a folder, in the order of the tree."""
+    return (page for page in trees.walk(revisions.at(world, at)["pages"]) if _file_of(page).startswith(folder))
+
+
+def place_after(world: World, at: ContentRef, file: str) -> int:
+    """The place right after a page, among those it stands with."""
+    tree = revisions.at(world, at)["pages"]
+    return trees.place(tree, page_at(world, at, file)["id"])[1] + 1
+
+
+def replaced(text: str, words: str, others: str) -> str:
+    """`text` with `others` in place of `words`. Raises LookupError unless they are there exactly once."""
+    if text.count(words) != 1:
+        raise LookupError(f"“{words[:60]}” is there {text.count(words)} times, not once.")
+    return text.replace(words, others)
+
+
+@lru_cache(maxsize=64)
+def _read(text: str) -> Document:
+    return parse(text)
+
+
+def _file_of(page: Json) -> str:
+    """The file a page was written in, or the slug of one that a change request made."""
+    return str(page.get("git", {}).get("path") or page.get("slug", ""))
+
+
+Step = Callable[[Any, ChangeRequestRef, World], Iterable[Operation[Any]]]
+
+_MOST_CHANGES = 50
+"""The most changes one edit may have."""
+
+
+def started(change: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
+    """Open a draft, with a description if there is one."""
+    yield change_requests.Create(at=SpaceRef(space_id=at.space_id), subject=change["subject"])
+    if "about" in change:
+        yield change_requests.Update(at=at, description=json_document(change["about"]))
+
+
+def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
+    """All edits of a step at once. Those of one page are made one after the other in its text."""
+    changes: list[content.ContentEdit] = []
+    texts: dict[str, str] = {}
+    for edit in step["edit"]:
+        if "new" in edit:
+            changes.append(_insert(edit, at, world))
+        elif "move" in edit:
+            changes.append(_move(edit, at, world))
+        elif "delete" in edit:
+            changes.append(content.DeletePage(page=page_at(world, at, edit["delete"])["id"]))
+        else:
+            page = page_at(world, at, edit["page"])
+            text = texts.get(page["id"]) or revisions.text(world, page)
+            texts[page["id"]] = replaced(text, edit["find"], edit["put"])
+    changes += [content.UpdatePage(page=page, document=DocumentBody(markdown=text)) for page, text in texts.items()]
+    yield content.Edit(at=at, changes=tuple(changes), compat=False)
+
+
+def _insert(edit: Any, at: ChangeRequestRef, world: World) -> content.InsertPage:
+    return content.InsertPage(
+        document=DocumentBody(markdown=edit["put"]),
+        slug=edit["new"],
+        into=page_at(world, at, edit["below"])["id"],
+        at=place_after(world, at, edit["after"]),
+    )
+
+
+def _move(edit: Any, at: ChangeRequestRef, world: World) -> content.UpdatePage:
+    return content.UpdatePage(
+        page=page_at(world, at, edit["move"])["id"],
+        into=page_at(world, at, edit["below"])["id"],
+        at=0,
+        title=edit["title"],
+    )
+
+
+def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
+    """One name for another on every page of a folder that has it, in its text and its description."""
+
+    def renamed(says: str) -> str:
+        return says.replace(step["find"], step["put"])
+
+    changes = [
+        content.UpdatePage(page=page["id"], document=DocumentBody(markdown=renamed(text)), description=renamed(about))
+        for page in pages_below(world, at, step["under"])
+        if step["find"] in (text := revisions.text(world, page)) and (about := page["description"])
+    ]
+    for place in range(0, len(changes), _MOST_CHANGES):
+        yield content.Edit(at=at, changes=tuple(changes[place : place + _MOST_CHANGES]), compat=False)
+
+
+def _status(
+    status: Literal["open", "archived"], step: Any, at: ChangeRequestRef, world: World
+) -> Iterator[Operation[Any]]:
+    yield change_requests.Update(at=at, status=status)
+
+
+def _ask(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
+    yield reviews.Request(at=at, users=tuple(step["whom"]))
+
+
+def _review(
+    status: Literal["approved", "changes-requested"], step: Any, at: ChangeRequestRef, world: World
+) -> Iterator[Operation[Any]]:
+    said = Markdown(markdown=step["text"]) if "text" in step else None
+    yield reviews.Submit(at=at, status=status, comment=said) if said else reviews.Submit(at=at, status=status)
+
+
+def _merge(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
+    yield change_requests.Merge(at=at)
+
+
+STEPS: dict[str, Step] = {
+    "edit": _edit,
+    "rename": _rename,
+    "open": partial(_status, "open"),
+    "archive": partial(_status, "archived"),
+    "ask": _ask,
+    "approve": partial(_review, "approved"),
+    "refuse": partial(_review, "changes-requested"),
+    "merge": _merge,
+}
+
+
+def posted(thread: Any, at: Discussion, world: World) -> Iterator[Operation[Any]]:
+    """Start a thread on a place, on a page of it, or on the block that has the words `block`."""
+    said = Markdown(markdown=thread["text"])
+    if "page" not in thread:
+        yield comments.Create(at=at, body=said)
+        return
+    page = page_at(world, at, thread["page"])
+    if "block" not in thread:
+        yield comments.Create(at=at, body=said, page=page["id"])
+        return
+    yield comments.Create(at=at, body=said, page=page["id"], node=block_at(world, page, thread["block"]))
+
+
+def replied(reply: Any, at: Discussion, thread: str, world: World) -> Iterator[Operation[Any]]:
+    """Answer in a thread."""
+    yield comments.CreateReply(at=at, comment_id=thread, body=Markdown(markdown=reply["text"]))
+
+
+def resolved(at: Discussion, thread: str, world: World) -> Iterator[Operation[Any]]:
+    """Mark a thread as done."""
+    yield comments.Update(at=at, comment_id=thread, resolved=True)
+
+
+def reacted(at: Discussion, thread: str, reply: str | None, emoji: str, world: World) -> Iterator[Operation[Any]]:
+    """React to a thread, or to a reply in it. Reactions travel as code points, such as `1f44d`."""
+    added = ("-".join(f"{ord(letter):x}" for letter in emoji),)
+    if reply is None:
+        yield comments.Update(at=at, comment_id=thread, added_reactions=added)
+    else:
+        yield comments.UpdateReply(at=at, comment_id=thread, comment_reply_id=reply, added_reactions=added)
+
 
 _FOLDER = Path(__file__).parent
 _AGE = re.compile(r"(?:(\d+)d)? ?(?:(\d+)h)? ?(?:(\d+)m)?")
@@ -48,9 +259,9 @@ def _all(kind: str) -> Iterator[Any]:
 
 def _of_change(change: Any) -> Iterator[Deed]:
     at = ChangeRequestRef(space_id=change["space"], change_request_id=change["id"])
-    yield Deed(_age(change["ago"]), change["by"], change["id"], partial(proposing.started, change, at))
+    yield Deed(_age(change["ago"]), change["by"], change["id"], partial(started, change, at))
     for step in change["step"]:
-        asks = partial(proposing.STEPS[step["do"]], step, at)
+        asks = partial(STEPS[step["do"]], step, at)
         yield Deed(_age(step["ago"]), step.get("by", change["by"]), f"{change['id']}-{step['do']}", asks)
 
 
@@ -58,14 +269,14 @@ def _of_thread(thread: Any, name: str) -> Iterator[Deed]:
     at: Discussion = SpaceRef(space_id=thread["space"])
     if "change" in thread:
         at = ChangeRequestRef(space_id=thread["space"], change_request_id=thread["change"])
-    yield Deed(_age(thread["ago"]), thread["by"], name, partial(talking.posted, thread, at))
-    yield from _reactions(thread, partial(talking.reacted, at, name, None))
+    yield Deed(_age(thread["ago"]), thread["by"], name, partial(posted, thread, at))
+    yield from _reactions(thread, partial(reacted, at, name, None))
     for number, reply in enumerate(thread.get("replies", ()), 1):
-        asks = partial(talking.replied, reply, at, name)
+        asks = partial(replied, reply, at, name)
         yield Deed(_age(reply["ago"]), reply["by"], f"{name}-{number}", asks)
-        yield from _reactions(reply, partial(talking.reacted, at, name, f"{name}-{number}"))
+        yield from _reactions(reply, partial(reacted, at, name, f"{name}-{number}"))
     if "resolved" in thread:
-        asks = partial(talking.resolved, at, name)
+        asks = partial(resolved, at, name)
         yield Deed(_age(thread["resolved"]["ago"]), thread["resolved"]["by"], name, asks)
 
 

@@ -24,7 +24,7 @@ from octavo.documents import trees
 from octavo.documents.markdown_to_json import json_document
 from octavo.documents.parse import parse
 from octavo.server.demo import people, register
-from octavo.server.demo.past import Clock, Names
+from octavo.server.demo.history import Clock, Names
 from octavo.server.dispatch import answer
 from octavo.server.handlers import revisions, spaces
 from octavo.server.handlers.comments import post

@@ -12,8 +12,7 @@ from octavo.api import collections, openapi
 from octavo.api.places import CollectionRef, OrganizationRef
 from octavo.server import handlers
 from octavo.server.demo import crews, docs_site, people, register
-from octavo.server.demo.history import deeds
-from octavo.server.demo.past import Clock, Names
+from octavo.server.demo.history import Clock, Names, deeds
 from octavo.server.dispatch import answer
 from octavo.server.handlers import spaces
 from octavo.server.loader import load
