@@ -20,7 +20,7 @@ from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef, Spa
 from octavo.documents import links, trees
 from octavo.documents.blocks import Block, Document
 from octavo.documents.parse import parse
-from octavo.server.demo import crews, docs_site, large, library, people, register
+from octavo.server.demo import docs_site, large, library, people, register
 from octavo.server.dispatch import answer
 from octavo.server.handlers import revisions
 from octavo.server.store import Json, Store
@@ -150,7 +150,7 @@ def test_there_are_people_of_every_role_and_three_hundred_members(demo: World) -
 def test_teams_give_nobody_more_than_they_have_anyway(demo: World, copy: World) -> None:
     at = OrganizationRef(organization_id=people.ORGANIZATION)
     found = _items(teams.List(at=at), demo)
-    assert [team["id"] for team in found] == [crew.id for crew in crews.CREWS]
+    assert [team["id"] for team in found] == [crew.id for crew in people.CREWS]
     assert all(team["members"] > 2 and team["spaces"] == 1 for team in found)
     assert [team["id"] for team in _items(teams.List(at=at, owner=demo.caller), demo)] == ["software"]
     for team in found:

@@ -11,7 +11,7 @@ from pathlib import Path
 from octavo.api import collections, openapi
 from octavo.api.places import CollectionRef, OrganizationRef
 from octavo.server import handlers
-from octavo.server.demo import crews, docs_site, people, register
+from octavo.server.demo import docs_site, people, register
 from octavo.server.demo.history import Clock, Names, deeds
 from octavo.server.dispatch import answer
 from octavo.server.handlers import spaces
@@ -123,9 +123,9 @@ def _arrange(world: World, names: Names) -> None:
         names.name = manual.id
         placed = {"emoji": manual.emoji, "parent": manual.parent, "defaultLevel": manual.level}
         spaces.new(world, people.ORGANIZATION, title=manual.title, **placed)
-    for crew in crews.CREWS:
+    for crew in people.CREWS:
         names.name = crew.id
-        crews.gather(world, crew)
+        people.gather(world, crew)
     for guest in (person for person in people.members() if person.role is None):
         world.store.put(f"/spaces/{MANUALS[0].id}/permissions/users/{guest.id}", {"id": guest.id, "role": "comment"})
 
