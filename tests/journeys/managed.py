@@ -26,7 +26,7 @@ from octavo.api.operation import SPECS, Operation
 from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
 from octavo.cli.cast import CAST
 from octavo.server import handlers
-from octavo.server.demo.docs_site import SITE
+from octavo.server.demo.library import SITE
 from octavo.server.demo.people import ORGANIZATION
 from octavo.server.dispatch import answer
 from octavo.server.handlers.uploads import receive

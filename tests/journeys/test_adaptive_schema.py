@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from octavo.api import adaptive_schema
-from octavo.server.demo.docs_site import SITE
+from octavo.server.demo.library import SITE
 from tests.journeys.stage import Stage
 from tests.journeys.test_managing_spaces import NOOR
 from tests.journeys.test_resources import open_kind

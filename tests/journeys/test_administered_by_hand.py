@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from octavo.api import redirects, site_structure, sites
-from octavo.server.demo.docs_site import SITE
+from octavo.server.demo.library import SITE
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.resources.form import FormDialog
 from tests.journeys.managed import NOOR

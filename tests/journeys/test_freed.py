@@ -19,7 +19,7 @@ from octavo import tui
 from octavo.api import adaptive_schema, change_requests, content, organizations, teams
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.state_db import NotSaved
-from octavo.server.demo.docs_site import SITE
+from octavo.server.demo.library import SITE
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.link_following import follow
 from octavo.tui.render.page_parts import LinkFollowed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from octavo.api import share_links, site_structure, sites
-from octavo.server.demo.docs_site import SITE
+from octavo.server.demo.library import SITE
 from octavo.server.demo.people import ORGANIZATION
 from octavo.tui.review.checked_dialog import CheckedDialog
 from tests.journeys.managed import NOOR

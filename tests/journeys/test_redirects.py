@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from octavo.api import redirects, site_structure, sites
-from octavo.server.demo.docs_site import SITE
+from octavo.server.demo.library import SITE
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_access import to_row

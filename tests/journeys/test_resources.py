@@ -22,7 +22,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import InOrganization
 from octavo.api.text import Id
 from octavo.server.app import Platform
-from octavo.server.demo.docs_site import SITE
+from octavo.server.demo.library import SITE
 from octavo.server.demo.people import ORGANIZATION
 from octavo.tui.resources import organization_resources
 from octavo.tui.resources.browser import BrowserScreen

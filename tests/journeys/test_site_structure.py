@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.api import site_structure, sites
 from octavo.api.site_structure import SiteStructure
-from octavo.server.demo.docs_site import SITE
+from octavo.server.demo.library import SITE
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.widgets.commands import active_commands

@@ -20,7 +20,7 @@ from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef, Spa
 from octavo.documents import links, trees
 from octavo.documents.blocks import Block, Document
 from octavo.documents.parse import parse
-from octavo.server.demo import docs_site, large, library, people, register
+from octavo.server.demo import large, library, people, register
 from octavo.server.dispatch import answer
 from octavo.server.handlers import revisions
 from octavo.server.store import Json, Store
@@ -373,7 +373,7 @@ def _links_of(block: Block) -> Iterator[str]:
 
 def test_what_customers_read_is_on_a_site(demo: World) -> None:
     stranger = demo.asked_by("nobody")
-    published = answer(sites.GetPublished(at=docs_site.SITE), stranger)
+    published = answer(sites.GetPublished(at=library.SITE), stranger)
     assert published["site"]["urls"]["published"].endswith("/published/saltmarsh/docs/")
     sections = [(each["title"], each["siteSpaces"][0]["title"]) for each in published["structure"]["structure"]]
     assert sections == [("Instruments", "Limpet manual"), ("Harbour software", "Harbour API")]

@@ -1,22 +1,54 @@
-"""The demo library: an invented maker of tide gauges, its manuals, and its people at work on them."""
+"""The site of the demo library: what its customers read, in two sections."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from octavo.api import collections, openapi
-from octavo.api.places import CollectionRef, OrganizationRef
+from octavo.api import collections, openapi, site_structure, sites
+from octavo.api.operation import Operation
+from octavo.api.places import CollectionRef, OrganizationRef, SiteRef
 from octavo.server import handlers
-from octavo.server.demo import docs_site, people, register
+from octavo.server.demo import people, register
 from octavo.server.demo.history import Clock, Names, deeds
 from octavo.server.dispatch import answer
 from octavo.server.handlers import spaces
 from octavo.server.loader import load
 from octavo.server.world import World, iso
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section that holds one space."""
+
+    id: str
+    space: str
+    title: str
+    icon: str
+
+
+SITE = SiteRef(organization_id=people.ORGANIZATION, site_id="docs")
+TITLE = "Saltmarsh Docs"
+SECTIONS = (
+    Section("docs-instruments", "limpet", "Instruments", "ruler"),
+    Section("docs-software", "harbour-api", "Harbour software", "anchor"),
+)
+
+
+def steps() -> Iterator[tuple[str, Operation[Any]]]:
+    """What an administrator asks to make the site and publish it, each with the name of what it makes."""
+    yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=people.ORGANIZATION), title=TITLE)
+    for section in SECTIONS:
+        asked = site_structure.CreateSection(at=SITE, space_id=section.space, title=section.title, icon=section.icon)
+        yield section.id, asked
+    yield SITE.site_id, sites.Update(at=SITE, basename=SITE.site_id)
+    yield SITE.site_id, sites.Publish(at=SITE)
+
 
 TODAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 """When the demo is, unless told otherwise: a Monday."""
@@ -80,7 +112,7 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
         for path in sorted((_FOLDER / "openapi").glob("*.json")):
             names.name = path.stem
             _describe(past.asked_by(people.PEOPLE[0].id), path)
-        for names.name, op in docs_site.steps():
+        for names.name, op in steps():
             answer(op, past.asked_by(people.PEOPLE[0].id))
         for deed in deeds():
             clock.moment, names.name = today - deed.ago, deed.name
