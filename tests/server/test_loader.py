@@ -20,8 +20,8 @@ from octavo.documents.trees import Pages
 from octavo.server import loader
 from octavo.server.folder import Folder, fingerprint
 from octavo.server.handlers import revisions
-from octavo.server.handlers.search import reindex_rest
 from octavo.server.loader import Loaded
+from octavo.server.search_index import reindex_rest
 from octavo.server.store import Json
 from octavo.server.summary import entries
 from octavo.server.world import World

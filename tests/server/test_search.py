@@ -12,7 +12,7 @@ from octavo.api.search import PageHit
 from octavo.api.spaces import Space
 from octavo.documents.parse import parse
 from octavo.server.handlers import revisions
-from octavo.server.sections import sections
+from octavo.server.search_index import sections
 from octavo.server.store import Json, Store
 from octavo.server.world import World
 from tests.api.test_folding import ALIKE

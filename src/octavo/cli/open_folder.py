@@ -92,7 +92,7 @@ class OpenFolder:
         self._indexing.start()
 
     def _index_all(self) -> None:
-        from octavo.server.handlers.search import reindex_rest
+        from octavo.server.search_index import reindex_rest
         from octavo.server.store import NotWritten, Store
         from octavo.server.world import World
 

@@ -81,7 +81,7 @@ def load(
 
     A folder is known by its real path. `title` is for a new space, which is otherwise called as the folder is.
     With `space_id` the folder becomes that space. `told` hears how many of its pages are read, of how many; then search finds
-    them only after `search.reindex_rest`. Raises OSError when the folder cannot be opened.
+    them only after `search_index.reindex_rest`. Raises OSError when the folder cannot be opened.
     """
     world = world.asked_by(author)
     found = read(folder)

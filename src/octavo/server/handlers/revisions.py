@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.documents import trees
-from octavo.server.handlers import search
+from octavo.server import search_index
 from octavo.server.rest import without
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
@@ -97,16 +97,16 @@ HELD: dict[str, type] = {"pages": list, "files": list, "reusableContents": list,
 def move_primary(world: World, space_id: str, revision: Json, *, found_later: bool = False) -> Json:
     """Let the primary content of a space stand at `revision`, and be found by search. Returns the space.
 
-    `found_later`: what it says is found once `search.reindex_rest` has run.
+    `found_later`: what it says is found once `search_index.reindex_rest` has run.
     """
     path = f"/spaces/{space_id}"
     space = world.store.get(path)
     before = world.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
     space = world.store.change(path, revision=revision["id"], updatedAt=world.timestamp())
     if found_later:
-        search.reindex_later(world, space_id, before)
+        search_index.reindex_later(world, space_id, before)
     else:
-        search.reindex(world, space_id, before, revision)
+        search_index.reindex(world, space_id, before, revision)
     return space
 
 

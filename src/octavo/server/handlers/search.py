@@ -8,9 +8,8 @@ the last one as a beginning.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
-from itertools import islice
 from urllib.parse import quote
 
 from octavo.api import search
@@ -18,9 +17,7 @@ from octavo.api.folding import fold
 from octavo.api.searchable import SIGNED, apart, mentions, part_starts, together, whole_mention, with_titles
 from octavo.documents import links, trees
 from octavo.server.handlers.arranging import visible_spaces
-from octavo.server.includes import dereferenced
 from octavo.server.rest import handle, page
-from octavo.server.sections import sections
 from octavo.server.store import Found, Json
 from octavo.server.world import World
 
@@ -30,72 +27,10 @@ SECTIONS_OF_PAGE = 5
 PAGES_OF_SPACE = 20
 """At most this many are shown of each."""
 
-AT_ONCE = 20
-"""Pages that are indexed between two answers."""
 SHOWN = 200
 """Characters of a section that are shown where only parts of its words were found."""
 
 _WORD = re.compile(rf"\w+(?:{SIGNED})?")
-
-
-def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
-    """Let search find what `new` says in place of what `old` said. Looks only at pages that differ, or include something
-    when that does."""
-    for _ in _reindexed(world, space_id, old, new):
-        pass
-
-
-def reindex_later(world: World, space_id: str, old: Json | None) -> None:
-    """Note that search shall find what the content of a space says in place of what `old` said: `reindex_rest` does it."""
-    path = f"/spaces/{space_id}/unindexed"
-    if world.store.find(path) is None:
-        world.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
-
-
-def reindex_rest(world: World, space_id: str, told: Callable[[int, int], bool]) -> None:
-    """Do what `reindex_later` noted, some pages at a time, so that others are answered between them.
-
-    `told` hears how many pages are done, of how many, and says whether to go on.
-    """
-    path = f"/spaces/{space_id}/unindexed"
-    while (record := world.store.find(path)) is not None:
-        space = world.store.get(f"/spaces/{space_id}")
-        old, new = (
-            world.store.find(f"/spaces/{space_id}/revisions/{each}") for each in (record["since"], space["revision"])
-        )
-        assert new is not None, "a space with content must have a revision"
-        pages = _reindexed(world, space_id, old, new)
-        count, done = len(_indexed(new)), 0
-        is_over = False
-        while not is_over:
-            with world.store.transaction():
-                if world.store.get(f"/spaces/{space_id}")["revision"] != new["id"]:
-                    break  # what was merged meanwhile was indexed with that: begin again with the rest
-                done += len(list(islice(pages, AT_ONCE)))
-                if is_over := next(pages, None) is None:
-                    world.store.delete(path)
-                done += not is_over
-            if not told(min(done, count), count):
-                return
-
-
-def _reindexed(world: World, space_id: str, old: Json | None, new: Json) -> Iterator[str]:
-    """Index one page after the other, and yield its id."""
-    before, after = _indexed(old), _indexed(new)
-    includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
-    pages = {page["id"]: page for page in trees.walk(new["pages"])}
-    for page_id in before.keys() - after.keys():
-        world.store.unindex(space_id, page_id)
-    for page_id, says in after.items():
-        if (differs := before.get(page_id) != says) or includes_differ:
-            name, title, description = says
-            text = world.store.text(name) if name else ""
-            if not differs and "include" not in text:
-                continue
-            whole = dereferenced(world.store, text, pages[page_id], new)
-            found = sections(whole, title, description)
-            world.store.index(space_id, page_id, [(anchor, apart(head), apart(body)) for anchor, head, body in found])
-            yield page_id
 
 
 @handle.register
@@ -176,13 +111,3 @@ def _title(tree: dict[str, Json], places: links.Places, page: Json, address: str
     """How the page is called that a mention on `page` leads to. None if it is not in this space."""
     target = links.resolve(address, trees.link_base(page), places)
     return str(tree[target.page]["title"]) if isinstance(target, links.ToPage) else None
-
-
-def _indexed(revision: Json | None) -> dict[str, tuple[str, str, str]]:
-    """What search knows of each page: the hash of its text, its title and its description."""
-    pages = trees.walk(revision["pages"]) if revision else ()
-    return {
-        each["id"]: (each.get("text", ""), each["title"], each.get("description") or "")
-        for each in pages
-        if each["type"] == "document"
-    }
