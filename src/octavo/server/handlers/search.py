@@ -16,7 +16,9 @@ from octavo.api import search
 from octavo.api.folding import fold
 from octavo.api.searchable import SIGNED, apart, mentions, part_starts, together, whole_mention, with_titles
 from octavo.documents import links, trees
+from octavo.server.handlers import site_view
 from octavo.server.handlers.arranging import visible_spaces
+from octavo.server.handlers.site_view import View
 from octavo.server.rest import handle, page
 from octavo.server.store import Found, Json
 from octavo.server.world import World
@@ -111,3 +113,25 @@ def _title(tree: dict[str, Json], places: links.Places, page: Json, address: str
     """How the page is called that a mention on `page` leads to. None if it is not in this space."""
     target = links.resolve(address, trees.link_base(page), places)
     return str(tree[target.page]["title"]) if isinstance(target, links.ToPage) else None
+
+
+@handle.register
+def _in_site(op: search.InSite, world: World) -> Json:
+    view = site_view.view(world, op.at)
+    chosen = _chosen(op.scope, view)
+    return across(op, world, {space: view.tree.spaces[space] for space in chosen})
+
+
+def _chosen(scope: search.Default | search.Specific | search.All, view: View) -> list[str]:
+    """The ids of the spaces to look in. Site spaces that are not there, or not shown, are passed over."""
+    shown = {part.document["id"]: part.document for part in view.site_spaces()}
+    wanted: set[str | None]
+    if isinstance(scope, search.Specific):
+        wanted = set(scope.site_space_ids)
+    elif isinstance(scope, search.All):
+        wanted = {*shown}
+    else:
+        current = shown.get(scope.current_site_space or "")
+        sections = {each.get("section") for each in shown.values()} - ({current.get("section")} if current else set())
+        wanted = {view.tree.default_space(section) for section in sections} | ({current["id"]} if current else set())
+    return [each["space"] for each in shown.values() if each["id"] in wanted]
