@@ -192,3 +192,19 @@ def _unknown_page() -> Refused:
     return Refused(
         400, "page does not name a page in this list. Use next.page from the previous page, or leave page out."
     )
+
+
+_LAST = 1 << 40
+Filed = tuple[str, Json]
+"""A document with its path."""
+
+
+def order(place: int, document: Json) -> tuple[int, int]:
+    """What orders a document that the store holds at `place` among its neighbours."""
+    return (document.get("position", _LAST), place)
+
+
+def settle(world: World, row: list[Filed]) -> None:
+    """Keep neighbours in the order of `row`."""
+    for position, (path, document) in enumerate(row):
+        world.store.put(path, {**document, "position": position})

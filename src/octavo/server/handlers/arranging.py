@@ -8,9 +8,8 @@ from typing import Any
 
 from octavo.api import collections, spaces
 from octavo.server.handlers import site_tree
-from octavo.server.handlers.ordering import Filed, order, settle
 from octavo.server.handlers.permissions import membership, need, need_in_organization, role, sees
-from octavo.server.rest import given, handle, path_of, shown
+from octavo.server.rest import Filed, given, handle, order, path_of, settle, shown
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from octavo.api import collections
 from octavo.server.handlers import arranging
-from octavo.server.handlers.ordering import settle
 from octavo.server.handlers.permissions import collection_permissions, need, sees_collection
 from octavo.server.handlers.spaces import present_space
-from octavo.server.rest import given, handle, page, path_of, shows, without
+from octavo.server.rest import given, handle, page, path_of, settle, shows, without
 from octavo.server.store import Json
 from octavo.server.world import World
 

@@ -8,10 +8,9 @@ from octavo.api import site_structure as structure
 from octavo.api.places import InSite
 from octavo.documents import trees
 from octavo.server.handlers import site_tree, site_view
-from octavo.server.handlers.ordering import settle
 from octavo.server.handlers.permissions import in_organization, need, role
 from octavo.server.handlers.site_tree import FOLDERS, HOLDERS, Tree
-from octavo.server.rest import completes, guards, handle, page, path_of
+from octavo.server.rest import completes, guards, handle, page, path_of, settle
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
 

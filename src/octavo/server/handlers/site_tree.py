@@ -15,8 +15,8 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from octavo.api.places import SiteRef
-from octavo.server.handlers.ordering import order
 from octavo.server.handlers.permissions import membership, organization_role, role
+from octavo.server.rest import order
 from octavo.server.store import Json, Missing
 from octavo.server.world import World
 
