@@ -8,8 +8,8 @@ from octavo.api import spaces
 from octavo.api.operation import SPECS, Operation
 from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, RevisionRef, SiteRef, SpaceRef
 from octavo.server.handlers import site_tree
-from octavo.server.handlers.arranging import is_gone
 from octavo.server.handlers.permissions import membership, role, sees_collection
+from octavo.server.handlers.spaces import is_gone
 from octavo.server.rest import handle
 from octavo.server.store import Missing
 from octavo.server.world import World

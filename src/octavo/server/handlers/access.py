@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from octavo.api import invites, permissions
 from octavo.api.folding import fold
 from octavo.api.places import Shared
-from octavo.server.handlers.arranging import visible_spaces
 from octavo.server.handlers.members import by_address, need_to_manage, present_team, present_user
 from octavo.server.handlers.permissions import RANKS, allows, need, organization_role, refuse_guests, role, sees
-from octavo.server.handlers.spaces import present_space
+from octavo.server.handlers.spaces import present_space, visible_spaces
 from octavo.server.rest import completes, guards, handle, page, path_of, shows, without
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World

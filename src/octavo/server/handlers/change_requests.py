@@ -9,10 +9,10 @@ from octavo.api import change_requests
 from octavo.api.places import ChangeRequestRef
 from octavo.documents.merging import tree
 from octavo.server.handlers import revisions
-from octavo.server.handlers.arranging import visible_spaces
 from octavo.server.handlers.members import present_user
 from octavo.server.handlers.merge_rules import refuse_unless_met
 from octavo.server.handlers.permissions import need
+from octavo.server.handlers.spaces import visible_spaces
 from octavo.server.rest import given, handle, page, shows, without
 from octavo.server.store import Json
 from octavo.server.world import Refused, World

@@ -11,13 +11,12 @@ from octavo.documents import trees
 from octavo.documents.links import APP_HOSTS, steps
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, change_request_path, present_change_request
-from octavo.server.handlers.collections import present_collection
 from octavo.server.handlers.content import app_of, present_file, present_page, present_reusable
 from octavo.server.handlers.members import present_user
 from octavo.server.handlers.openapi_specs import present_spec
 from octavo.server.handlers.organizations import present_organization
 from octavo.server.handlers.permissions import role, sees_collection
-from octavo.server.handlers.spaces import present_space
+from octavo.server.handlers.spaces import present_collection, present_space
 from octavo.server.link_survey import NAME, Found, Spot, Survey, Target
 from octavo.server.rest import handle, page
 from octavo.server.store import Json, Missing

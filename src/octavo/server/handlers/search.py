@@ -17,8 +17,8 @@ from octavo.api.folding import fold
 from octavo.api.searchable import SIGNED, apart, mentions, part_starts, together, whole_mention, with_titles
 from octavo.documents import links, trees
 from octavo.server.handlers import site_view
-from octavo.server.handlers.arranging import visible_spaces
 from octavo.server.handlers.site_view import View
+from octavo.server.handlers.spaces import visible_spaces
 from octavo.server.rest import handle, page
 from octavo.server.store import Found, Json
 from octavo.server.world import World

@@ -1,16 +1,170 @@
-"""Spaces: made, changed, copied, moved, deleted and brought back."""
+"""Where spaces and collections lie: in which collection, and in which order among their neighbours."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
-from octavo.api import spaces
-from octavo.server.handlers import arranging, revisions, site_tree
+from octavo.api import collections, spaces
+from octavo.server.handlers import revisions, site_tree
 from octavo.server.handlers.merge_rules import refuse_malformed
-from octavo.server.handlers.permissions import need, role, space_permissions
-from octavo.server.rest import given, handle, page, path_of, shows, without
-from octavo.server.store import Json
+from octavo.server.handlers.permissions import (
+    collection_permissions,
+    membership,
+    need,
+    need_in_organization,
+    role,
+    sees,
+    sees_collection,
+    space_permissions,
+)
+from octavo.server.rest import Filed, given, handle, order, page, path_of, settle, shown, shows, without
+from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
+
+RETENTION = timedelta(days=7)
+"""How long a deleted space can be restored."""
+
+
+def arranged(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
+    """The spaces or collections of an organization in their order, deleted ones too, with what orders them."""
+    found = world.store.positioned(collection)
+    mine = [(order(place, each), each) for place, each in found if each["organization"] == organization]
+    return sorted(mine, key=lambda pair: pair[0])
+
+
+def visible_spaces(world: World, organization: str) -> list[tuple[tuple[int, int], Json]]:
+    """The spaces of an organization the caller has a role in, in their order, with what orders them."""
+    found = arranged(world, "/spaces", organization)
+    return [(key, space) for key, space in found if not space.get("deletedAt") and role(world, space)]
+
+
+def is_gone(world: World, space: Json) -> bool:
+    """Whether a space was deleted so long ago that it cannot be restored."""
+    deleted = space.get("deletedAt")
+    return deleted is not None and world.now() - datetime.fromisoformat(deleted) >= RETENTION
+
+
+def contents(world: World, organization: str, parent: str | None) -> list[Filed]:
+    """What lies directly in a collection or at the root, in its order."""
+    kinds = ("/collections", "/spaces")
+    both = [(key, kind, each) for kind in kinds for key, each in arranged(world, kind, organization)]
+    inside = sorted((item for item in both if item[2].get("parent") == parent), key=lambda item: item[0])
+    return [(f"{kind}/{each['id']}", each) for _, kind, each in inside]
+
+
+def all_inside(world: World, collection: Json) -> Iterator[Filed]:
+    """What lies in a collection, at any depth."""
+    for path, each in contents(world, collection["organization"], collection["id"]):
+        yield path, each
+        if path.startswith("/collections/"):
+            yield from all_inside(world, each)
+
+
+def need_to_add(world: World, organization: str, parent: str | None) -> None:
+    """Refuse unless the caller may put something into a collection of an organization, or at its root."""
+    if parent is None:
+        need_in_organization(world, world.store.get(f"/orgs/{organization}"), "create")
+        return
+    collection = world.store.get(f"/collections/{parent}")
+    if collection["organization"] != organization or not sees(world, collection):
+        raise Missing(f"/collections/{parent}")
+    need(world, collection, "create")
+
+
+@handle.register(spaces.Move)
+@handle.register(collections.Move)
+def _move(op: spaces.Move | collections.Move, world: World) -> Json:
+    path = path_of(op).removesuffix("/move")
+    holder = world.store.get(path)
+    need(world, holder, "admin")
+    if not given(op):
+        raise Refused(400, "parent or position is required: say where to move this.")
+    next_to = _neighbour(op.position, world) if op.position else None
+    if next_to and (next_to[1]["organization"] != holder["organization"] or next_to[0] == path):
+        raise Refused(400, "position must name another space or collection in this organization.")
+    named = "parent" in op.model_fields_set or next_to is None
+    parent = op.parent if "parent" in op.model_fields_set else (next_to[1] if next_to else holder).get("parent")
+    if named and next_to and next_to[1].get("parent") != parent:
+        raise Refused(
+            409, f"“{next_to[1]['title']}” is not at the new location. position must name an item at the new location."
+        )
+    if parent != holder.get("parent"):
+        need_to_add(world, holder["organization"], parent)
+    _refuse_cycle(world, path, holder, parent)
+    put_into(holder, parent)
+    row = [filed for filed in contents(world, holder["organization"], parent) if filed[0] != path]
+    row.insert(_index(row, next_to, before=bool(op.position and op.position.before)), (path, holder))
+    settle(world, row)
+    return shown(op, world, world.store.get(path))
+
+
+def put_into(holder: Json, parent: str | None) -> None:
+    """Let a space or collection lie in another collection, or at the root."""
+    holder.pop("parent", None)
+    if parent:
+        holder["parent"] = parent
+    elif holder.get("visibility") == "in-collection":
+        holder["visibility"] = "private"
+
+
+@handle.register(spaces.Transfer)
+@handle.register(collections.Transfer)
+def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
+    """Move a space, or a collection and all it holds, to the root of another organization."""
+    path = path_of(op).removesuffix("/transfer")
+    holder = world.store.get(path)
+    need(world, holder, "admin")
+    if membership(world, op.organization) is None:
+        raise Missing(f"/orgs/{op.organization}")
+    if op.organization == holder["organization"]:
+        raise Refused(409, f"“{holder['title']}” is already in this organization.")
+    need_to_add(world, op.organization, None)
+    moved = [(path, holder), *(all_inside(world, holder) if path.startswith("/collections/") else ())]
+    for each, document in moved:
+        if each.startswith("/spaces/") and (on := site_tree.sites_with(world, document)):
+            sentence = f"“{document['title']}” is on the site “{on[0]['title']}” in this organization."
+            raise Refused(412, f"{sentence} Remove the space from the site first.")
+        for grant in world.store.all(f"{each}/permissions/users"):
+            if membership(world, op.organization, grant["id"]) is None:
+                sentence = (
+                    f"“{holder['title']}” is shared with people who are not members of that organization. Invite them"
+                )
+                raise Refused(412, f"{sentence} there, or remove their roles first.")
+        if world.store.count(f"{each}/permissions/teams"):
+            raise Refused(412, f"“{holder['title']}” is shared with teams. Remove the roles of the teams first.")
+    put_into(holder, None)
+    holder.pop("position", None)
+    for each, document in moved:
+        world.store.put(each, {**document, "organization": op.organization})
+    return shown(op, world, world.store.get(path))
+
+
+def _neighbour(position: spaces.Position, world: World) -> Filed:
+    if (position.before is None) == (position.after is None):
+        raise Refused(400, "position must have either before or after.")
+    pointer: Any = position.before or position.after
+    path = f"/spaces/{pointer.space}" if pointer.type == "space" else f"/collections/{pointer.collection}"
+    document = world.store.get(path)
+    if not sees(world, document):
+        raise Missing(path)
+    return path, document
+
+
+def _refuse_cycle(world: World, path: str, holder: Json, parent: str | None) -> None:
+    if path.startswith("/collections/"):
+        inside = {each for each, _ in all_inside(world, holder)}
+        if f"/collections/{parent}" in {path, *inside}:
+            raise Refused(409, f"“{holder['title']}” cannot be moved into itself. Choose another collection.")
+
+
+def _index(row: list[Filed], next_to: Filed | None, *, before: bool) -> int:
+    if next_to is None:
+        return len(row)
+    found = next(index for index, (path, _) in enumerate(row) if path == next_to[0])
+    return found if before else found + 1
+
 
 EMOJI = "📘"
 """The emoji of a space that was given none."""
@@ -49,7 +203,7 @@ def _urls(world: World, document: Json) -> Json:
 def purge(world: World) -> None:
     """Remove the spaces that were deleted too long ago to be restored, with all they hold."""
     for space in world.store.all("/spaces"):
-        if arranging.is_gone(world, space):
+        if is_gone(world, space):
             with world.store.transaction():
                 world.store.unindex(space["id"])
                 site_tree.forget(world, space)
@@ -67,13 +221,13 @@ def new(world: World, organization: str, **fields: Any) -> Json:
 
 
 @handle.register
-def _list(op: spaces.List, world: World) -> Json:
-    return page(op, arranging.visible_spaces(world, op.at.organization_id), lambda space: present_space(world, space))
+def _list_spaces(op: spaces.List, world: World) -> Json:
+    return page(op, visible_spaces(world, op.at.organization_id), lambda space: present_space(world, space))
 
 
 @handle.register
-def _create(op: spaces.Create, world: World) -> Json:
-    arranging.need_to_add(world, op.at.organization_id, op.parent)
+def _create_space(op: spaces.Create, world: World) -> Json:
+    need_to_add(world, op.at.organization_id, op.parent)
     space = new(world, op.at.organization_id, **given(op))
     return present_space(world, revisions.move_primary(world, space["id"], revisions.first(world, space)))
 
@@ -88,7 +242,7 @@ def _get_git_info(op: spaces.GetGitInfo, world: World) -> Json:
 
 
 @handle.register
-def _update(op: spaces.Update, world: World) -> Json:
+def _update_space(op: spaces.Update, world: World) -> Json:
     need(world, world.store.get(path_of(op)), "admin")
     fields = given(op)
     if fields.get("emoji") and fields.get("icon"):
@@ -102,13 +256,13 @@ def _update(op: spaces.Update, world: World) -> Json:
 
 
 @handle.register
-def _delete(op: spaces.Delete, world: World) -> None:
+def _delete_space(op: spaces.Delete, world: World) -> None:
     need(world, world.store.get(path_of(op)), "admin")
     world.store.change(path_of(op), deletedAt=world.timestamp())
 
 
 @handle.register
-def _restore(op: spaces.Restore, world: World) -> Json:
+def _restore_space(op: spaces.Restore, world: World) -> Json:
     path = path_of(op).removesuffix("/restore")
     space = world.store.get(path)
     need(world, space, "admin")
@@ -117,9 +271,9 @@ def _restore(op: spaces.Restore, world: World) -> Json:
 
 
 @handle.register
-def _duplicate(op: spaces.Duplicate, world: World) -> Json:
+def _duplicate_space(op: spaces.Duplicate, world: World) -> Json:
     original = world.store.get(path_of(op).removesuffix("/duplicate"))
-    arranging.need_to_add(world, original["organization"], original.get("parent"))
+    need_to_add(world, original["organization"], original.get("parent"))
     kept = {name: original[name] for name in ("emoji", "icon", "parent", "defaultLevel") if name in original}
     space = new(world, original["organization"], **kept, title=f"Copy of {original['title']}"[:TITLE_LIMIT])
     if role(world, space) is None:
@@ -129,3 +283,64 @@ def _duplicate(op: spaces.Duplicate, world: World) -> Json:
     held = revisions.current(world, original["id"])
     revision = revisions.add(world, space["id"], held, type="edits", parents=[])
     return present_space(world, revisions.move_primary(world, space["id"], revision))
+
+
+@shows(collections.Collection)
+def present_collection(world: World, document: Json) -> Json:
+    """A collection as the caller sees it."""
+    facts = without(document, "position")
+    identifier, organization = document["id"], document["organization"]
+    urls = {
+        "location": world.url(f"/v1/collections/{identifier}"),
+        "app": world.url(f"/o/{organization}/c/{identifier}"),
+    }
+    permissions = collection_permissions(world, document)
+    return {"object": "collection", "defaultLevel": "inherit", **facts, "urls": urls, "permissions": permissions}
+
+
+@handle.register
+def _list_collections(op: collections.List, world: World) -> Json:
+    found = arranged(world, "/collections", op.at.organization_id)
+    shown = [pair for pair in found if (op.nested or not pair[1].get("parent")) and sees_collection(world, pair[1])]
+    return page(op, shown, lambda each: present_collection(world, each))
+
+
+@handle.register
+def _create_collection(op: collections.Create, world: World) -> Json:
+    need_to_add(world, op.at.organization_id, op.parent)
+    identity = {"id": world.new_id(), "title": "Untitled", "organization": op.at.organization_id}
+    collection = {**identity, "defaultLevel": "inherit", **given(op)}
+    return present_collection(world, world.store.put(f"/collections/{collection['id']}", collection))
+
+
+@handle.register
+def _update_collection(op: collections.Update, world: World) -> Json:
+    need(world, world.store.get(path_of(op)), "admin")
+    fields = given(op)
+    return present_collection(world, world.store.change(path_of(op), **fields))
+
+
+@handle.register
+def _delete_collection(op: collections.Delete, world: World) -> None:
+    path = path_of(op)
+    collection = world.store.get(path)
+    need(world, collection, "admin")
+    inside = contents(world, collection["organization"], collection["id"])
+    row = contents(world, collection["organization"], collection.get("parent"))
+    here = next(index for index, filed in enumerate(row) if filed[0] == path)
+    level = collection.get("defaultLevel", "inherit")
+    for _, document in inside:
+        put_into(document, collection.get("parent"))
+        if level != "inherit" and document.get("defaultLevel", "inherit") == "inherit":
+            document["defaultLevel"] = level  # nobody is let in who was kept out by what lay around it
+    row[here : here + 1] = inside
+    settle(world, row)
+    world.store.delete(path)
+
+
+@handle.register
+def _list_spaces_inside(op: collections.ListSpaces, world: World) -> Json:
+    collection = world.store.get(path_of(op).removesuffix("/spaces"))
+    visible = visible_spaces(world, collection["organization"])
+    inside = [(key, space) for key, space in visible if space.get("parent") == collection["id"]]
+    return page(op, inside, lambda space: present_space(world, space))
