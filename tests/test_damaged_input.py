@@ -61,7 +61,7 @@ from octavo.server.folder import Folder
 from octavo.server.handlers import revisions
 from octavo.server.image_size import dimensions
 from octavo.server.store import Store, Unusable
-from octavo.server.summary import entries
+from octavo.server.table_of_contents import entries
 from octavo.tui.reader import openapi_files, picture_files
 from octavo.tui.render import diagrams, formulas
 from octavo.tui.terminal.external_editor import about_of

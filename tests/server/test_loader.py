@@ -23,7 +23,7 @@ from octavo.server.handlers import revisions
 from octavo.server.loader import Loaded
 from octavo.server.search_index import reindex_rest
 from octavo.server.store import Json
-from octavo.server.summary import entries
+from octavo.server.table_of_contents import entries
 from octavo.server.world import World
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update

@@ -35,13 +35,13 @@ from octavo.server.folder import (
     includes,
     kept,
     named,
-    read,
     shown,
     walk,
 )
 from octavo.server.handlers import revisions, spaces
 from octavo.server.image_size import dimensions
 from octavo.server.store import Json
+from octavo.server.table_of_contents import read
 from octavo.server.world import World
 
 SIDE = "folder"

@@ -1,0 +1,291 @@
+"""Reading the table of contents of a folder: from its `SUMMARY.md`, or else from its subfolders."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+from octavo.api.folding import fold
+from octavo.documents import front_matter
+from octavo.documents.blocks import Block, Run
+from octavo.server.folder import DEEPEST, ELSEWHERE, IGNORED_NAMES, Entry, Folder, named, natural_key, walk
+
+UNLISTED = "Not in SUMMARY"
+"""The title of the group for pages that `SUMMARY.md` does not name."""
+
+_SUFFIXES = {".md", ".markdown", ".mdx"}
+_INDEXES = ("readme", "index")
+_ITEM = re.compile(r"(?:[*+-]|\d{1,9}[.)])[ \t]")
+_STRETCH = 2_000
+"""Lines that are parsed at once: of a list of many thousand pages no more would be laid out than of a page."""
+_PAGES = {".md", ".markdown", ".mdx", ""}
+
+
+def read(folder: Path) -> Folder:
+    """The table of contents of a folder. Raises OSError when it is no folder or cannot be opened."""
+    top = folder.resolve(strict=True)
+    if not top.is_dir():
+        raise NotADirectoryError(20, "is not a folder", str(folder))
+    os.listdir(top)
+    found = Folder(top, top)
+    readme, summary = _settings(found)
+    path = _summary(found, summary)
+    text = found.text(path) if path is not None else None
+    if path is None or text is None:
+        found.entries = _by_folders(found, readme)
+        return found
+    found.entries = entries(found, text, path)
+    _add_unlisted(found, path, readme)
+    return found
+
+
+def _settings(folder: Folder) -> tuple[Path, str | None]:
+    """The names of the first page and, if it is given, of the table of contents. Moves the root."""
+    text = folder.text(Path(".gitbook.yaml")) if folder.holds(Path(".gitbook.yaml")) else None
+    try:
+        says = front_matter.read(text or "")
+    except front_matter.Unreadable as wrong:
+        says = {}
+        folder.report(".gitbook.yaml", f"could not be read: {wrong}.")
+    if isinstance(where := says.get("root"), str):
+        root = _root(folder, where)
+        folder.root = root or folder.top
+        if root is None:
+            folder.report(".gitbook.yaml", f"sets the root {where[:80]}, which is not a folder inside this folder.")
+    structure = says.get("structure")
+    structure = structure if isinstance(structure, dict) else {}
+    readme, summary = structure.get("readme"), structure.get("summary")
+    first = folder.within(readme, Path()) if isinstance(readme, str) else None
+    return first or Path("README.md"), summary if isinstance(summary, str) else None
+
+
+def _root(folder: Folder, where: str) -> Path | None:
+    """Return the folder that the configuration names. None if it is not a folder in this one."""
+    path = folder.within(where, Path())
+    try:
+        root = (folder.top / path).resolve() if path is not None else None
+        return root if root is not None and root.is_relative_to(folder.top) and root.is_dir() else None
+    except (OSError, RuntimeError):  # the name is too long, or links lead round in a circle
+        return None
+
+
+def _summary(folder: Folder, named: str | None) -> Path | None:
+    """The path of the table of contents, if there is one."""
+    if named is not None:
+        path = folder.within(named, Path())
+        if path is not None and folder.holds(path):
+            return path
+        folder.report(named, "is set as the table of contents but does not exist, so the folders are shown instead.")
+        return None
+    names = (each for each in os.listdir(folder.root) if fold(each) == "summary.md")
+    return next((Path(name) for name in sorted(names) if folder.holds(Path(name))), None)
+
+
+def _add_unlisted(folder: Folder, summary: Path, readme: Path) -> None:
+    listed = {entry.path for entry in walk(folder.entries)} | {summary}
+    others = [entry for entry in walk(_by_folders(folder, readme)) if entry.path and entry.path not in listed]
+    if first := next((entry for entry in others if entry.path == readme), None):
+        others.remove(first)
+        folder.entries.insert(0, Entry("document", path=readme))
+    if others:
+        others.sort(key=lambda entry: natural_key(str(entry.path)))
+        pages = [Entry("document", path=entry.path) for entry in others]
+        folder.entries.append(Entry("group", UNLISTED, children=pages))
+
+
+def _by_folders(folder: Folder, readme: Path) -> list[Entry]:
+    """The tree of the folders, the first page before everything else."""
+    folder.first = readme if folder.holds(readme) and _is_page(readme) else _index(folder, Path())
+    entries = _below(folder, Path(), None)
+    return [Entry("document", path=folder.first), *entries] if folder.first else entries
+
+
+def _below(folder: Folder, path: Path, index: Path | None) -> list[Entry]:
+    """The pages in a folder and those below it, by their names, but for its `index`, which stands above them.
+
+    A folder is the page that its README or index is, with the others below it. One without is a group at the root,
+    and an empty page elsewhere, because groups do not stand in anything.
+    """
+    entries = []
+    for each in _listed(folder, path):
+        name = path / each.name
+        if each.name.startswith(".") or each.name in IGNORED_NAMES or name in (index, folder.first):
+            continue
+        if not _stays(folder, each, name):
+            continue
+        if each.is_dir(follow_symlinks=False):
+            if entry := _section(folder, name):
+                entries.append(entry)
+        elif _is_page(name) and (fold(each.name) != "summary.md" or path.parts):
+            entries.append(Entry("document", path=name))
+    return entries
+
+
+def _listed(folder: Folder, path: Path) -> list[os.DirEntry[str]]:
+    try:
+        return sorted(os.scandir(folder.root / path), key=lambda each: natural_key(each.name))
+    except OSError as failure:
+        folder.report(path, f"could not be read: {(failure.strerror or 'unknown error').lower()}.")
+        return []
+
+
+def _section(folder: Folder, path: Path) -> Entry | None:
+    """What a folder within the folder becomes. None if no page is in it."""
+    if len(path.parts) > DEEPEST:
+        folder.report(path, f"is more than {DEEPEST} folders deep, so it is left out.")
+        return None
+    index = _index(folder, path)
+    children = _below(folder, path, index)
+    if index is not None:
+        return Entry("document", path=index, children=children)
+    if not children:
+        return None
+    kind = "group" if len(path.parts) == 1 else "document"
+    return Entry(kind, named(path.name), address=str(path), children=children)
+
+
+def _stays(folder: Folder, each: os.DirEntry[str], path: Path) -> bool:
+    """Whether something in a folder is to be looked at. A link out of the folder, or to a folder in it, is not."""
+    if not each.is_symlink():
+        return True
+    try:
+        real = Path(each.path).resolve(strict=True)
+    except (OSError, RuntimeError):
+        folder.report(path, "is a link to a file that does not exist.")
+        return False
+    if not real.is_relative_to(folder.top):
+        folder.report(path, "points outside the folder, so it is left out.")
+        return False
+    return real.is_file()
+
+
+def _is_page(path: Path) -> bool:
+    return path.suffix.lower() in _SUFFIXES
+
+
+def _index(folder: Folder, path: Path) -> Path | None:
+    """The first page of a folder: its README, or else its index."""
+    try:
+        names = sorted(os.listdir(folder.root / path))
+    except OSError:
+        return None
+    pages = [path / name for name in names if _is_page(Path(name)) and folder.holds(path / name)]
+    found = (page for stem in _INDEXES for page in pages if fold(page.stem) == stem)
+    return next((page for page in found if page != folder.first), None)
+
+
+def entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
+    """The entries of a table of contents. A heading of level 2 or more begins a group, a divider ends it."""
+    # lazy: parsing imports markdown-it, which a folder without a SUMMARY.md never needs.
+    from octavo.documents.parse import parse
+
+    reading = _Reading(folder, summary)
+    root: list[Entry] = []
+    into = root
+    documents = [parse(stretch) for stretch in _stretches(text)]
+    if any(block.attrs.get("source") for document in documents for block in document.walk()):
+        folder.report(summary, "has too many nested levels to be read completely. The other pages are listed last.")
+    for block in _open(block for document in documents for block in document.blocks):
+        if block.kind == "heading" and block.attrs.get("level", 1) > 1:
+            group = Entry("group", _words(block.runs) or "Untitled group")
+            root.append(group)
+            into = group.children
+        elif block.kind == "divider":
+            into = root
+        elif block.kind == "list":
+            into += reading.items(block)
+    reading.settle(root)
+    return [entry for entry in root if entry.kind != "group" or entry.children]
+
+
+def _stretches(text: str) -> Iterator[str]:
+    """A text in stretches of lines, each but the first beginning with an item of the outermost list."""
+    lines = text.splitlines(keepends=True)
+    start = 0
+    for number, line in enumerate(lines):
+        if number - start >= _STRETCH and _ITEM.match(line):
+            yield "".join(lines[start:number])
+            start = number
+    yield "".join(lines[start:])
+
+
+def _open(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Blocks with those in quotes and hints in their place, so that what is wrapped is not lost."""
+    for block in blocks:
+        if block.children and block.kind != "list":
+            yield from _open(block.children)
+        else:
+            yield block
+
+
+class _Reading:
+    def __init__(self, folder: Folder, summary: Path) -> None:
+        self._folder = folder
+        self._summary = summary
+
+    def items(self, block: Block) -> list[Entry]:
+        """The entries of a list, each with those of the lists in its item."""
+        result: list[Entry] = []
+        for item in block.children:
+            runs = tuple(run for child in item.children if child.kind in ("paragraph", "heading") for run in child.runs)
+            below = [entry for child in item.children if child.kind == "list" for entry in self.items(child)]
+            entry = self._entry(runs)
+            if entry is None:
+                result += below
+            elif entry.kind == "link":
+                # Nothing stands below a link, so what was put there follows it.
+                result += [entry, *below]
+            else:
+                entry.children = below
+                result.append(entry)
+        return result
+
+    def _entry(self, runs: tuple[Run, ...]) -> Entry | None:
+        linked = [run for run in runs if run.link]
+        if not linked:
+            title = _words(runs)
+            return Entry("document", title, address=title) if title else None
+        address = linked[0].link or ""
+        title = _words(run for run in runs if run.link == address) or _words(runs)
+        if ELSEWHERE.match(address):
+            return Entry("link", title or address, address=address)
+        path = self._folder.within(address, self._summary)
+        if path is None:
+            self._folder.report(unquote(address), "points outside the folder, so its page is empty.")
+            return Entry("document", title, address=title)
+        if path.suffix.lower() not in _PAGES:
+            return Entry("link", title, address=address)
+        if not self._folder.holds(path):
+            tries = (path / "README.md", path / "index.md", path.with_name(f"{path.name}.md"))
+            path = next((each for each in map(self._folder.as_called, tries) if self._folder.holds(each)), path)
+        anchor = address.partition("#")[2]
+        return Entry("document", title, path=path, address=f"#{anchor}" if anchor else "")
+
+    def settle(self, root: list[Entry]) -> None:
+        """Let each file be one page: another entry for it is a link to the page, or to the heading it names."""
+        every = list(walk(root))
+        owners: dict[Path, Entry] = {}
+        for entry in [*(each for each in every if not each.address), *(each for each in every if each.address)]:
+            if entry.kind == "document" and entry.path is not None:
+                owners.setdefault(entry.path, entry)
+        _unite(root, owners)
+
+
+def _unite(entries: list[Entry], owners: dict[Path, Entry]) -> None:
+    for entry in list(entries):
+        _unite(entry.children, owners)
+        if entry.kind == "document" and entry.path is not None:
+            if owners[entry.path] is entry:
+                entry.address = ""
+                continue
+            place = entries.index(entry) + 1
+            entries[place:place] = entry.children
+            entry.kind, entry.children = "link", []
+            entry.address = f"/{entry.path}{entry.address}"
+
+
+def _words(runs: Iterable[Run]) -> str:
+    return " ".join("".join(run.text for run in runs).split())
