@@ -60,8 +60,8 @@ from octavo.server.expressions import evaluated
 from octavo.server.folder import Folder
 from octavo.server.handlers import revisions
 from octavo.server.image_size import dimensions
-from octavo.server.store import Store, Unusable
-from octavo.server.table_of_contents import entries
+from octavo.server.store import Store, UnusableDatabase
+from octavo.server.table_of_contents import summary_entries
 from octavo.tui.reader import openapi_files, picture_files
 from octavo.tui.render import diagrams, formulas
 from octavo.tui.terminal.external_editor import about_of
@@ -124,7 +124,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
         {},
         fixed_only=False,
     ),
-    "table of contents": lambda text: entries(Folder(Path("/"), Path("/")), text, Path("SUMMARY.md")),
+    "table of contents": lambda text: summary_entries(Folder(Path("/"), Path("/")), text, Path("SUMMARY.md")),
     "YAML": lambda text: said(lambda: yaml_values.read(text), yaml_values.Fault),
     "specification": lambda text: said(lambda: specifications.read(text), specifications.Unreadable),
     "condition": lambda text: said(lambda: conditions.holds(text[:1000], {}), conditions.Fault),
@@ -394,7 +394,7 @@ def read_cached(place: Place, data: bytes) -> str:
 
 
 def read_library(place: Place, data: bytes) -> str:
-    return said(lambda: Store(place.file("platform.db", data)).setting("library"), Unusable)
+    return said(lambda: Store(place.file("platform.db", data)).setting("library"), UnusableDatabase)
 
 
 def read_note(place: Place, data: bytes) -> str:

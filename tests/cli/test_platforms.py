@@ -23,7 +23,7 @@ from octavo.client.client import Client
 from octavo.server.app import Platform
 from octavo.server.demo import people
 from octavo.server.demo.people import ORGANIZATION
-from octavo.server.store import NotWritten, Store
+from octavo.server.store import Store, WriteFailure
 from tests.journeys.conftest import library
 
 __all__ = ["library"]
@@ -127,7 +127,7 @@ async def test_what_cannot_be_kept_now_is_answered_with_a_sentence(demo_place: P
 def test_what_sqlite_was_told_wrongly_is_a_bug_and_not_the_machine(place: Place) -> None:
     store = Store(place.database)
     store._db.execute("PRAGMA max_page_count = 40")
-    with pytest.raises(NotWritten) as full, store.transaction():
+    with pytest.raises(WriteFailure) as full, store.transaction():
         store.put_blob(b"x" * 1_000_000)
     assert full.value.errno == errno.EIO
     assert "disk is full" in str(full.value.strerror)

@@ -14,8 +14,8 @@ from octavo.api.operation import SPECS, Operation
 from octavo.data.sending import Send
 from octavo.data.state_db import StateDb
 from octavo.server.dispatch import answer
-from octavo.server.store import Missing
-from octavo.server.world import Refused, World
+from octavo.server.store import MissingResource
+from octavo.server.world import Refusal, World
 from tests.server.asking import Clock
 
 T = TypeVar("T")
@@ -155,8 +155,8 @@ class Line:
         """Let the platform do it."""
         try:
             said = answer(op, self._world)
-        except Refused as no:
+        except Refusal as no:
             raise rejected(str(no), Trace(status=no.status)) from no
-        except Missing as no:
+        except MissingResource as no:
             raise rejected("It is not there.", Trace(status=404)) from no
         return None if said is None else SPECS[type(op)].codec.validate_python(said)

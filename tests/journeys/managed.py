@@ -30,8 +30,8 @@ from octavo.server.demo.library import SITE
 from octavo.server.demo.people import ORGANIZATION
 from octavo.server.dispatch import answer
 from octavo.server.handlers.uploads import receive
-from octavo.server.store import Missing
-from octavo.server.world import Errand, Refused, World
+from octavo.server.store import MissingResource
+from octavo.server.world import BackgroundWork, Refusal, World
 from octavo.tui.resources.form_fields import FormField, fields_of
 from octavo.tui.resources.form_values import beginnings, make
 from octavo.tui.resources.references import references
@@ -98,7 +98,7 @@ def furnish(world: World) -> None:
     handlers.load()  # no platform may have been made here yet
     for op in (*SOME, *MORE):
         made = answer(op, world.asked_by(NOOR))
-        if isinstance(made, Errand):
+        if isinstance(made, BackgroundWork):
             made.then(made.work())
     link = next(
         each for each in answer(share_links.List(at=SITE), world.asked_by(NOOR))["items"] if each["name"] == "Partners"
@@ -135,9 +135,9 @@ def verdict(world: World, op: Operation[Any], person: str) -> int:
             raise _Undone
     except _Undone:
         return SPECS[type(op)].success
-    except Refused as refused:
+    except Refusal as refused:
         return refused.status
-    except Missing:
+    except MissingResource:
         return 404
 
 
@@ -147,17 +147,17 @@ def changes(world: World, op: Operation[Any], listed: Operation[Any]) -> bool:
     def now() -> Any:
         try:
             return answer(listed, world.asked_by(NOOR))
-        except (Missing, Refused):
+        except (MissingResource, Refusal):
             return None
 
     before = now()
     try:
         with world.store.transaction():
-            is_later = isinstance(answer(op, world.asked_by(NOOR)), Errand)
+            is_later = isinstance(answer(op, world.asked_by(NOOR)), BackgroundWork)
             raise _Undone(is_later or now() != before)
     except _Undone as undone:
         return bool(undone.args[0])
-    except (Missing, Refused):
+    except (MissingResource, Refusal):
         return False
 
 

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ValidationError
 from octavo.api import comments, spaces
 from octavo.api.operation import load
 from octavo.api.wire import Request, body_fields, decode, query_fields, routes
-from octavo.server.app import about_body, about_missing
-from octavo.server.world import Refused
+from octavo.server.app import invalid_body, missing_message
+from octavo.server.world import Refusal
 
 WRONG: tuple[Any, ...] = (7, [], {}, [[]], {"x": [{}]}, "\ud800", "x" * 3000, True, [{"type": "?"}])
 
@@ -18,7 +18,7 @@ WRONG: tuple[Any, ...] = (7, [], {}, [[]], {"x": [{}]}, "\ud800", "x" * 3000, Tr
 def _sentence(model: type[BaseModel], body: dict[str, Any]) -> str:
     with pytest.raises(ValidationError) as invalid:
         model.model_validate(body)
-    return str(about_body(invalid.value, body))
+    return str(invalid_body(invalid.value, body))
 
 
 def test_what_is_missing_is_called_by_its_name() -> None:
@@ -27,7 +27,7 @@ def test_what_is_missing_is_called_by_its_name() -> None:
         for path in (route.path for spec in load().values() for route in routes(spec))
         if path[-1] == "}"
     }
-    others = {each for each in ends if about_missing(f"/{each}/x").startswith("There is no file")}
+    others = {each for each in ends if missing_message(f"/{each}/x").startswith("There is no file")}
     assert others == {"page", "path", "files", "reusable-contents"}, "the content they are in says it of these"
 
 
@@ -69,11 +69,11 @@ def test_whatever_is_wrong_is_answered_with_one_sentence_that_names_the_field() 
                 assert "xxx" not in str(refusal), spec.name
 
 
-def _refusal(request: Request) -> Refused | None:
+def _refusal(request: Request) -> Refusal | None:
     try:
         decode(request)
     except ValidationError as invalid:
-        return about_body(invalid, request.body)
+        return invalid_body(invalid, request.body)
     return None
 
 
@@ -86,4 +86,4 @@ def _refusal(request: Request) -> Refused | None:
     ],
 )
 def test_what_is_missing_is_called_what_it_is(path: str, sentence: str) -> None:
-    assert about_missing(path) == sentence
+    assert missing_message(path) == sentence

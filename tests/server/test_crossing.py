@@ -14,8 +14,8 @@ from octavo.api.operation import load
 from octavo.api.wire import Route, build, routes
 from octavo.server.dispatch import answer
 from octavo.server.handlers import uploads
-from octavo.server.store import Json, Missing, Store
-from octavo.server.world import Errand, Refused
+from octavo.server.store import Json, MissingResource, Store
+from octavo.server.world import BackgroundWork, Refusal
 from tests.server.asking import Clock
 from tests.walk import ORGANIZATION, SITE, SPACE, Walk, furnish
 
@@ -69,9 +69,9 @@ class Both:
         """What ada is answered, and with which status."""
         try:
             said = answer(build(route, values), self.world)
-        except (Refused, Missing) as refusal:
+        except (Refusal, MissingResource) as refusal:
             return getattr(refusal, "status", 404), str(refusal)
-        return route.spec.success, said.answered if isinstance(said, Errand) else said
+        return route.spec.success, said.answered if isinstance(said, BackgroundWork) else said
 
     def _put(self, url: str, content: bytes) -> None:
         organization, upload, secret = url.split("/")[-3:]

@@ -20,10 +20,10 @@ from octavo.documents.trees import Pages
 from octavo.server import loader
 from octavo.server.folder import Folder, fingerprint
 from octavo.server.handlers import revisions
-from octavo.server.loader import Loaded
-from octavo.server.search_index import reindex_rest
+from octavo.server.loader import LoadedFolder
+from octavo.server.search_index import finish_reindexing
 from octavo.server.store import Json
-from octavo.server.table_of_contents import entries
+from octavo.server.table_of_contents import summary_entries
 from octavo.server.world import World
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update
@@ -32,11 +32,11 @@ FOLDERS = Path(__file__).parent / "folders"
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "spaces"
 
 
-def load(world: World, folder: Path, **options: Any) -> Loaded:
+def load(world: World, folder: Path, **options: Any) -> LoadedFolder:
     return loader.load(world, folder, organization="acme", author="ada", **options)
 
 
-def pages_of(world: World, loaded: Loaded) -> Pages:
+def pages_of(world: World, loaded: LoadedFolder) -> Pages:
     pages: Pages = revisions.current(world, loaded.space_id)["pages"]
     return pages
 
@@ -55,11 +55,11 @@ def outline(pages: Pages) -> list[str]:
     return lines(pages, 0)
 
 
-def titled(world: World, loaded: Loaded, title: str) -> Json:
+def titled(world: World, loaded: LoadedFolder, title: str) -> Json:
     return next(page for page in trees.walk(pages_of(world, loaded)) if page["title"] == title)
 
 
-def text(world: World, loaded: Loaded, title: str) -> str:
+def text(world: World, loaded: LoadedFolder, title: str) -> str:
     return revisions.text(world, titled(world, loaded, title))
 
 
@@ -112,7 +112,7 @@ def test_a_summary_gives_the_tree(world: World) -> None:
 @pytest.mark.long
 def test_a_summary_of_many_thousand_pages_is_read_to_its_end(folder: Path) -> None:
     pages = [f"* [Group {group}](g{group}.md)\n" + "  * [Page](page.md)\n" * 99 for group in range(100)]
-    found = entries(Folder(folder, folder), "# Table of contents\n\n" + "".join(pages), Path("SUMMARY.md"))
+    found = summary_entries(Folder(folder, folder), "# Table of contents\n\n" + "".join(pages), Path("SUMMARY.md"))
     assert [each.title for each in found] == [f"Group {group}" for group in range(100)]
     assert {len(each.children) for each in found} == {99}
 
@@ -310,14 +310,14 @@ async def test_names_that_are_no_text_are_shown_and_kept_apart(ask: Ask, world: 
     tree = await ask(content.ListPages(at=SpaceRef(space_id=loaded.space_id)))
     assert len({page.path for page in tree.walk()}) == 7
     again = load(world, folder)
-    assert again == Loaded(loaded.space_id, loaded.revision_id)
+    assert again == LoadedFolder(loaded.space_id, loaded.revision_id)
 
 
 def test_loading_again_without_a_change_makes_no_revision(world: World, folder: Path) -> None:
     first = load(world, folder)
     before = world.store.get(f"/spaces/{first.space_id}")
     again = load(world, Path(os.path.relpath(folder)))
-    assert again == Loaded(first.space_id, first.revision_id)
+    assert again == LoadedFolder(first.space_id, first.revision_id)
     assert world.store.get(f"/spaces/{first.space_id}") == before
 
 
@@ -381,7 +381,7 @@ async def test_what_was_merged_in_the_space_is_not_undone_by_loading_again(
     assert (again.edited, again.conflicts) == (2, 0)
     assert await desk.outline() == "Home Guide Only here"
     assert (await desk.page("Home")).markdown == "# Home\n\nmerged first\n\nfolder second\n"
-    assert load(world, folder) == Loaded(space.space_id, again.revision_id)
+    assert load(world, folder) == LoadedFolder(space.space_id, again.revision_id)
 
 
 async def test_what_both_changed_is_kept_from_both(ask: Ask, world: World, folder: Path) -> None:
@@ -408,7 +408,7 @@ async def test_a_folder_can_become_a_space_that_is_there(ask: Ask, world: World,
     loaded = load(world, folder, space_id=desk.space.space_id)
     assert loaded.created == 3
     assert await desk.outline() == "Before Home Guide(Setup)"
-    assert load(world, folder) == Loaded(desk.space.space_id, loaded.revision_id)
+    assert load(world, folder) == LoadedFolder(desk.space.space_id, loaded.revision_id)
 
 
 def test_a_summary_that_comes_later_regroups_the_same_pages(world: World, folder: Path) -> None:
@@ -487,7 +487,7 @@ def test_file_that_is_called_exactly_so_goes_before_one_that_looks_the_same(worl
     assert outline(pages_of(world, loaded)) == ["setup.md", "SETUP.md", "Setup.md"]
 
 
-def _finds(world: World, loaded: Loaded, word: str) -> int:
+def _finds(world: World, loaded: LoadedFolder, word: str) -> int:
     return len(world.store.search([loaded.space_id], f'"{word}"', 999))
 
 
@@ -509,20 +509,20 @@ def test_how_many_files_are_read_is_told_and_pages_are_indexed_afterwards(world:
         done.append((number, count))
         return True
 
-    reindex_rest(world, loaded.space_id, told)
+    finish_reindexing(world, loaded.space_id, told)
     assert done[-1] == (50, 50)
     assert _finds(world, loaded, "hay") == 50
-    reindex_rest(world, loaded.space_id, told)  # nothing is left
+    finish_reindexing(world, loaded.space_id, told)  # nothing is left
 
 
 def test_indexing_that_was_ended_goes_on_and_knows_what_changed_meanwhile(world: World, tmp_path: Path) -> None:
     loaded = load(world, _many(tmp_path), told=lambda number, count: None)
-    reindex_rest(world, loaded.space_id, lambda number, count: False)
+    finish_reindexing(world, loaded.space_id, lambda number, count: False)
     assert 0 < _finds(world, loaded, "hay") < 50
     (tmp_path / "page-00.md").write_text("# Page 0\n\nanother word")
     (tmp_path / "page-49.md").unlink()
     load(world, tmp_path, told=lambda number, count: None)
-    reindex_rest(world, loaded.space_id, lambda number, count: True)
+    finish_reindexing(world, loaded.space_id, lambda number, count: True)
     assert (_finds(world, loaded, "hay"), _finds(world, loaded, "another"), _finds(world, loaded, "needle49")) == (
         48,
         1,
@@ -544,7 +544,7 @@ def test_what_is_merged_while_pages_are_indexed_is_found(world: World, tmp_path:
         return True
 
     merged: list[int] = []
-    reindex_rest(world, loaded.space_id, told)
+    finish_reindexing(world, loaded.space_id, told)
     assert (_finds(world, loaded, "hay"), _finds(world, loaded, "merged")) == (48, 1)
 
 

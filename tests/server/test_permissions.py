@@ -6,7 +6,7 @@ from octavo.api import collections, spaces
 from octavo.api.places import CollectionRef
 from octavo.api.spaces import Space
 from octavo.server.handlers.permissions import RANKS, need, role
-from octavo.server.world import Refused, World
+from octavo.server.world import Refusal, World
 from tests.server.asking import ACME, PEOPLE, Ask, refused, space_with
 
 ALLOWED = {
@@ -91,7 +91,7 @@ async def test_a_collection_shows_to_those_who_see_something_in_it(ask: Ask, wor
 async def test_a_refusal_names_the_role_held_and_the_role_it_takes(ask: Ask, world: World) -> None:
     space = await space_with(ask, "Handbook")
     document = world.store.get(f"/spaces/{space.id}")
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(Refusal) as refusal:
         need(world.asked_by("sam"), document, "merge")
     assert refusal.value.status == 403
     assert str(refusal.value) == (

@@ -10,7 +10,7 @@ from octavo.api.places import SiteRef
 from octavo.api.redirects import Redirect, ToPage, ToSection, ToSpace
 from octavo.api.spaces import Space
 from octavo.server.handlers.site_settings import normalised
-from octavo.server.world import Refused
+from octavo.server.world import Refusal
 from tests.server.asking import Ask, refused, space_with
 from tests.server.publishing import a_site
 
@@ -86,7 +86,7 @@ def test_a_source_has_one_spelling(source: str, spelling: str) -> None:
 
 @pytest.mark.parametrize("source", ["/.", "/a/..", "/../.."])
 def test_no_redirect_starts_at_the_root(source: str) -> None:
-    with pytest.raises(Refused, match="cannot be the home page"):
+    with pytest.raises(Refusal, match="cannot be the home page"):
         normalised(source)
 
 

@@ -7,7 +7,7 @@ from octavo.api.operation import load
 from octavo.api.places import SpaceRef
 from octavo.server import rest
 from octavo.server.app import Platform
-from octavo.server.world import Refused
+from octavo.server.world import Refusal
 from tests.server.asking import Ask
 
 LISTING = comments.List(at=SpaceRef(space_id="s"))
@@ -59,7 +59,7 @@ def test_the_cursor_keeps_its_place_while_items_come_and_go(descending: bool) ->
 
 @pytest.mark.parametrize("cursor", ["!", "x", "W10", "ImEi", "bnVsbA", "é", "W1tbW1s" * 40])
 def test_a_cursor_that_is_none_is_refused_with_a_sentence(cursor: str) -> None:
-    with pytest.raises(Refused, match="page does not name a page in this list") as refused:
+    with pytest.raises(Refusal, match="page does not name a page in this list") as refused:
         rest.page(LISTING.model_copy(update={"page": cursor}), NUMBERS)
     assert refused.value.status == 400
 
@@ -80,7 +80,7 @@ async def test_a_list_takes_0_to_1000_at_a_time(ask: Ask) -> None:
 def test_null_is_refused_where_it_is_not_documented() -> None:
     at = {"organization_id": "acme"}
     op = organizations.Update.model_validate({"at": at, "title": None})
-    with pytest.raises(Refused, match="title cannot be null"):
+    with pytest.raises(Refusal, match="title cannot be null"):
         rest.given(op)
     assert rest.given(organizations.Update.model_validate({"at": at, "logo": None})) == {"logo": None}
 

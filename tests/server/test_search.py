@@ -12,7 +12,7 @@ from octavo.api.search import PageHit
 from octavo.api.spaces import Space
 from octavo.documents.parse import parse
 from octavo.server.handlers import revisions
-from octavo.server.search_index import sections
+from octavo.server.search_index import split_sections
 from octavo.server.store import Json, Store
 from octavo.server.world import World
 from tests.api.test_folding import ALIKE
@@ -47,7 +47,7 @@ async def _titles(ask: Ask, space: Space, words: str) -> list[str]:
 
 
 def test_a_page_is_cut_at_its_headings() -> None:
-    found = list(sections(GUIDE, "Guide", "All about it"))
+    found = list(split_sections(GUIDE, "Guide", "All about it"))
     assert [(anchor, title) for anchor, title, _ in found] == [
         ("", "Guide"),
         ("install-the-cafe-kit", "Install the café kit"),
@@ -79,14 +79,14 @@ Underlined
 
 ## Own <a href="#f" id="f"></a>
 """
-    anchors = dict.fromkeys(anchor for anchor, _, _ in sections(page, "A", "") if anchor)
+    anchors = dict.fromkeys(anchor for anchor, _, _ in split_sections(page, "A", "") if anchor)
     assert list(anchors) == [each.anchor for each in parse(page).headings][1:]
     assert list(anchors) == ["dup", "dup-1", "indented", "underlined", "written-in-html", "f"]
 
 
 async def test_a_long_section_is_found_once(ask: Ask) -> None:
     log = "# Log\n\n" + "\n".join(f"* visit {number} to the needle" for number in range(2000))
-    assert len(list(sections(log, "Log", ""))) > 5
+    assert len(list(split_sections(log, "Log", ""))) > 5
     space = await space_with(ask, log=log)
     for words in ("needle", "visit 1999"):
         (hit,) = await _find(ask, space, words)

@@ -10,7 +10,7 @@ from octavo.api import collections, search, site_structure, sites, spaces
 from octavo.api.places import CollectionRef, OrganizationRef, SiteRef
 from octavo.server.app import Platform
 from octavo.server.handlers import revisions
-from octavo.server.store import Missing
+from octavo.server.store import MissingResource
 from octavo.server.world import World, iso
 from tests.server.asking import ACME, START, Ask, Clock, refused, space_with
 from tests.server.publishing import a_site
@@ -179,7 +179,7 @@ async def test_a_space_deleted_for_good_leaves_nothing(ask: Ask, world: World, c
     await ask(spaces.Delete(at=guide.ref))
     clock.forward(days=8)
     Platform(world).close()
-    with pytest.raises(Missing):
+    with pytest.raises(MissingResource):
         world.store.get(f"/spaces/{guide.id}")
     assert not list(world.store.all(f"/orgs/acme/sites/{at.site_id}/site-spaces"))
 

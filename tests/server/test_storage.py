@@ -7,7 +7,7 @@ import pytest
 from octavo.api import storage
 from octavo.api.storage import FileToSend, SignedUrl
 from octavo.server.handlers.uploads import LIFETIME, SIZES, uploaded
-from octavo.server.world import Refused, World
+from octavo.server.world import Refusal, World
 from tests.server.asking import ACME, Ask, Clock
 
 DATA = b"PK\x03\x04 pages"
@@ -41,7 +41,7 @@ async def test_an_address_waits_a_quarter_of_an_hour(ask: Ask, world: World, clo
     await _announce(ask)
     assert world.store.count("/orgs/acme/uploads") == 1
     assert (await _send(ask, there.url))[0] == 404
-    with pytest.raises(Refused, match="The upload “"):
+    with pytest.raises(Refusal, match="The upload “"):
         uploaded(world, "acme", there.key, "import_file")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.server.store import Missing, NotWritten, Store, Unusable
+from octavo.server.store import MissingResource, Store, UnusableDatabase, WriteFailure
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def store() -> Iterator[Store]:
 
 def test_a_document_is_kept_under_its_path(store: Store) -> None:
     assert store.find("/spaces/a") is None
-    with pytest.raises(Missing):
+    with pytest.raises(MissingResource):
         store.get("/spaces/a")
     store.put("/spaces/a", {"id": "a", "title": "A"})
     assert store.change("/spaces/a", title="B", more=None) == {"id": "a", "title": "B", "more": None}
@@ -108,7 +108,7 @@ def test_a_transaction_happens_as_a_whole_or_not_at_all(store: Store) -> None:
                 store.put("/k/b", {"id": "b"})
             store.change(last, title="there or not")
 
-    with pytest.raises(Missing):
+    with pytest.raises(MissingResource):
         write("/k/nowhere")
     assert store.count("/k") == 0
     write("/k/b")
@@ -144,7 +144,7 @@ def test_any_text_comes_back_as_it_was(store: Store, text: str) -> None:
 def test_a_blob_is_named_by_what_it_holds(store: Store) -> None:
     assert store.put_blob(b"x") == store.put_blob("x")
     assert store.blob(store.put_blob(b"\xff")) == b"\xff"
-    with pytest.raises(Missing):
+    with pytest.raises(MissingResource):
         store.blob("unknown")
 
 
@@ -175,14 +175,14 @@ def test_a_library_of_a_newer_octavo_is_left_alone(tmp_path: Path) -> None:
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
-    with pytest.raises(Unusable, match="newer version of Octavo"):
+    with pytest.raises(UnusableDatabase, match="newer version of Octavo"):
         Store(path)
 
 
 def test_a_file_that_is_no_library_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear reader, " * 200)
-    with pytest.raises(Unusable, match="not a database"):
+    with pytest.raises(UnusableDatabase, match="not a database"):
         Store(path)
     assert path.read_text().startswith("Dear reader")
 
@@ -198,7 +198,7 @@ def test_a_write_that_does_not_fit_on_the_disk_is_not_done_and_the_next_one_is(t
             store.put("/spaces/a", {"id": "a"})
             store.put("/spaces/b", {"id": "b", "title": "x" * 100_000})
 
-    with pytest.raises(NotWritten, match="full"):
+    with pytest.raises(WriteFailure, match="full"):
         write()
     store._db.execute(f"PRAGMA max_page_count = {pages + 1000}")
     with store.transaction():

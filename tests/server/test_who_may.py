@@ -13,12 +13,12 @@ import pytest
 
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import Route, build
-from octavo.server.dispatch import answer, enter
+from octavo.server.dispatch import answer, resolve_place
 from octavo.server.handlers import uploads
 from octavo.server.handlers.permissions import RANKS
 from octavo.server.rest import path_of
-from octavo.server.store import Json, Missing
-from octavo.server.world import Errand, Refused, World, iso
+from octavo.server.store import Json, MissingResource
+from octavo.server.world import BackgroundWork, Refusal, World, iso
 from tests.server.asking import PEOPLE, START, Clock
 from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, furnish
 
@@ -167,13 +167,13 @@ def _can(world: World, op: Operation[Any], user: str) -> bool:
 
 def _does(op: Operation[Any], world: World, user: str) -> bool:
     deletes = SPECS[type(op)].method == "DELETE"
-    path = path_of(enter(op, world.asked_by("ada")))
+    path = path_of(resolve_place(op, world.asked_by("ada")))
     if deletes and "/permissions/users/" in path:
         world.store.put(path, {"id": path.rpartition("/")[2], "role": "read"})
     assert not deletes or world.store.get(path)
     try:
         answer(op, world.asked_by(user))
-    except (Refused, Missing):
+    except (Refusal, MissingResource):
         assert not deletes or world.store.get(path)
         return False
     # Whoever cannot see a thing is told that it is gone, and it is not.
@@ -192,9 +192,9 @@ def tried() -> Iterator[dict[str, set[str]]]:
             found[route.key] = able(world, op)
         try:
             said = answer(op, world.asked_by("ada"))
-        except (Refused, Missing) as refusal:
+        except (Refusal, MissingResource) as refusal:
             return getattr(refusal, "status", 404), str(refusal)
-        if isinstance(said, Errand):
+        if isinstance(said, BackgroundWork):
             with world.store.transaction():
                 settled = said.then(said.work()) if route.key not in NOT_WALKED else None
             said = settled if said.answered is None else said.answered

@@ -92,8 +92,8 @@ class OpenFolder:
         self._indexing.start()
 
     def _index_all(self) -> None:
-        from octavo.server.search_index import reindex_rest
-        from octavo.server.store import NotWritten, Store
+        from octavo.server.search_index import finish_reindexing
+        from octavo.server.store import Store, WriteFailure
         from octavo.server.world import World
 
         def told(done: int, count: int) -> bool:
@@ -104,8 +104,8 @@ class OpenFolder:
         try:
             for space in store.all("/spaces"):
                 if space.get("revision") and not space.get("deletedAt"):
-                    reindex_rest(World(store), space["id"], told)
-        except NotWritten as error:
+                    finish_reindexing(World(store), space["id"], told)
+        except WriteFailure as error:
             self._left_out.append(f"Search may miss some pages: {error.strerror}")
         finally:
             store.close()

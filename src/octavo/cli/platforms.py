@@ -55,9 +55,9 @@ class Place:
 
     def why_not(self, error: OSError) -> str:
         """Return why the place cannot be opened, and what to do, in sentences."""
-        from octavo.server.store import Unusable
+        from octavo.server.store import UnusableDatabase
 
-        if isinstance(error, Unusable | NotPrivate):
+        if isinstance(error, UnusableDatabase | NotPrivate):
             said = (error.strerror or str(error)).rstrip(".")
             return f"Could not open the data in {self.folder}: {said}. {self.start_over}".rstrip()
         return f"Could not open the data in {self.folder}: {in_words(error)}"
@@ -169,10 +169,10 @@ def build_folder(
     """
     from octavo.server.app import Platform
     from octavo.server.loader import load
-    from octavo.server.world import ORGANIZATION, PERSON, World, move_in
+    from octavo.server.world import ORGANIZATION, PERSON, World, add_local_user
 
     with _opened(place) as store:
-        world = move_in(World(store), name)
+        world = add_local_user(World(store), name)
         loaded = load(world, folder, organization=ORGANIZATION, author=PERSON, told=told)
         left_out += [line(f"{each.path} {each.message}") for each in loaded.problems]
         store.add_key(place.key().get_secret_value(), PERSON)

@@ -33,8 +33,8 @@ from octavo.server.dispatch import answer
 from octavo.server.handlers import pdf, uploads
 from octavo.server.handlers.openapi_specs import give_up
 from octavo.server.handlers.spaces import purge
-from octavo.server.store import Json, Missing, NotWritten
-from octavo.server.world import Errand, Refused, World
+from octavo.server.store import Json, MissingResource, WriteFailure
+from octavo.server.world import BackgroundWork, Refusal, World
 
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
@@ -61,7 +61,7 @@ class Platform:
         self._chance = Random(7)
         self.read_only = ""
         """Why nothing but reads is answered, in a sentence. Empty: everything is."""
-        self._refusals: defaultdict[type[Operation[Any]], deque[Refused]] = defaultdict(deque)
+        self._refusals: defaultdict[type[Operation[Any]], deque[Refusal]] = defaultdict(deque)
         self._thread = ThreadPoolExecutor(1, "platform")
         self._large = asyncio.Lock()
         """Held by the one large body, or the one large errand, that is in memory."""
@@ -74,7 +74,7 @@ class Platform:
                 Route("/~/uploads/{organization}/{key}/{secret}", self._receive, methods=["PUT"]),
             ],
             exception_handlers=dict.fromkeys(
-                (Refused, Missing, NotWritten, HTTPException, ClientDisconnect, Exception), _failed
+                (Refusal, MissingResource, WriteFailure, HTTPException, ClientDisconnect, Exception), _failure_response
             ),
         )
         self._app.router.redirect_slashes = False
@@ -92,7 +92,7 @@ class Platform:
         headers: Mapping[str, str] | None = None,
     ) -> None:
         """Answer the next `operation` with an error, `times` times over. For tests, and to show failure."""
-        self._refusals[operation].extend(Refused(status, message, dict(headers or {})) for _ in range(times))
+        self._refusals[operation].extend(Refusal(status, message, dict(headers or {})) for _ in range(times))
 
     def close(self) -> None:
         """Let the last handler finish, and end its thread. The store stays open."""
@@ -105,17 +105,17 @@ class Platform:
     async def _answer(self, request: Request, held: AsyncExitStack) -> Response:
         world = await self._asked_by(request)
         if request.method == "OPTIONS":
-            return Response(status_code=204, headers={"allow": ", ".join(_allowed(request))})
+            return Response(status_code=204, headers={"allow": ", ".join(_allowed_methods(request))})
         body = await self._body(request, held)
         await self._trouble()
-        op = _decoded(request, body)
+        op = _decode(request, body)
         if self.read_only and SPECS[type(op)].method != "GET":
-            raise Refused(403, self.read_only)
+            raise Refusal(403, self.read_only)
         if refusals := self._refusals[type(op)]:
             raise refusals.popleft()
         result = await self._in_thread(lambda: answer(op, world))
         afterwards = None
-        if isinstance(result, Errand):
+        if isinstance(result, BackgroundWork):
             if result.answered is None:
                 result = await self._run(result)
             else:
@@ -125,7 +125,7 @@ class Platform:
         content = b"" if request.method == "HEAD" else _json(result)
         return Response(content, SPECS[type(op)].success, _request_id(), "application/json", afterwards)
 
-    async def _run(self, errand: Errand[Any]) -> Any:
+    async def _run(self, errand: BackgroundWork[Any]) -> Any:
         """Do what must not hold others up, then finish it in their midst."""
         async with self._large if errand.is_large else nullcontext():
             found = await asyncio.to_thread(errand.work)
@@ -170,13 +170,13 @@ class Platform:
         path = request.scope["path"]
         cap = EDIT_CAP if request.method == "POST" and path.endswith("/content") else BODY_CAP
         body = await self._bytes(request, cap, held)
-        return _parsed(body) if body else None
+        return _parse_body(body) if body else None
 
     async def _bytes(self, request: Request, cap: int, held: AsyncExitStack) -> bytes:
         """The bytes that came along, of which at most `cap` are accepted. `held` is to be closed when a large body is
         not needed any more. Raises Refused."""
         most = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
-        too_large = Refused(413, f"The body is larger than the limit of {most}.")
+        too_large = Refusal(413, f"The body is larger than the limit of {most}.")
         length = request.headers.get("content-length", "0")
         if len(length) > 15 or (length.isdecimal() and int(length) > cap):
             raise too_large
@@ -203,14 +203,14 @@ class Platform:
                 if key
                 else "Sign in first: the request has no API key."
             )
-            raise Refused(401, sentence, {"www-authenticate": "Bearer"})
+            raise Refusal(401, sentence, {"www-authenticate": "Bearer"})
         return self.world.asked_by(user)
 
     async def _trouble(self) -> None:
         if self.delay:
             await asyncio.sleep(self.delay)
         if self.fail and self._chance.random() < self.fail:
-            raise Refused(503, "This is a simulated error, because Octavo was started with --fail.")
+            raise Refusal(503, "This is a simulated error, because Octavo was started with --fail.")
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -225,31 +225,31 @@ def description() -> bytes:
     return _json(document())
 
 
-def _parsed(body: bytes) -> Json:
+def _parse_body(body: bytes) -> Json:
     try:
         value = from_json(body, allow_inf_nan=False)
         json.dumps(value, allow_nan=False)  # 1e999 is JSON, and read as infinity, which no answer can hold
     except ValueError as wrong:
-        raise Refused(400, f"The body is not valid JSON: {wrong}.") from None
+        raise Refusal(400, f"The body is not valid JSON: {wrong}.") from None
     if not isinstance(value, dict):
-        raise Refused(400, "The body must be a JSON object.")
+        raise Refusal(400, "The body must be a JSON object.")
     return value
 
 
-def _decoded(request: Request, body: Json | None) -> Operation[Any]:
+def _decode(request: Request, body: Json | None) -> Operation[Any]:
     """The operation that was asked for. Raises Refused."""
     method = "GET" if request.method == "HEAD" else request.method
     try:
         return wire.decode(wire.Request(method, _url(request), body))
     except wire.NoSuchOperation as unknown:
         if not unknown.methods:
-            raise Refused(404, "The API has no operation at this path.") from None
+            raise Refusal(404, "The API has no operation at this path.") from None
         sentence = f"This path does not support {request.method}. Supported methods: {', '.join(unknown.methods)}."
-        raise Refused(405, sentence, {"allow": ", ".join(_allowed(request))}) from None
+        raise Refusal(405, sentence, {"allow": ", ".join(_allowed_methods(request))}) from None
     except wire.NothingChanged:
-        raise Refused(400, "The body contains no changes. Give at least one field.") from None
+        raise Refusal(400, "The body contains no changes. Give at least one field.") from None
     except ValidationError as invalid:
-        raise about_body(invalid, body) from None
+        raise invalid_body(invalid, body) from None
 
 
 def _url(request: Request) -> str:
@@ -259,13 +259,13 @@ def _url(request: Request) -> str:
     return (path + b"?" + query if query else path).decode("latin-1")
 
 
-def _allowed(request: Request) -> list[str]:
+def _allowed_methods(request: Request) -> list[str]:
     try:
         wire.decode(wire.Request("OPTIONS", _url(request)))
     except wire.NoSuchOperation as unknown:
         if unknown.methods:
             return [*unknown.methods, *(["HEAD"] if "GET" in unknown.methods else []), "OPTIONS"]
-    raise Refused(404, "The API has no operation at this path.")
+    raise Refusal(404, "The API has no operation at this path.")
 
 
 def _json(value: Any) -> bytes:
@@ -277,27 +277,27 @@ def _request_id() -> dict[str, str]:
     return {"x-request-id": secrets.token_hex(8)}
 
 
-def error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+def error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
     """The answer of every failure."""
     content = _json({"error": {"code": status, "message": message}})
     return Response(content, status, {**_request_id(), **(headers or {})}, "application/json")
 
 
-async def _failed(request: Request, failure: Exception) -> Response:
+async def _failure_response(request: Request, failure: Exception) -> Response:
     match failure:
-        case Refused():
-            return error(failure.status, str(failure), failure.headers)
-        case Missing():
-            return error(404, about_missing(str(failure)))
-        case NotWritten():
-            return error(503, f"The server cannot save anything at the moment: {failure.strerror}.")
+        case Refusal():
+            return error_response(failure.status, str(failure), failure.headers)
+        case MissingResource():
+            return error_response(404, missing_message(str(failure)))
+        case WriteFailure():
+            return error_response(503, f"The server cannot save anything at the moment: {failure.strerror}.")
         case HTTPException():
             sentence = failure.detail if failure.status_code != 404 else "The API has no operation at this path."
-            return error(failure.status_code, sentence, failure.headers)
+            return error_response(failure.status_code, sentence, failure.headers)
         case ClientDisconnect():
-            return error(400, "The request ended before its body was complete.")
+            return error_response(400, "The request ended before its body was complete.")
     # Starlette raises the failure again once this is sent, so that whoever runs the app can see it.
-    return error(500, "The server failed, and your request was not completed.")
+    return error_response(500, "The server failed, and your request was not completed.")
 
 
 _NOUNS = {
@@ -331,24 +331,24 @@ _NOUNS = {
 }
 
 
-_SINGLE = {"adaptive-schema": "adaptive schema"}
+_SINGLE_NOUNS = {"adaptive-schema": "adaptive schema"}
 """Resources that exist at most once in a place: the message names only their kind."""
 
 
-def about_missing(path: str) -> str:
+def missing_message(path: str) -> str:
     """Return the message for a path without a resource, or without one the caller has access to."""
-    if noun := _SINGLE.get(path.rpartition("/")[2]):
+    if noun := _SINGLE_NOUNS.get(path.rpartition("/")[2]):
         return f"There is no {noun} here yet. Create one first."
     kind, _, name = path.rpartition("/")
     noun = _NOUNS.get(kind.rpartition("/")[2], "file")
     return f"There is no {noun} “{name[:128]}” here, or you do not have access."
 
 
-def about_body(invalid: ValidationError, body: Json | None) -> Refused:
+def invalid_body(invalid: ValidationError, body: Json | None) -> Refusal:
     """Refuse values that are not as documented: names the first field that is wrong, and what is allowed.
 
     Never repeats a value. An id in the address that no resource can have is answered with 404.
     """
     if invalid.title.endswith("Ref"):
-        return Refused(404, "There is nothing at this URL: an ID in the URL is not valid.")
-    return Refused(400, sentence(invalid, body or {}))
+        return Refusal(404, "There is nothing at this URL: an ID in the URL is not valid.")
+    return Refusal(400, sentence(invalid, body or {}))

@@ -11,7 +11,7 @@ from octavo.server.handlers import site_tree
 from octavo.server.handlers.permissions import membership, role, sees_collection
 from octavo.server.handlers.spaces import is_gone
 from octavo.server.rest import handle
-from octavo.server.store import Missing
+from octavo.server.store import MissingResource
 from octavo.server.world import World
 
 Op = TypeVar("Op", bound=Operation[Any])
@@ -25,50 +25,50 @@ def answer(op: Operation[Any], world: World) -> Any:
     method = SPECS[type(op)].method
     try:
         with world.store.reading() if method == "GET" else world.store.transaction():
-            return handle(enter(op, world), world)
-    except Missing:
+            return handle(resolve_place(op, world), world)
+    except MissingResource:
         if method == "DELETE":
             return None
         raise
 
 
-def enter(op: Op, world: World) -> Op:
+def resolve_place(op: Op, world: World) -> Op:
     """`op` at a place that is there and that the caller may see, named by its id. Raises Missing."""
     match getattr(op, "at", None):
         case OrganizationRef() as at:
             if membership(world, at.organization_id) is None:
-                raise Missing(f"/orgs/{at.organization_id}")
+                raise MissingResource(f"/orgs/{at.organization_id}")
         case SiteRef() as at:
             # What is for the audience of what is published too takes the secret of a share link.
             visits = "share_key" in type(op).model_fields
             site_tree.let_in(world, at, visits=visits, share_key=getattr(op, "share_key", None))
         case CollectionRef() as at:
             if not sees_collection(world, world.store.get(f"/collections/{at.collection_id}")):
-                raise Missing(f"/collections/{at.collection_id}")
+                raise MissingResource(f"/collections/{at.collection_id}")
         case SpaceRef() as at:
             deleted = isinstance(op, spaces.Get | spaces.Restore)
-            _space(world, at.space_id, deleted=deleted, visitor=op if isinstance(op, spaces.Get) else None)
+            _require_space(world, at.space_id, deleted=deleted, visitor=op if isinstance(op, spaces.Get) else None)
         case ChangeRequestRef() as at:
-            _space(world, at.space_id)
-            found = at.model_copy(update={"change_request_id": _change_request(world, at)})
+            _require_space(world, at.space_id)
+            found = at.model_copy(update={"change_request_id": _change_request_id(world, at)})
             return op.model_copy(update={"at": found})
         case RevisionRef() as at:
-            _space(world, at.space_id)
+            _require_space(world, at.space_id)
             world.store.get(f"/spaces/{at.space_id}/revisions/{at.revision_id}")
     return op
 
 
-def _space(world: World, space_id: str, *, deleted: bool = False, visitor: spaces.Get | None = None) -> None:
+def _require_space(world: World, space_id: str, *, deleted: bool = False, visitor: spaces.Get | None = None) -> None:
     space = world.store.get(f"/spaces/{space_id}")
     hidden = is_gone(world, space) if deleted else space.get("deletedAt")
     if hidden or (
         role(world, space) is None
         and (visitor is None or not site_tree.is_published_to(world, space, visitor.share_key))
     ):
-        raise Missing(f"/spaces/{space_id}")
+        raise MissingResource(f"/spaces/{space_id}")
 
 
-def _change_request(world: World, at: ChangeRequestRef) -> str:
+def _change_request_id(world: World, at: ChangeRequestRef) -> str:
     """Its id: callers may name it by its number."""
     collection = f"/spaces/{at.space_id}/change-requests"
     if world.store.find(f"{collection}/{at.change_request_id}"):
@@ -81,4 +81,4 @@ def _change_request(world: World, at: ChangeRequestRef) -> str:
         and (found := world.store.first(collection, "number", int(number)))
     ):
         return str(found["id"])
-    raise Missing(f"{collection}/{number}")
+    raise MissingResource(f"{collection}/{number}")

@@ -13,9 +13,9 @@ from urllib.parse import unquote
 
 from octavo.api.folding import fold
 
-ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+EXTERNAL_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 """What an address begins with that leads to no file."""
-LARGEST = 5_000_000
+FILE_LIMIT = 5_000_000
 """The most bytes of a file that is read."""
 
 
@@ -56,7 +56,7 @@ class Folder:
 
     def report(self, path: Path | str, message: str) -> None:
         """Note what could not be loaded as it is."""
-        problem = Problem(shown(str(path)), message)
+        problem = Problem(readable_name(str(path)), message)
         if problem not in self.problems:
             self.problems.append(problem)
 
@@ -86,8 +86,8 @@ class Folder:
             if not stat.S_ISREG(status.st_mode):
                 self.report(path, "is not a file.")
                 return None
-            if status.st_size > LARGEST:
-                self.report(path, f"is larger than {LARGEST // 1_000_000} MB, so it is left out.")
+            if status.st_size > FILE_LIMIT:
+                self.report(path, f"is larger than {FILE_LIMIT // 1_000_000} MB, so it is left out.")
                 return None
             return real.read_bytes()
         except (OSError, RuntimeError, ValueError) as failure:
@@ -129,28 +129,28 @@ class Folder:
         return self._names[folder]
 
 
-def walk(entries: list[Entry]) -> Iterator[Entry]:
+def walk_entries(entries: list[Entry]) -> Iterator[Entry]:
     """All entries, in the order of the table of contents."""
     for entry in entries:
         yield entry
-        yield from walk(entry.children)
+        yield from walk_entries(entry.children)
 
 
-def shown(name: str) -> str:
+def readable_name(name: str) -> str:
     """A file name as text: bytes that are no UTF-8 become U+FFFD."""
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-DEEPEST = 30
+DEPTH_LIMIT = 30
 """How many folders deep pages are looked for."""
 ASSETS = Path(".gitbook/assets")
-SHARED = Path(".gitbook/includes")
+INCLUDES = Path(".gitbook/includes")
 """Where words are kept that several pages include."""
 VARIABLES = Path(".gitbook/vars.yaml")
 
-IGNORED_NAMES = {"node_modules"}
+IGNORED_FOLDERS = {"node_modules"}
 _DIGITS = re.compile(r"(\d+)")
-_ADDRESS = re.compile(
+_LINK = re.compile(
     r"""\]\(\s{0,9}(?:<([^<>\n]{1,1000})>|([^\s()]{1,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9}))"""
     r"""|(?:src|href|srcset|url)=["']([^"'\n]{1,1000})["']"""
 )
@@ -170,11 +170,11 @@ def fingerprint(folder: Path) -> bytes:
         except OSError:
             continue
         for each in names:
-            if each.name in IGNORED_NAMES or (each.name.startswith(".") and not each.name.startswith(".gitbook")):
+            if each.name in IGNORED_FOLDERS or (each.name.startswith(".") and not each.name.startswith(".gitbook")):
                 continue
             try:
                 if each.is_dir(follow_symlinks=False):
-                    if depth < DEEPEST:
+                    if depth < DEPTH_LIMIT:
                         waiting.append((each.path, depth + 1))
                     continue
                 status = each.stat()
@@ -184,18 +184,18 @@ def fingerprint(folder: Path) -> bytes:
     return said.digest()
 
 
-def addresses(markdown: str) -> Iterator[str]:
+def link_urls(markdown: str) -> Iterator[str]:
     """The addresses of links and pictures in a page, as they are written."""
-    for found in _ADDRESS.finditer(markdown):
+    for found in _LINK.finditer(markdown):
         yield found[1] or found[2] or found[3]
 
 
-def includes(markdown: str) -> Iterator[str]:
+def include_targets(markdown: str) -> Iterator[str]:
     """What a page includes, as it is written."""
     return (found[1] for found in _INCLUDE.finditer(markdown))
 
 
-def relinked(markdown: str, lead: Callable[[str], str | None]) -> str:
+def rewrite_links(markdown: str, lead: Callable[[str], str | None]) -> str:
     """`markdown` with its addresses changed to where `lead` says they lead. None keeps one as it is."""
 
     def replaced(found: re.Match[str]) -> str:
@@ -203,25 +203,25 @@ def relinked(markdown: str, lead: Callable[[str], str | None]) -> str:
         leads = lead(address)
         return found[0] if leads is None else found[0].replace(address, leads)
 
-    return _ADDRESS.sub(replaced, markdown)
+    return _LINK.sub(replaced, markdown)
 
 
-def kept(folder: Folder, where: Path) -> Iterator[Path]:
+def files_below(folder: Folder, where: Path) -> Iterator[Path]:
     """The files kept for pages in one place, such as ASSETS, from the root."""
     for top in dict.fromkeys((folder.root, folder.top)):
         for place, inside, names in os.walk(top / where):
-            inside.sort(key=natural_key)
-            for name in sorted(names, key=natural_key):
+            inside.sort(key=natural_order)
+            for name in sorted(names, key=natural_order):
                 yield Path(os.path.relpath(Path(place) / name, folder.root))
 
 
-def named(stem: str) -> str:
+def title_from_name(stem: str) -> str:
     """What a file or folder is called when nothing in it says: `smart-contracts` is Smart contracts."""
-    words = " ".join(re.split(r"[-_\s]+", shown(stem))).strip()
+    words = " ".join(re.split(r"[-_\s]+", readable_name(stem))).strip()
     return words[:1].upper() + words[1:] or "Untitled page"
 
 
-def natural_key(name: str) -> tuple[list[tuple[int, int, str]], str]:
+def natural_order(name: str) -> tuple[list[tuple[int, int, str]], str]:
     """Orders names as people do: `page 9` before `page 10`."""
     parts = _DIGITS.split(fold(name))
     return [(0, int(part), "") if number % 2 else (1, 0, part) for number, part in enumerate(parts)], name

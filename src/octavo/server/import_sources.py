@@ -15,7 +15,7 @@ from octavo.documents import trees
 from octavo.server import conversion
 from octavo.server.conversion import Html, Unconverted
 from octavo.server.fetcher import Fetched, Fetcher, NotFetched
-from octavo.server.folder import relinked
+from octavo.server.folder import rewrite_links
 
 MOST_PAGES = 100
 """The most pages of a website."""
@@ -214,7 +214,7 @@ def _add(gathered: Gathered, path: str, content: bytes) -> None:
         gathered.add(f"{stem}.md", converted.markdown)
     else:
         if posixpath.basename(path).lower() == "summary.md":
-            content = relinked(content.decode("utf-8", "replace"), _to_markdown).encode()
+            content = rewrite_links(content.decode("utf-8", "replace"), _to_markdown).encode()
         gathered.files.setdefault(path, content)
         gathered.pages += _is_page(path)
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from octavo.api.folding import fold
 from octavo.documents import trees
 from octavo.documents.tags import TagScanner
-from octavo.server.folder import relinked
+from octavo.server.folder import rewrite_links
 from octavo.server.store import Json, Store
 
 DEEPEST = 4
@@ -63,7 +63,7 @@ def _shared(
     room[0] -= _COST  # what brings nothing, many times in many times, takes long too
     own = posixpath.dirname(trees.place_of(item) or f"{_LIKE_A_FILE}/{item['id']}")
     text = store.text(item["text"]).strip("\n")
-    body = relinked(
+    body = rewrite_links(
         _expanded(store, text, own, revision, (*within, item["id"]), room), lambda each: _moved(each, own, folder)
     )
     if len(body) > room[0]:

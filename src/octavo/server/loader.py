@@ -25,34 +25,34 @@ from octavo.documents.revision_changes import NOTHING, differences
 from octavo.documents.trees import Pages
 from octavo.server.folder import (
     ASSETS,
-    ELSEWHERE,
-    SHARED,
+    EXTERNAL_URL,
+    INCLUDES,
     VARIABLES,
     Entry,
     Folder,
     Problem,
-    addresses,
-    includes,
-    kept,
-    named,
-    shown,
-    walk,
+    files_below,
+    include_targets,
+    link_urls,
+    readable_name,
+    title_from_name,
+    walk_entries,
 )
 from octavo.server.handlers import revisions, spaces
 from octavo.server.image_size import dimensions
 from octavo.server.store import Json
-from octavo.server.table_of_contents import read
+from octavo.server.table_of_contents import read_folder
 from octavo.server.world import World
 
-SIDE = "folder"
+FOLDER_SIDE = "folder"
 """What the folder is called in the marks of a conflict."""
 
-_FIELDS = ("description", "icon", "emoji")
-_FLAGS = ("hidden", "noIndex", "noRobotsIndex")
+_TEXT_FIELDS = ("description", "icon", "emoji")
+_BOOLEAN_FIELDS = ("hidden", "noIndex", "noRobotsIndex")
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedFolder:
     """The space a folder became, and how many pages differ from what it held before."""
 
     space_id: str
@@ -76,7 +76,7 @@ def load(
     title: str | None = None,
     space_id: str | None = None,
     told: Callable[[int, int], object] | None = None,
-) -> Loaded:
+) -> LoadedFolder:
     """Make `folder` a space of an organization, or bring what changed in it since into the space it is already.
 
     A folder is known by its real path. `title` is for a new space, which is otherwise called as the folder is.
@@ -84,46 +84,48 @@ def load(
     them only after `search_index.reindex_rest`. Raises OSError when the folder cannot be opened.
     """
     world = world.asked_by(author)
-    found = read(folder)
-    space = _space(world, found, space_id)
+    found = read_folder(folder)
+    space = _find_space(world, found, space_id)
     record = world.store.find(f"/spaces/{space['id']}/folder") if space else None
     before = record or {**NOTHING, "keys": {}}
     # What was loaded before is read without a transaction: hardly anything of it is written, and others may write meanwhile.
     with world.store.transaction() if record is None else nullcontext():
-        after = _Loading(world, found, before, told or _nobody).content()
+        after = _FolderReader(world, found, before, told or _ignore_progress).content()
     with world.store.transaction():
         if space is None:
-            name = (title or shown(found.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
+            name = (title or readable_name(found.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
             space = spaces.new(world, organization, title=name)
-        world.store.set(_setting(found), space["id"])
-        revision, conflicts = _move(world, space, before, after, known=record is not None, found_later=told is not None)
+        world.store.set(_setting_name(found), space["id"])
+        revision, conflicts = _merge_changes(
+            world, space, before, after, known=record is not None, found_later=told is not None
+        )
         world.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", **after})
-    return _loaded(world, space, revision, conflicts, found)
+    return _summarize(world, space, revision, conflicts, found)
 
 
 def content(world: World, folder: Path) -> Json:
     """The pages and files of a folder that belongs to no space, and their ids by `page:` or `file:` and path."""
-    return _Loading(world, read(folder), {**NOTHING, "keys": {}}, _nobody).content()
+    return _FolderReader(world, read_folder(folder), {**NOTHING, "keys": {}}, _ignore_progress).content()
 
 
-def _nobody(read: int, count: int) -> None:
+def _ignore_progress(read: int, count: int) -> None:
     """Nobody asked how far it is."""
 
 
-def _setting(folder: Folder) -> str:
+def _setting_name(folder: Folder) -> str:
     return "folder:" + hashlib.sha256(os.fsencode(folder.top)).hexdigest()
 
 
-def _space(world: World, folder: Folder, space_id: str | None) -> Json | None:
+def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | None:
     """The space that the folder is, if it is one."""
     if space_id is not None:
         return world.store.get(f"/spaces/{space_id}")
-    known = world.store.setting(_setting(folder))
+    known = world.store.setting(_setting_name(folder))
     space = world.store.find(f"/spaces/{known}") if known else None
     return None if space is None or space.get("deletedAt") else space
 
 
-def _move(
+def _merge_changes(
     world: World, space: Json, before: Json, after: Json, *, known: bool, found_later: bool
 ) -> tuple[Json | None, int]:
     """Bring what changed in the folder into the space: the new revision, or None, and how many conflicts it has."""
@@ -134,7 +136,7 @@ def _move(
     if known and not differences(before, after, _blob):
         return None, 0
     main = revisions.current(world, space["id"])
-    outcome = tree.merge(before, main, after, SIDE, world.store)
+    outcome = tree.merge(before, main, after, FOLDER_SIDE, world.store)
     held = {**outcome.held, "pages": trees.placed(outcome.held["pages"])}
     if not differences(main, {**main, **held}, _blob):
         return None, 0
@@ -143,14 +145,14 @@ def _move(
     return revision, len(outcome.conflicts)
 
 
-def _loaded(world: World, space: Json, revision: Json | None, conflicts: int, folder: Folder) -> Loaded:
+def _summarize(world: World, space: Json, revision: Json | None, conflicts: int, folder: Folder) -> LoadedFolder:
     problems = tuple(folder.problems)
     if revision is None:
-        return Loaded(space["id"], revisions.current(world, space["id"])["id"], problems=problems)
+        return LoadedFolder(space["id"], revisions.current(world, space["id"])["id"], problems=problems)
     parents = revision["parents"]
     before = revisions.get(world, space["id"], parents[0]) if parents else NOTHING
     counts = Counter(change["type"] for change in differences(before, revision, _blob))
-    return Loaded(
+    return LoadedFolder(
         space["id"],
         revision["id"],
         created=counts["page_created"],
@@ -167,7 +169,7 @@ def _blob(file: Json) -> str:
 
 
 @dataclass
-class _Loading:
+class _FolderReader:
     """What a folder holds, made into pages and files with the ids they had before."""
 
     world: World
@@ -187,7 +189,7 @@ class _Loading:
 
     def content(self) -> Json:
         """Pages, files and the keys of their ids, as they are kept of a folder that was loaded."""
-        entries = list(walk(self.folder.entries))
+        entries = list(walk_entries(self.folder.entries))
         count, number = sum(entry.path is not None for entry in entries), 0
         for entry in entries:
             if entry.path is not None and entry.kind == "document":
@@ -227,13 +229,15 @@ class _Loading:
         if (page := trees.find(self.before["pages"], page_id or "")) is not None:
             self._not_read_now[path] = page
             return revisions.text(self.world, page)
-        name = shown(str(path))
+        name = readable_name(str(path))
         why = next(each.message for each in reversed(self.folder.problems) if each.path == name)
         return f'{{% hint style="warning" %}}\n{trees.escaped(f"{name} {why}")}\n{{% endhint %}}\n'
 
     def _read_shared(self) -> None:
         """What is kept to be included, and all that pages include, also by including it."""
-        waiting = [path for path in kept(self.folder, SHARED) if path.suffix == ".md" and self.folder.holds(path)]
+        waiting = [
+            path for path in files_below(self.folder, INCLUDES) if path.suffix == ".md" and self.folder.holds(path)
+        ]
         waiting += [path for page, (_, body) in self._bodies.items() for path in self._included(page, body)]
         while waiting:
             path = waiting.pop()
@@ -243,7 +247,7 @@ class _Loading:
         self._shared = {path: self._shared[path] for path in sorted(self._shared)}
 
     def _included(self, path: Path, body: str) -> Iterator[Path]:
-        for target in includes(body):
+        for target in include_targets(body):
             found = self.folder.within(target, path)
             if found is not None and found.suffix == ".md" and self.folder.holds(found):
                 yield found
@@ -251,8 +255,8 @@ class _Loading:
     def _reusable(self, path: Path, matter: Json, body: str) -> Json:
         key = f"shared:{path}"
         self._keys[key] = self.before["keys"].get(key) or self.world.new_id()
-        title = _line(matter.get("title")) or named(shown(path.stem))
-        git = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _wire_path(path)}
+        title = _single_line(matter.get("title")) or title_from_name(readable_name(path.stem))
+        git = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(path)}
         return revisions.written(self.world, {"id": self._keys[key], "title": title, "git": git}, body)
 
     def _variables(self) -> Json:
@@ -294,8 +298,8 @@ class _Loading:
             page: Json = {"id": page_id, "type": entry.kind, **self._says(entry)}
             before = old.get(page_id, {})
             if entry.kind == "document":
-                same = {name: value for name, value in before.items() if name not in _SETTLED} == {
-                    name: value for name, value in page.items() if name not in _SETTLED
+                same = {name: value for name, value in before.items() if name not in _DERIVED_FIELDS} == {
+                    name: value for name, value in page.items() if name not in _DERIVED_FIELDS
                 }
                 now = self.world.timestamp()
                 page |= {"createdAt": before.get("createdAt", now), "updatedAt": before["updatedAt"] if same else now}
@@ -308,37 +312,37 @@ class _Loading:
         """The fields of a page but for its place."""
         if entry.kind == "link":
             return {
-                "title": entry.title or named(Path(entry.address).stem),
+                "title": entry.title or title_from_name(Path(entry.address).stem),
                 "target": self._reference(entry.address, Path()),
             }
         if entry.kind == "group" or entry.path is None:
-            title = entry.title or named(Path(entry.address).name)
+            title = entry.title or title_from_name(Path(entry.address).name)
             return {"title": title, "slug": trees.slug_of(Path(entry.address).name or title)}
         if (page := self._not_read_now.get(entry.path)) is not None:
-            return {name: value for name, value in page.items() if name not in _OF_PLACE}
+            return {name: value for name, value in page.items() if name not in _PLACE_FIELDS}
         matter, body = self._bodies[entry.path]
-        stem = shown(_stem(entry.path))
+        stem = readable_name(_slug_source(entry.path))
         heading = trees.first_heading(body)
-        title = _line(matter.get("title")) or heading or entry.title or named(stem)
+        title = _single_line(matter.get("title")) or heading or entry.title or title_from_name(stem)
         says: Json = {"title": title, "slug": trees.slug_of(stem)}
-        says |= {name: line for name in _FIELDS if (line := _line(matter.get(name)))}
-        says |= {name: True for name in _FLAGS if matter.get(name) is True}
+        says |= {name: line for name in _TEXT_FIELDS if (line := _single_line(matter.get(name)))}
+        says |= {name: True for name in _BOOLEAN_FIELDS if matter.get(name) is True}
         if layout := _layout(matter.get("layout")):
             says["layout"] = layout
         if cover := self._cover(entry.path, matter):
             says["cover"] = cover
-        says["git"] = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _wire_path(entry.path)}
+        says["git"] = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(entry.path)}
         return revisions.written(self.world, says, body)
 
     def _cover(self, page: Path, matter: Json) -> Json | None:
-        address = _line(matter.get("cover"))
+        address = _single_line(matter.get("cover"))
         if not address:
             return None
         return {"ref": self._reference(address, page), "yPos": _number(matter.get("coverY"))}
 
     def _reference(self, address: str, start: Path) -> Json:
         """Where a link page or a cover leads: to a page or heading of the folder, to a file in it, or anywhere."""
-        if ELSEWHERE.match(address):
+        if EXTERNAL_URL.match(address):
             return {"kind": "url", "url": address}
         path = self.folder.within(address, start)
         anchor = address.partition("#")[2]
@@ -350,9 +354,9 @@ class _Loading:
 
     def _files(self) -> list[Json]:
         """The files kept for pages and those that pages, covers and links speak of, each once."""
-        wanted = dict.fromkeys(kept(self.folder, ASSETS))
+        wanted = dict.fromkeys(files_below(self.folder, ASSETS))
         for path, (matter, body) in (*self._bodies.items(), *self._shared.items()):
-            for address in (*addresses(body), _line(matter.get("cover")) or ""):
+            for address in (*link_urls(body), _single_line(matter.get("cover")) or ""):
                 self._want(wanted, address, path)
         for entry, _ in self._entries:
             if entry.kind == "link":
@@ -369,7 +373,7 @@ class _Loading:
         return files
 
     def _want(self, wanted: dict[Path, None], address: str, start: Path) -> None:
-        if not address or address.startswith("#") or ELSEWHERE.match(address):
+        if not address or address.startswith("#") or EXTERNAL_URL.match(address):
             return
         path = self.folder.within(address, start)
         if path is not None and path.suffix and path not in self._bodies and self.folder.holds(path):
@@ -379,7 +383,7 @@ class _Loading:
         blob = self.world.store.put_blob(data)
         if before.get("blob") == blob:
             return before
-        name = shown(path.name)
+        name = readable_name(path.name)
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
         file: Json = {
             "id": self._keys[f"file:{path}"],
@@ -390,21 +394,21 @@ class _Loading:
         }
         if size := dimensions(data):
             file["dimensions"] = size
-        return {**file, "git": {"oid": hashlib.sha1(data).hexdigest(), "path": _wire_path(path)}}
+        return {**file, "git": {"oid": hashlib.sha1(data).hexdigest(), "path": _posix_path(path)}}
 
 
-_OF_PLACE = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
-_SETTLED = {"pages", "path", "slug", "createdAt", "updatedAt"}
+_PLACE_FIELDS = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
+_DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
 """What of a page follows from its place, or from when it was loaded."""
 
 
-def _stem(path: Path) -> str:
+def _slug_source(path: Path) -> str:
     """What a page is called in addresses: its file, or for the first page of a folder the folder."""
     first = path.stem.lower() in ("readme", "index")
     return path.parent.name if first and path.parent.name else path.stem
 
 
-def _line(value: Any) -> str | None:
+def _single_line(value: Any) -> str | None:
     return " ".join(value.split()) or None if isinstance(value, str) else None
 
 
@@ -431,5 +435,5 @@ def _layout(value: Any) -> Json:
     return layout
 
 
-def _wire_path(path: Path) -> str:
-    return shown(path.as_posix())
+def _posix_path(path: Path) -> str:
+    return readable_name(path.as_posix())

@@ -20,7 +20,7 @@ from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation
 from octavo.api.wire import VERSION, arguments, location
 from octavo.api.wrong_values import about_null
 from octavo.server.store import Json
-from octavo.server.world import Refused, World
+from octavo.server.world import Refusal, World
 
 PAGE_SIZE = 50
 """Items of a page when the caller does not say."""
@@ -144,7 +144,7 @@ def given(op: Operation[Any]) -> Json:
     """What the caller set, under wire names. Refuses null where it means nothing."""
     fields: Json = op.model_dump(mode="json", by_alias=True, include=set(arguments(op)), exclude_unset=True)
     if wrong := about_null(SPECS[type(op)], fields):
-        raise Refused(400, wrong)
+        raise Refusal(400, wrong)
     return fields
 
 
@@ -188,8 +188,8 @@ def _opened(cursor: str) -> Any:
     return tuple(place) if isinstance(place, list) else place
 
 
-def _unknown_page() -> Refused:
-    return Refused(
+def _unknown_page() -> Refusal:
+    return Refusal(
         400, "page does not name a page in this list. Use next.page from the previous page, or leave page out."
     )
 

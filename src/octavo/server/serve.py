@@ -24,7 +24,7 @@ import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from octavo.server.app import Platform, error
+from octavo.server.app import Platform, error_response
 
 LOOPBACK = "127.0.0.1"
 AT_ONCE = 64
@@ -113,12 +113,12 @@ class _Guard:
         names = [name for name, _ in scope["headers"]]
         headers = dict(scope["headers"])
         if names.count(b"host") != 1 or headers[b"host"] not in self._hosts or names.count(b"authorization") > 1:
-            refusal = error(421, "This request is addressed to another server.")
+            refusal = error_response(421, "This request is addressed to another server.")
         elif b"origin" in headers or headers.get(b"sec-fetch-site", b"none") != b"none":
-            refusal = error(403, "Web pages are not allowed to use this server.")
+            refusal = error_response(403, "Web pages are not allowed to use this server.")
         elif self._under_way >= AT_ONCE:
             sentence = f"This server handles at most {AT_ONCE} requests at once."
-            refusal = error(503, sentence, {"retry-after": "1"})
+            refusal = error_response(503, sentence, {"retry-after": "1"})
         else:
             return await self._answer(scope, receive, send)
         await refusal(scope, receive, send)

@@ -43,7 +43,7 @@ CREATE TABLE sections (
 ) STRICT;
 CREATE INDEX by_page ON sections (space, page)
 """
-WORDS = """
+WORDS_SCHEMA = """
 CREATE VIRTUAL TABLE words USING fts5 (
     title, body, parts, content = 'sections', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
 )
@@ -52,17 +52,17 @@ CREATE VIRTUAL TABLE words USING fts5 (
 BY_STATUS = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json_extract(body, '$.status'))"
 """What lists of hundreds of spaces count in each without reading it. Also in libraries that were made before it."""
 
-_OF_THE_MACHINE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
+_MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
 """What SQLite fails with through no fault of what it was told."""
 
-_WORDS = f"words and parts of them, folded by Unicode {unicodedata.unidata_version}"
+_WORDS_VERSION = f"words and parts of them, folded by Unicode {unicodedata.unidata_version}"
 """How words are kept to be found. SQLite forgets words only if it is told them exactly as it was before."""
 
 Section = tuple[str, str, str]
 """The anchor, title and body of a part of a page."""
 
 
-class Found(NamedTuple):
+class SearchHit(NamedTuple):
     """A section that matches, with the words around the match."""
 
     space: str
@@ -74,19 +74,19 @@ class Found(NamedTuple):
     """The section, if none of its words as they stand was found: only its title, or parts of its words. Otherwise 0."""
 
 
-_FOUND = "\x02"
+_HIT_MARK = "\x02"
 """Put before the words that were found. No text that is safe to show has it."""
 
 
-class Missing(LookupError):
+class MissingResource(LookupError):
     """Nothing is filed under that path."""
 
 
-class Unusable(OSError):
+class UnusableDatabase(OSError):
     """The file is no library, or one of a newer Octavo. `strerror` says so."""
 
 
-class NotWritten(OSError):
+class WriteFailure(OSError):
     """The machine does not let the file be written: another program holds it, or the disk is full. `strerror` says so."""
 
 
@@ -113,7 +113,7 @@ class Store:
             self._prepare()
         except sqlite3.DatabaseError as error:
             self.close()
-            raise Unusable(errno.EINVAL, f"could not read its database ({error})", str(path)) from None
+            raise UnusableDatabase(errno.EINVAL, f"could not read its database ({error})", str(path)) from None
         except OSError:
             self.close()
             raise
@@ -130,26 +130,26 @@ class Store:
                         self._db.execute(statement)
                     self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         if self._version() > SCHEMA_VERSION:
-            raise Unusable(
+            raise UnusableDatabase(
                 errno.EINVAL, "it was written by a newer version of Octavo. Update Octavo, or choose another location"
             )
         self._db.execute(BY_STATUS)
         self._db.create_function("indexed", 1, indexed, deterministic=True)
         self._db.create_function("parts", 1, lambda text: indexed(parts(text)), deterministic=True)
-        if self.setting("words") != _WORDS:
+        if self.setting("words") != _WORDS_VERSION:
             with self.transaction():
                 columns = [row[1] for row in self._db.execute("PRAGMA table_info(sections)")]
                 if "parts" not in columns:
                     self._db.execute("ALTER TABLE sections ADD COLUMN parts TEXT NOT NULL DEFAULT ''")
                 self._db.execute("DROP TABLE IF EXISTS words")
-                self._db.execute(WORDS)
+                self._db.execute(WORDS_SCHEMA)
                 self._db.execute("UPDATE sections SET parts = parts(title || ' ' || body)")
                 self._db.execute(
                     "INSERT INTO words (rowid, title, body, parts)"
                     " SELECT id, indexed(title), indexed(body), parts FROM sections"
                 )
                 self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-                self.set("words", _WORDS)
+                self.set("words", _WORDS_VERSION)
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
@@ -181,8 +181,8 @@ class Store:
             except BaseException as error:
                 if self._db.in_transaction:  # SQLite may have rolled back by itself, when the disk is full
                     self._db.execute("ROLLBACK")
-                if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in _OF_THE_MACHINE:
-                    raise NotWritten(errno.EIO, f"could not write its database ({error})") from None
+                if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in _MACHINE_ERRORS:
+                    raise WriteFailure(errno.EIO, f"could not write its database ({error})") from None
                 raise
 
     def find(self, path: str) -> Json | None:
@@ -194,7 +194,7 @@ class Store:
         """The document at `path`. Raises Missing."""
         document = self.find(path)
         if document is None:
-            raise Missing(path)
+            raise MissingResource(path)
         return document
 
     def put(self, path: str, document: Json) -> Json:
@@ -284,7 +284,7 @@ class Store:
         """The blob named by this hash. Raises Missing."""
         row = self._db.execute("SELECT body FROM blobs WHERE hash = ?", [name]).fetchone()
         if row is None:
-            raise Missing(name)
+            raise MissingResource(name)
         return bytes(row[0])
 
     def text(self, name: str) -> str:
@@ -313,7 +313,7 @@ class Store:
         """Make a page of a space findable by its sections, in place of what was."""
         self.unindex(space, page)
         for anchor, title, body in sections:
-            row = (space, page, anchor, _scalars(title), _scalars(body))
+            row = (space, page, anchor, _without_surrogates(title), _without_surrogates(body))
             self._db.execute(
                 "INSERT INTO sections (space, page, anchor, title, body, parts) VALUES (?1, ?2, ?3, ?4, ?5, parts(?4 || ' ' || ?5))",
                 row,
@@ -333,17 +333,17 @@ class Store:
         )
         self._db.execute(f"DELETE FROM sections WHERE {which}", values)
 
-    def search(self, spaces: list[str], query: str, limit: int) -> list[Found]:
+    def search(self, spaces: list[str], query: str, limit: int) -> list[SearchHit]:
         """Sections of pages in `spaces` that match an FTS5 `query`, the best first. Titles weigh most, those of pages double."""
         marks = ",".join("?" * len(spaces))
         rows = self._db.execute(
-            f"SELECT space, page, anchor, sections.title, snippet(words, 1, '{_FOUND}', '', '…', 32), sections.id FROM words"
+            f"SELECT space, page, anchor, sections.title, snippet(words, 1, '{_HIT_MARK}', '', '…', 32), sections.id FROM words"
             f" JOIN sections ON sections.id = words.rowid WHERE words MATCH ? AND space IN ({marks})"
             " ORDER BY bm25(words, 8.0, 1.0, 0.5) + iif(sections.anchor = '', bm25(words, 8.0, 0.0, 0.0), 0), sections.id LIMIT ?",
             [query, *spaces, limit],
         )
         return [
-            Found(space, page, anchor, title, said.replace(_FOUND, ""), 0 if _FOUND in said else section)
+            SearchHit(space, page, anchor, title, said.replace(_HIT_MARK, ""), 0 if _HIT_MARK in said else section)
             for space, page, anchor, title, said, section in rows
         ]
 
@@ -357,6 +357,6 @@ def _digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _scalars(text: str) -> str:
+def _without_surrogates(text: str) -> str:
     """`text` without lone surrogates, which SQLite cannot hold."""
     return text.encode("utf-8", "replace").decode("utf-8")

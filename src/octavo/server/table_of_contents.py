@@ -11,38 +11,47 @@ from urllib.parse import unquote
 from octavo.api.folding import fold
 from octavo.documents import front_matter
 from octavo.documents.blocks import Block, Run
-from octavo.server.folder import DEEPEST, ELSEWHERE, IGNORED_NAMES, Entry, Folder, named, natural_key, walk
+from octavo.server.folder import (
+    DEPTH_LIMIT,
+    EXTERNAL_URL,
+    IGNORED_FOLDERS,
+    Entry,
+    Folder,
+    natural_order,
+    title_from_name,
+    walk_entries,
+)
 
 UNLISTED = "Not in SUMMARY"
 """The title of the group for pages that `SUMMARY.md` does not name."""
 
-_SUFFIXES = {".md", ".markdown", ".mdx"}
-_INDEXES = ("readme", "index")
-_ITEM = re.compile(r"(?:[*+-]|\d{1,9}[.)])[ \t]")
-_STRETCH = 2_000
+_PAGE_SUFFIXES = {".md", ".markdown", ".mdx"}
+_INDEX_STEMS = ("readme", "index")
+_LIST_ITEM = re.compile(r"(?:[*+-]|\d{1,9}[.)])[ \t]")
+_STRETCH_LINES = 2_000
 """Lines that are parsed at once: of a list of many thousand pages no more would be laid out than of a page."""
-_PAGES = {".md", ".markdown", ".mdx", ""}
+_PAGE_OR_NO_SUFFIX = {".md", ".markdown", ".mdx", ""}
 
 
-def read(folder: Path) -> Folder:
+def read_folder(folder: Path) -> Folder:
     """The table of contents of a folder. Raises OSError when it is no folder or cannot be opened."""
     top = folder.resolve(strict=True)
     if not top.is_dir():
         raise NotADirectoryError(20, "is not a folder", str(folder))
     os.listdir(top)
     found = Folder(top, top)
-    readme, summary = _settings(found)
-    path = _summary(found, summary)
+    readme, summary = _read_configuration(found)
+    path = _find_summary(found, summary)
     text = found.text(path) if path is not None else None
     if path is None or text is None:
-        found.entries = _by_folders(found, readme)
+        found.entries = _folder_entries(found, readme)
         return found
-    found.entries = entries(found, text, path)
+    found.entries = summary_entries(found, text, path)
     _add_unlisted(found, path, readme)
     return found
 
 
-def _settings(folder: Folder) -> tuple[Path, str | None]:
+def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
     """The names of the first page and, if it is given, of the table of contents. Moves the root."""
     text = folder.text(Path(".gitbook.yaml")) if folder.holds(Path(".gitbook.yaml")) else None
     try:
@@ -51,7 +60,7 @@ def _settings(folder: Folder) -> tuple[Path, str | None]:
         says = {}
         folder.report(".gitbook.yaml", f"could not be read: {wrong}.")
     if isinstance(where := says.get("root"), str):
-        root = _root(folder, where)
+        root = _configured_root(folder, where)
         folder.root = root or folder.top
         if root is None:
             folder.report(".gitbook.yaml", f"sets the root {where[:80]}, which is not a folder inside this folder.")
@@ -62,7 +71,7 @@ def _settings(folder: Folder) -> tuple[Path, str | None]:
     return first or Path("README.md"), summary if isinstance(summary, str) else None
 
 
-def _root(folder: Folder, where: str) -> Path | None:
+def _configured_root(folder: Folder, where: str) -> Path | None:
     """Return the folder that the configuration names. None if it is not a folder in this one."""
     path = folder.within(where, Path())
     try:
@@ -72,7 +81,7 @@ def _root(folder: Folder, where: str) -> Path | None:
         return None
 
 
-def _summary(folder: Folder, named: str | None) -> Path | None:
+def _find_summary(folder: Folder, named: str | None) -> Path | None:
     """The path of the table of contents, if there is one."""
     if named is not None:
         path = folder.within(named, Path())
@@ -85,69 +94,71 @@ def _summary(folder: Folder, named: str | None) -> Path | None:
 
 
 def _add_unlisted(folder: Folder, summary: Path, readme: Path) -> None:
-    listed = {entry.path for entry in walk(folder.entries)} | {summary}
-    others = [entry for entry in walk(_by_folders(folder, readme)) if entry.path and entry.path not in listed]
+    listed = {entry.path for entry in walk_entries(folder.entries)} | {summary}
+    others = [
+        entry for entry in walk_entries(_folder_entries(folder, readme)) if entry.path and entry.path not in listed
+    ]
     if first := next((entry for entry in others if entry.path == readme), None):
         others.remove(first)
         folder.entries.insert(0, Entry("document", path=readme))
     if others:
-        others.sort(key=lambda entry: natural_key(str(entry.path)))
+        others.sort(key=lambda entry: natural_order(str(entry.path)))
         pages = [Entry("document", path=entry.path) for entry in others]
         folder.entries.append(Entry("group", UNLISTED, children=pages))
 
 
-def _by_folders(folder: Folder, readme: Path) -> list[Entry]:
+def _folder_entries(folder: Folder, readme: Path) -> list[Entry]:
     """The tree of the folders, the first page before everything else."""
-    folder.first = readme if folder.holds(readme) and _is_page(readme) else _index(folder, Path())
-    entries = _below(folder, Path(), None)
+    folder.first = readme if folder.holds(readme) and _is_page(readme) else _find_index(folder, Path())
+    entries = _entries_below(folder, Path(), None)
     return [Entry("document", path=folder.first), *entries] if folder.first else entries
 
 
-def _below(folder: Folder, path: Path, index: Path | None) -> list[Entry]:
+def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Entry]:
     """The pages in a folder and those below it, by their names, but for its `index`, which stands above them.
 
     A folder is the page that its README or index is, with the others below it. One without is a group at the root,
     and an empty page elsewhere, because groups do not stand in anything.
     """
     entries = []
-    for each in _listed(folder, path):
+    for each in _list_directory(folder, path):
         name = path / each.name
-        if each.name.startswith(".") or each.name in IGNORED_NAMES or name in (index, folder.first):
+        if each.name.startswith(".") or each.name in IGNORED_FOLDERS or name in (index, folder.first):
             continue
-        if not _stays(folder, each, name):
+        if not _is_readable(folder, each, name):
             continue
         if each.is_dir(follow_symlinks=False):
-            if entry := _section(folder, name):
+            if entry := _directory_entry(folder, name):
                 entries.append(entry)
         elif _is_page(name) and (fold(each.name) != "summary.md" or path.parts):
             entries.append(Entry("document", path=name))
     return entries
 
 
-def _listed(folder: Folder, path: Path) -> list[os.DirEntry[str]]:
+def _list_directory(folder: Folder, path: Path) -> list[os.DirEntry[str]]:
     try:
-        return sorted(os.scandir(folder.root / path), key=lambda each: natural_key(each.name))
+        return sorted(os.scandir(folder.root / path), key=lambda each: natural_order(each.name))
     except OSError as failure:
         folder.report(path, f"could not be read: {(failure.strerror or 'unknown error').lower()}.")
         return []
 
 
-def _section(folder: Folder, path: Path) -> Entry | None:
+def _directory_entry(folder: Folder, path: Path) -> Entry | None:
     """What a folder within the folder becomes. None if no page is in it."""
-    if len(path.parts) > DEEPEST:
-        folder.report(path, f"is more than {DEEPEST} folders deep, so it is left out.")
+    if len(path.parts) > DEPTH_LIMIT:
+        folder.report(path, f"is more than {DEPTH_LIMIT} folders deep, so it is left out.")
         return None
-    index = _index(folder, path)
-    children = _below(folder, path, index)
+    index = _find_index(folder, path)
+    children = _entries_below(folder, path, index)
     if index is not None:
         return Entry("document", path=index, children=children)
     if not children:
         return None
     kind = "group" if len(path.parts) == 1 else "document"
-    return Entry(kind, named(path.name), address=str(path), children=children)
+    return Entry(kind, title_from_name(path.name), address=str(path), children=children)
 
 
-def _stays(folder: Folder, each: os.DirEntry[str], path: Path) -> bool:
+def _is_readable(folder: Folder, each: os.DirEntry[str], path: Path) -> bool:
     """Whether something in a folder is to be looked at. A link out of the folder, or to a folder in it, is not."""
     if not each.is_symlink():
         return True
@@ -163,34 +174,34 @@ def _stays(folder: Folder, each: os.DirEntry[str], path: Path) -> bool:
 
 
 def _is_page(path: Path) -> bool:
-    return path.suffix.lower() in _SUFFIXES
+    return path.suffix.lower() in _PAGE_SUFFIXES
 
 
-def _index(folder: Folder, path: Path) -> Path | None:
+def _find_index(folder: Folder, path: Path) -> Path | None:
     """The first page of a folder: its README, or else its index."""
     try:
         names = sorted(os.listdir(folder.root / path))
     except OSError:
         return None
     pages = [path / name for name in names if _is_page(Path(name)) and folder.holds(path / name)]
-    found = (page for stem in _INDEXES for page in pages if fold(page.stem) == stem)
+    found = (page for stem in _INDEX_STEMS for page in pages if fold(page.stem) == stem)
     return next((page for page in found if page != folder.first), None)
 
 
-def entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
+def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
     """The entries of a table of contents. A heading of level 2 or more begins a group, a divider ends it."""
     # lazy: parsing imports markdown-it, which a folder without a SUMMARY.md never needs.
     from octavo.documents.parse import parse
 
-    reading = _Reading(folder, summary)
+    reading = _SummaryReader(folder, summary)
     root: list[Entry] = []
     into = root
     documents = [parse(stretch) for stretch in _stretches(text)]
     if any(block.attrs.get("source") for document in documents for block in document.walk()):
         folder.report(summary, "has too many nested levels to be read completely. The other pages are listed last.")
-    for block in _open(block for document in documents for block in document.blocks):
+    for block in _flatten(block for document in documents for block in document.blocks):
         if block.kind == "heading" and block.attrs.get("level", 1) > 1:
-            group = Entry("group", _words(block.runs) or "Untitled group")
+            group = Entry("group", _plain_text(block.runs) or "Untitled group")
             root.append(group)
             into = group.children
         elif block.kind == "divider":
@@ -206,22 +217,22 @@ def _stretches(text: str) -> Iterator[str]:
     lines = text.splitlines(keepends=True)
     start = 0
     for number, line in enumerate(lines):
-        if number - start >= _STRETCH and _ITEM.match(line):
+        if number - start >= _STRETCH_LINES and _LIST_ITEM.match(line):
             yield "".join(lines[start:number])
             start = number
     yield "".join(lines[start:])
 
 
-def _open(blocks: Iterable[Block]) -> Iterator[Block]:
+def _flatten(blocks: Iterable[Block]) -> Iterator[Block]:
     """Blocks with those in quotes and hints in their place, so that what is wrapped is not lost."""
     for block in blocks:
         if block.children and block.kind != "list":
-            yield from _open(block.children)
+            yield from _flatten(block.children)
         else:
             yield block
 
 
-class _Reading:
+class _SummaryReader:
     def __init__(self, folder: Folder, summary: Path) -> None:
         self._folder = folder
         self._summary = summary
@@ -246,17 +257,17 @@ class _Reading:
     def _entry(self, runs: tuple[Run, ...]) -> Entry | None:
         linked = [run for run in runs if run.link]
         if not linked:
-            title = _words(runs)
+            title = _plain_text(runs)
             return Entry("document", title, address=title) if title else None
         address = linked[0].link or ""
-        title = _words(run for run in runs if run.link == address) or _words(runs)
-        if ELSEWHERE.match(address):
+        title = _plain_text(run for run in runs if run.link == address) or _plain_text(runs)
+        if EXTERNAL_URL.match(address):
             return Entry("link", title or address, address=address)
         path = self._folder.within(address, self._summary)
         if path is None:
             self._folder.report(unquote(address), "points outside the folder, so its page is empty.")
             return Entry("document", title, address=title)
-        if path.suffix.lower() not in _PAGES:
+        if path.suffix.lower() not in _PAGE_OR_NO_SUFFIX:
             return Entry("link", title, address=address)
         if not self._folder.holds(path):
             tries = (path / "README.md", path / "index.md", path.with_name(f"{path.name}.md"))
@@ -266,17 +277,17 @@ class _Reading:
 
     def settle(self, root: list[Entry]) -> None:
         """Let each file be one page: another entry for it is a link to the page, or to the heading it names."""
-        every = list(walk(root))
+        every = list(walk_entries(root))
         owners: dict[Path, Entry] = {}
         for entry in [*(each for each in every if not each.address), *(each for each in every if each.address)]:
             if entry.kind == "document" and entry.path is not None:
                 owners.setdefault(entry.path, entry)
-        _unite(root, owners)
+        _replace_repeated(root, owners)
 
 
-def _unite(entries: list[Entry], owners: dict[Path, Entry]) -> None:
+def _replace_repeated(entries: list[Entry], owners: dict[Path, Entry]) -> None:
     for entry in list(entries):
-        _unite(entry.children, owners)
+        _replace_repeated(entry.children, owners)
         if entry.kind == "document" and entry.path is not None:
             if owners[entry.path] is entry:
                 entry.address = ""
@@ -287,5 +298,5 @@ def _unite(entries: list[Entry], owners: dict[Path, Entry]) -> None:
             entry.address = f"/{entry.path}{entry.address}"
 
 
-def _words(runs: Iterable[Run]) -> str:
+def _plain_text(runs: Iterable[Run]) -> str:
     return " ".join("".join(run.text for run in runs).split())

@@ -11,10 +11,10 @@ from typing import Any, Generic, Self, TypeVar
 
 from octavo.server.store import Store
 
-_LETTERS = string.ascii_letters + string.digits
+_ID_CHARACTERS = string.ascii_letters + string.digits
 
 
-class Refused(Exception):
+class Refusal(Exception):
     """The platform understands, and says no: a status and a sentence that names the thing and the cause."""
 
     def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
@@ -25,7 +25,7 @@ class Refused(Exception):
 
 def random_id() -> str:
     """Twenty letters and digits."""
-    return "".join(secrets.choice(_LETTERS) for _ in range(20))
+    return "".join(secrets.choice(_ID_CHARACTERS) for _ in range(20))
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Errand(Generic[T]):
+class BackgroundWork(Generic[T]):
     """What a handler returns that waits for something slow: a fetch, or reading a large text.
 
     `work` touches nothing of the platform. `then` gets what it returned, in the thread of the handlers and in one
@@ -82,7 +82,7 @@ PERSON = "me"
 ORGANIZATION = "local"
 
 
-def move_in(world: World, name: str) -> World:
+def add_local_user(world: World, name: str) -> World:
     """Make the person and the organization when they are not there yet. The world as that person asks it."""
     store = world.store
     if store.find(f"/users/{PERSON}") is None:

@@ -11,8 +11,8 @@ from octavo.server.handlers.members import by_address, need_to_manage, present_t
 from octavo.server.handlers.permissions import RANKS, allows, need, organization_role, refuse_guests, role, sees
 from octavo.server.handlers.spaces import present_space, visible_spaces
 from octavo.server.rest import completes, guards, handle, page, path_of, shows, without
-from octavo.server.store import Json, Missing
-from octavo.server.world import Refused, World
+from octavo.server.store import Json, MissingResource
+from octavo.server.world import Refusal, World
 
 
 @shows(permissions.UserPermission)
@@ -47,7 +47,7 @@ def _may_manage(op: permissions.AtShared, world: World) -> None:
 def _grant(op: permissions.Grant, world: World) -> None:
     _may_manage(op, world)
     if op.users is None and op.teams is None:
-        raise Refused(400, "users or teams is required: choose who gets the role.")
+        raise Refusal(400, "users or teams is required: choose who gets the role.")
     organization = _holder(world, op.at)["organization"]
     for user in dict.fromkeys(op.users or ()):
         world.store.get(f"/orgs/{organization}/members/{user}")
@@ -193,7 +193,7 @@ def _may_administer(op: invites.GetLink | invites.UpdateLink | invites.DeleteLin
     link = world.store.get(path_of(op))
     if place := _place(world, link):
         if not sees(world, place):
-            raise Missing(path_of(op))
+            raise MissingResource(path_of(op))
         need(world, place, "admin")
     else:
         need_to_manage(world, link["organization"])
@@ -209,14 +209,14 @@ def _may_create(op: invites.CreateLink, world: World) -> None:
         if identifier is not None:
             place = _place(world, {kind: identifier})
             if place is None or place["organization"] != organization or not sees(world, place):
-                raise Missing(f"/{kind}s/{identifier}")
+                raise MissingResource(f"/{kind}s/{identifier}")
             need(world, place, "admin")
 
 
 @completes(invites.InviteLink)
 def _complete_link(op: invites.CreateLink | invites.UpdateLink, world: World, link: Json) -> Json:
     if link.keys() - {"id", "organization"} not in _FORMS:
-        raise Refused(400, "Give either a role, or a level with a space or a collection.")
+        raise Refusal(400, "Give either a role, or a level with a space or a collection.")
     return {**link, "organization": op.at.organization_id}
 
 

@@ -15,7 +15,7 @@ from octavo.server.handlers.permissions import need
 from octavo.server.handlers.spaces import visible_spaces
 from octavo.server.rest import given, handle, page, shows, without
 from octavo.server.store import Json
-from octavo.server.world import Refused, World
+from octavo.server.world import Refusal, World
 
 
 def change_request_path(at: ChangeRequestRef) -> str:
@@ -84,9 +84,9 @@ def refuse_closed(change_request: Json, deed: str) -> None:
     """Refuse when a change request is merged or archived. `deed` says what of it is wanted: “be merged”."""
     name, status = f"Change request #{change_request['number']}", change_request["status"]
     if status == "merged":
-        raise Refused(409, f"{name} is already merged, so it cannot {deed}. Create a new change request.")
+        raise Refusal(409, f"{name} is already merged, so it cannot {deed}. Create a new change request.")
     if status == "archived":
-        raise Refused(409, f"{name} is archived, so it cannot {deed}. Reopen it first.")
+        raise Refusal(409, f"{name} is archived, so it cannot {deed}. Reopen it first.")
 
 
 @handle.register
@@ -126,7 +126,7 @@ def _update(op: change_requests.Update, world: World) -> Json:
     document = world.store.get(change_request_path(op.at))
     fields = given(op)
     if "status" in fields and document["status"] == "merged":
-        raise Refused(400, f"Change request #{document['number']} is merged, so its status cannot change.")
+        raise Refusal(400, f"Change request #{document['number']} is merged, so its status cannot change.")
     return present_change_request(world, describe(world, document, **fields))
 
 
@@ -134,7 +134,7 @@ def describe(world: World, document: Json, **fields: Any) -> Json:
     """Change fields of a change request. A description of None takes it away."""
     description = fields.get("description")
     if description is not None and description.get("object") != "document":
-        raise Refused(400, "description must be a JSON object with object set to document.")
+        raise Refusal(400, "description must be a JSON object with object set to document.")
     document = {**document, **fields, "updatedAt": world.timestamp()}
     if document.get("description") is None:
         document.pop("description", None)

@@ -19,7 +19,7 @@ from octavo.server.handlers.permissions import allows, need, role
 from octavo.server.includes import dereferenced
 from octavo.server.rest import handle, page, path_of
 from octavo.server.store import Json
-from octavo.server.world import Refused, World
+from octavo.server.world import Refusal, World
 
 
 @dataclass(frozen=True)
@@ -186,12 +186,12 @@ def post(
     threads = Threads(world, at)
     target: Json = {"revision": threads.revision["id"]}
     if node and not page:
-        raise Refused(400, "page is required if node is given.")
+        raise Refusal(400, "page is required if node is given.")
     if cell and not page:
-        raise Refused(400, "page is required if tableCell is given.")
+        raise Refusal(400, "page is required if tableCell is given.")
     if page:
         if not threads.has(threads.revision, page, None) and not threads.has(threads.base, page, None):
-            raise Refused(404, f"The page “{page}” was not found. It may have been deleted.")
+            raise Refusal(404, f"The page “{page}” was not found. It may have been deleted.")
         target["page"] = page
     if node:
         says = threads.said(page or "", node)
@@ -239,7 +239,7 @@ def _update(op: comments.Update, world: World) -> Json:
     comment = _edited(op, world, threads)
     if op.resolved is not None and op.resolved != (comment["status"] == "resolved"):
         if not threads.may_resolve(comment):
-            raise Refused(403, "Only the author of the thread and editors of the space can resolve or reopen it.")
+            raise Refusal(403, "Only the author of the thread and editors of the space can resolve or reopen it.")
         comment["status"] = "resolved" if op.resolved else "open"
         for name, value in (("resolvedAt", world.timestamp()), ("resolvedBy", world.caller)):
             comment.pop(name, None)
@@ -251,7 +251,7 @@ def _update(op: comments.Update, world: World) -> Json:
 @handle.register
 def _delete(op: comments.Delete | comments.DeleteReply, world: World) -> None:
     if not Threads(world, op.at).may_delete(world.store.get(path_of(op))):
-        raise Refused(403, "Only the author and admins can delete this comment.")
+        raise Refusal(403, "Only the author and admins can delete this comment.")
     world.store.delete(path_of(op))
 
 
@@ -321,7 +321,7 @@ def written(body: Markdown) -> str:
 
 def _refuse_empty(markdown: str) -> None:
     if not markdown.strip():
-        raise Refused(400, "body is empty. Write text in body.markdown or body.document.")
+        raise Refusal(400, "body is empty. Write text in body.markdown or body.document.")
 
 
 def _edited(op: comments.Update | comments.UpdateReply, world: World, threads: Threads) -> Json:
@@ -329,7 +329,7 @@ def _edited(op: comments.Update | comments.UpdateReply, world: World, threads: T
     document = world.store.get(path_of(op))
     if op.body is not None and (says := written(op.body)) != document["body"]["markdown"]:
         if not threads.may_edit(document):
-            raise Refused(403, "Only the author can edit this comment.")
+            raise Refusal(403, "Only the author can edit this comment.")
         _refuse_empty(says)
         document |= {"body": {"markdown": says}, "editedAt": world.timestamp()}
     document["reactions"] = _reactions(op, world, document.get("reactions", ()))
@@ -340,7 +340,7 @@ def _reactions(op: comments.Update | comments.UpdateReply, world: World, before:
     """The reactions to a document once the caller has taken some back, and has reacted once with each of the others."""
     removed, added = op.removed_reactions or (), op.added_reactions or ()
     if not all(0 < len(emoji) <= EMOJI_LIMIT for emoji in (*removed, *added)):
-        raise Refused(400, f"A reaction must be one emoji of 1 to {EMOJI_LIMIT} characters.")
+        raise Refusal(400, f"A reaction must be one emoji of 1 to {EMOJI_LIMIT} characters.")
     reactions = {each["emoji"]: each["users"] for each in before}
     for emoji in removed:
         reactions[emoji] = [each for each in reactions.get(emoji, ()) if each["user"] != world.caller]

@@ -12,13 +12,13 @@ from octavo.documents import links, trees
 from octavo.documents.markdown_to_json import body
 from octavo.documents.revision_changes import NOTHING, differences, document_id
 from octavo.server.expressions import evaluated, outside_code
-from octavo.server.folder import relinked
+from octavo.server.folder import rewrite_links
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, present_change_request
 from octavo.server.includes import dereferenced
 from octavo.server.rest import handle, page
 from octavo.server.store import Json
-from octavo.server.world import Refused, World
+from octavo.server.world import Refusal, World
 
 CHANGES_LIMIT = 10
 """How many changes are listed when the caller does not say."""
@@ -154,7 +154,7 @@ def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
     revision = revisions.at(world, op.at)
     found = trees.at_path(revision["pages"], op.page_path)
     if found is None:
-        raise Refused(404, f"There is no page at “{op.page_path[:300]}”. The page may have been moved or deleted.")
+        raise Refusal(404, f"There is no page at “{op.page_path[:300]}”. The page may have been moved or deleted.")
     return _with_body(world, revision, found, op)
 
 
@@ -181,7 +181,7 @@ def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
     items = revisions.at(world, op.at)["reusableContents"]
     found = next((each for each in items if each["id"] == op.reusable_content_id), None)
     if found is None:
-        raise Refused(404, f"This space has no reusable content “{op.reusable_content_id}”.")
+        raise Refusal(404, f"This space has no reusable content “{op.reusable_content_id}”.")
     return present_reusable(found)
 
 
@@ -228,4 +228,4 @@ def stable(text: str, page: Json, revision: Json) -> str:
             case _:
                 return None
 
-    return outside_code(text, lambda part: relinked(part, lead))
+    return outside_code(text, lambda part: rewrite_links(part, lead))

@@ -17,8 +17,8 @@ from octavo.server.handlers.content import present_file
 from octavo.server.handlers.permissions import need
 from octavo.server.image_size import dimensions
 from octavo.server.rest import handle, without
-from octavo.server.store import Json, Missing
-from octavo.server.world import Refused, World
+from octavo.server.store import Json, MissingResource
+from octavo.server.world import Refusal, World
 
 FILE_LIMIT = 1_000_000
 """The most bytes of a file that comes with an edit."""
@@ -157,7 +157,7 @@ class Editing:
         base = change.revision or change_requests.base_of(self._change_request)
         try:
             revision = revisions.get(self._world, self._change_request["space"], base)
-        except Missing:
+        except MissingResource:
             raise self._refused(404, f"there is no revision “{base}” in this space") from None
         then, now = trees.find(revision["pages"], change.page), trees.find(self._pages, change.page)
         if then is None:
@@ -289,8 +289,8 @@ class Editing:
         path = f"/v1/spaces/{space}/change-requests/{change_request}/content/page/{page_id}"
         return {"object": "page", "id": page_id, "urls": {"location": self._world.url(path)}}
 
-    def _refused(self, status: int, message: str) -> Refused:
-        return Refused(status, f"{self._where}: {message}. Nothing was changed.")
+    def _refused(self, status: int, message: str) -> Refusal:
+        return Refusal(status, f"{self._where}: {message}. Nothing was changed.")
 
 
 def _is_words(value: Any) -> bool:

@@ -15,25 +15,25 @@ from octavo.api.folding import fold
 from octavo.api.places import ChangeRequestRef
 from octavo.documents.trees import Pages
 from octavo.server.fetcher import Fetched, Fetcher
-from octavo.server.folder import ELSEWHERE, relinked
+from octavo.server.folder import EXTERNAL_URL, rewrite_links
 from octavo.server.handlers import change_requests, revisions, uploads
 from octavo.server.handlers.permissions import need
 from octavo.server.import_sources import Gathered, NotGathered, gather
 from octavo.server.rest import handle, without
 from octavo.server.store import Json
-from octavo.server.world import Errand, Refused, World
+from octavo.server.world import BackgroundWork, Refusal, World
 
 _READ = ("website", "html", "markdown", "docx", "zip")
 
 
 @handle.register
-def _create(op: imports.Create, world: World) -> Errand[Gathered | NotGathered]:
+def _create(op: imports.Create, world: World) -> BackgroundWork[Gathered | NotGathered]:
     _refuse(op, world)
     if op.source not in _READ:
         sentence = f"source {op.source} is not supported. Export it as markdown, html, docx, or zip"
-        raise Refused(400, f"{sentence}, then import that file.")
+        raise Refusal(400, f"{sentence}, then import that file.")
     is_large = op.source in ("zip", "docx")
-    return Errand(partial(_gather, op, _fetcher(op, world)), partial(_bring_in, op, world), is_large=is_large)
+    return BackgroundWork(partial(_gather, op, _fetcher(op, world)), partial(_bring_in, op, world), is_large=is_large)
 
 
 def _fetcher(op: imports.Create, world: World) -> Fetcher:
@@ -65,7 +65,7 @@ def _refuse(op: imports.Create, world: World) -> None:
         return
     need(world, space, "create")
     if space.get("editMode") == "locked":
-        raise Refused(
+        raise Refusal(
             409, f"“{space['title']}” can only be edited in change requests. Import into a change request instead."
         )
 
@@ -79,7 +79,7 @@ def _gather(op: imports.Create, fetcher: Fetcher) -> Gathered | NotGathered:
 
 def _bring_in(op: imports.Create, world: World, gathered: Gathered | NotGathered) -> Json:
     if isinstance(gathered, NotGathered):
-        raise Refused(400, f"{gathered}. Nothing was imported.")
+        raise Refusal(400, f"{gathered}. Nothing was imported.")
     _refuse(op, world)  # it may have been merged, or locked, while we were away
     pages, files = _made(world, gathered)
     before = revisions.at(world, op.at)
@@ -122,7 +122,7 @@ def _settled(world: World, page: Json, keys: dict[str, str]) -> Json:
     rest = without(page, "git")
     if page.get("text"):
         start = page["git"]["path"]
-        rest = revisions.written(world, rest, relinked(revisions.text(world, page), partial(_leads, keys, start)))
+        rest = revisions.written(world, rest, rewrite_links(revisions.text(world, page), partial(_leads, keys, start)))
     if "pages" in page:
         rest["pages"] = [_settled(world, below, keys) for below in page["pages"]]
     return rest
@@ -131,7 +131,7 @@ def _settled(world: World, page: Json, keys: dict[str, str]) -> Json:
 def _leads(keys: dict[str, str], start: str, address: str) -> str | None:
     """The address by id of a page or file that came along. None for everything else."""
     path, anchor = re.split("[?#]", address, maxsplit=1)[0], address.partition("#")[2]
-    if not path or ELSEWHERE.match(path):
+    if not path or EXTERNAL_URL.match(path):
         return None
     folder = "" if path.startswith("/") else posixpath.dirname(start)
     there = posixpath.normpath(posixpath.join(folder, unquote(path).lstrip("/")))

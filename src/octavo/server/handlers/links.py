@@ -19,8 +19,8 @@ from octavo.server.handlers.permissions import role, sees_collection
 from octavo.server.handlers.spaces import present_collection, present_space
 from octavo.server.link_survey import NAME, Found, Spot, Survey, Target
 from octavo.server.rest import handle, page
-from octavo.server.store import Json, Missing
-from octavo.server.world import Refused, World
+from octavo.server.store import Json, MissingResource
+from octavo.server.world import Refusal, World
 
 
 @handle.register
@@ -184,14 +184,14 @@ def _get_content(op: urls.GetContent, world: World) -> Json:
     parts = _parts(op.url, world)
     match parts:
         case [_, name, *_] if not NAME.fullmatch(name):
-            raise Missing(f"/spaces/{name}")
+            raise MissingResource(f"/spaces/{name}")
         case ["c", collection, *_]:
             return {"collection": present_collection(world, _collection(world, collection))}
         case ["s", space, "~", "changes", number, *path]:
             return _in_space(world, space, number, path)
         case ["s", space, "~", "revisions", _, *path] | ["s", space, *path]:
             return _in_space(world, space, None, path)
-    raise Refused(404, "This link does not lead to a space or collection on this server.")
+    raise Refusal(404, "This link does not lead to a space or collection on this server.")
 
 
 def _parts(url: str, world: World) -> list[str]:
@@ -201,27 +201,27 @@ def _parts(url: str, world: World) -> list[str]:
             parts = steps(urlsplit(url).path)
             parts = parts[2:] if parts[:1] == ["o"] else parts
             return ["s" if part == "spaces" and place == 0 else part for place, part in enumerate(parts)]
-    raise Refused(400, f"url must be a link to this server: it must begin with {world.origin}/.")
+    raise Refusal(400, f"url must be a link to this server: it must begin with {world.origin}/.")
 
 
 def _collection(world: World, name: str) -> Json:
     collection = world.store.get(f"/collections/{name}")
     if not sees_collection(world, collection):
-        raise Missing(f"/collections/{name}")
+        raise MissingResource(f"/collections/{name}")
     return collection
 
 
 def _in_space(world: World, name: str, number: str | None, path: list[str]) -> Json:
     space = world.store.get(f"/spaces/{name}")
     if space.get("deletedAt") or role(world, space) is None:
-        raise Missing(f"/spaces/{name}")
+        raise MissingResource(f"/spaces/{name}")
     answer: Json = {"space": present_space(world, space)}
     at: SpaceRef | ChangeRequestRef = SpaceRef(space_id=name)
     if number is not None:
         known = number.isdecimal() and len(number) < 10
         found = world.store.first(f"/spaces/{name}/change-requests", "number", int(number)) if known else None
         if found is None:
-            raise Missing(f"/spaces/{name}/change-requests/{number}")
+            raise MissingResource(f"/spaces/{name}/change-requests/{number}")
         at = ChangeRequestRef(space_id=name, change_request_id=found["id"])
         answer["changeRequest"] = present_change_request(world, found)
     path = path[1:] if path[:1] == ["pages"] else path
@@ -229,6 +229,6 @@ def _in_space(world: World, name: str, number: str | None, path: list[str]) -> J
         pages = revisions.at(world, at)["pages"]
         page = trees.at_path(pages, "/".join(path)) or trees.find(pages, "/".join(path))
         if page is None:
-            raise Missing(f"/spaces/{name}/pages/{'/'.join(path)}")
+            raise MissingResource(f"/spaces/{name}/pages/{'/'.join(path)}")
         answer["page"] = present_page(page, app_of(world, at))
     return answer

@@ -13,8 +13,8 @@ from octavo.server.handlers.permissions import (
     role,
 )
 from octavo.server.rest import completes, given, guards, handle, page, path_of, shows, without
-from octavo.server.store import Json, Missing
-from octavo.server.world import Refused, World
+from octavo.server.store import Json, MissingResource
+from octavo.server.world import Refusal, World
 
 
 def present_user(world: World, user_id: str) -> Json:
@@ -37,7 +37,7 @@ def _get_me(op: users.Me, world: World) -> Json:
 def _get_user(op: users.Get, world: World) -> Json:
     user = world.store.get(f"/users/{op.user_id}")
     if op.user_id != world.caller and not _share_an_organization(world, op.user_id):
-        raise Missing(f"/users/{op.user_id}")
+        raise MissingResource(f"/users/{op.user_id}")
     return present_user(world, user["id"])
 
 
@@ -160,7 +160,7 @@ def _refuse_last_administrator(world: World, op: organizations.UpdateMember | or
     able = {member["id"] for member in everybody if member["role"] == "admin" and not member.get("disabled")}
     if able == {op.user_id}:
         name = present_user(world, op.user_id)["displayName"]
-        raise Refused(409, f"{name} is the only admin of the organization. Give another member the Admin role first.")
+        raise Refusal(409, f"{name} is the only admin of the organization. Give another member the Admin role first.")
 
 
 @shows(teams.Team)
@@ -219,7 +219,7 @@ def _need_to_manage_team(
     leaves = isinstance(op, teams.DeleteMember) and op.user_id == world.caller
     if not leaves and not manages(world, team):
         sentence = f"Only owners of the team “{team['title']}” and admins can change the team."
-        raise Refused(403, f"{sentence} Ask an owner or an admin to change the team, or to make you an owner.")
+        raise Refusal(403, f"{sentence} Ask an owner or an admin to change the team, or to make you an owner.")
 
 
 @guards(teams.Create)

@@ -11,24 +11,24 @@ from dataclasses import dataclass
 from octavo.api.bodies import plain
 from octavo.server.handlers.members import present_user
 from octavo.server.store import Json
-from octavo.server.world import Refused, World
+from octavo.server.world import Refusal, World
 
 
 def refuse_malformed(rules: Json, *, kinds: tuple[str, ...]) -> None:
     """Refuse to keep rules of another form than the documented one. `kinds` are the types that may be chosen."""
     kind = rules.get("type")
     if kind not in kinds:
-        raise Refused(400, f"mergeRules.type must be one of {', '.join(kinds)}.")
+        raise Refusal(400, f"mergeRules.type must be one of {', '.join(kinds)}.")
     if kind != "rules":
         return
     if not isinstance(rules.get("rules"), list):
-        raise Refused(400, "mergeRules.rules must be a list.")
+        raise Refusal(400, "mergeRules.rules must be a list.")
     for number, rule in enumerate(rules["rules"]):
         if not (isinstance(rule, dict) and isinstance(rule.get("rule"), str)):
-            raise Refused(400, f"mergeRules.rules[{number}] must be an object with a rule.")
+            raise Refusal(400, f"mergeRules.rules[{number}] must be an object with a rule.")
         users = rule.get("users", [])
         if not (isinstance(users, list) and all(isinstance(user, str) for user in users)):
-            raise Refused(400, f"mergeRules.rules[{number}].users must be a list of user IDs.")
+            raise Refusal(400, f"mergeRules.rules[{number}].users must be a list of user IDs.")
 
 
 def refuse_unless_met(world: World, space: Json, change_request: Json, *, outdated: bool) -> None:
@@ -39,7 +39,7 @@ def refuse_unless_met(world: World, space: Json, change_request: Json, *, outdat
     asked = _Asked(world, change_request, outdated)
     for rule in rules:
         for missing in asked.missing(rule):
-            raise Refused(409, f"Merge rule {rule['rule']} is not met: {missing}")
+            raise Refusal(409, f"Merge rule {rule['rule']} is not met: {missing}")
 
 
 def _rules(world: World, space: Json) -> list[Json]:

@@ -12,8 +12,8 @@ from octavo.documents.specifications import LARGEST, Unreadable, read
 from octavo.server.fetcher import Fetcher, NotFetched
 from octavo.server.handlers.permissions import allows, need_in_organization, organization_role
 from octavo.server.rest import completes, guards, handle, path_of, shows, without
-from octavo.server.store import Json, Missing
-from octavo.server.world import Errand, Refused, World
+from octavo.server.store import Json, MissingResource
+from octavo.server.world import BackgroundWork, Refusal, World
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _download(world: World, version: Json) -> str:
 @guards(openapi.List, openapi.Get, openapi.ListVersions)
 def _may_see(op: Any, world: World) -> None:
     if organization_role(world, op.at.organization_id) is None:
-        raise Refused(403, "Guests cannot see OpenAPI specifications. Ask an admin of the organization for a role.")
+        raise Refusal(403, "Guests cannot see OpenAPI specifications. Ask an admin of the organization for a role.")
     if isinstance(op, openapi.ListVersions):
         world.store.get(path_of(op).removesuffix("/versions"))
 
@@ -75,22 +75,22 @@ def _changed(op: openapi.Update, world: World, document: Json) -> Json:
 
 
 @handle.register
-def _create(op: openapi.Create, world: World) -> Errand[Reading]:
+def _create(op: openapi.Create, world: World) -> BackgroundWork[Reading]:
     _may_change(op, world)
     path = f"{path_of(op)}/{op.slug}"
     if world.store.find(path):
         sentence = f"The slug “{op.slug}” is already used by another OpenAPI specification. Choose another slug, or add a version"
-        raise Refused(400, f"{sentence} with PUT.")
+        raise Refusal(400, f"{sentence} with PUT.")
     return _filed(op, world, path, op.slug)
 
 
 @handle.register
-def _put(op: openapi.Put, world: World) -> Errand[Reading]:
+def _put(op: openapi.Put, world: World) -> BackgroundWork[Reading]:
     _may_change(op, world)
     return _filed(op, world, path_of(op), op.spec_slug)
 
 
-def _filed(op: openapi.Create | openapi.Put, world: World, path: str, slug: str) -> Errand[Reading]:
+def _filed(op: openapi.Create | openapi.Put, world: World, path: str, slug: str) -> BackgroundWork[Reading]:
     """File a specification as one that is about to be read. Its last version stays until then."""
     now = world.timestamp()
     identity = {"id": world.new_id(), "slug": slug, "organization": op.at.organization_id, "createdAt": now}
@@ -100,7 +100,7 @@ def _filed(op: openapi.Create | openapi.Put, world: World, path: str, slug: str)
     if op.source.url is not None:
         document["sourceURL"] = op.source.url
     world.store.put(path, document)
-    return Errand(
+    return BackgroundWork(
         partial(_read, op.source, Fetcher(private=world.private_imports, largest=LARGEST)),
         partial(_settle, world, path, document["attempt"]),
         answered=present_spec(world, {**document, "processingState": "pending"}),
@@ -166,5 +166,5 @@ def _latest(op: openapi.GetLatestVersion | openapi.GetLatestContent, world: Worl
     path = f"/orgs/{op.at.organization_id}/openapi/{op.spec_slug}"
     latest = world.store.get(path).get("lastVersion")
     if latest is None:
-        raise Missing(f"{path}/versions/latest")
+        raise MissingResource(f"{path}/versions/latest")
     return world.store.get(f"{path}/versions/{latest}")

@@ -18,8 +18,8 @@ from octavo.server.handlers.permissions import (
     sees,
 )
 from octavo.server.rest import PRESENTERS, completes, given, guards, handle, page, path_of, shows, without
-from octavo.server.store import Json, Missing
-from octavo.server.world import Refused, World
+from octavo.server.store import Json, MissingResource
+from octavo.server.world import Refusal, World
 
 
 @shows(organizations.Organization)
@@ -63,7 +63,7 @@ def _update(op: organizations.Update, world: World) -> Json:
     if op.hostname is not None:
         _refuse_taken(world, organization, op.hostname)
     if op.default_content and not _has_site(world, organization, op.default_content.site):
-        raise Refused(400, "defaultContent.site must be a site of this organization.")
+        raise Refusal(400, "defaultContent.site must be a site of this organization.")
     return present_organization(world, world.store.change(path_of(op), **fields))
 
 
@@ -75,7 +75,7 @@ def _refuse_taken(world: World, organization: Json, hostname: str) -> None:
     """Refuse the hostname of another organization: sites are published under it, and one without goes by its id."""
     for other in world.store.all("/orgs"):
         if other["id"] != organization["id"] and hostname in (other.get("hostname"), other["id"]):
-            raise Refused(400, f"The subdomain {hostname} is already taken. Choose another.")
+            raise Refusal(400, f"The subdomain {hostname} is already taken. Choose another.")
 
 
 @handle.register
@@ -91,7 +91,7 @@ def _list_by_email_domain(op: organizations.ListByEmailDomain, world: World) -> 
 def _get_subdomain(op: subdomains.Get, world: World) -> Json:
     organization = world.store.first("/orgs", "hostname", op.subdomain)
     if organization is None or membership(world, organization["id"]) is None:
-        raise Missing(path_of(op))
+        raise MissingResource(path_of(op))
     target = {"type": "organization", "organization": organization["id"]}
     return {"object": "subdomain", "subdomain": op.subdomain, "target": target, "isActive": True}
 
@@ -175,7 +175,7 @@ def _refuse_unseen(op: translations.Create, world: World, space_id: str) -> None
     """Refuse to translate a space of another organization, or one the caller does not see."""
     space = world.store.find(f"/spaces/{space_id}")
     if space is None or space["organization"] != op.at.organization_id or not sees(world, space):
-        raise Refused(400, "source.space must be a space of this organization that you have access to.")
+        raise Refusal(400, "source.space must be a space of this organization that you have access to.")
 
 
 def _translation_title(world: World, document: Json) -> str:

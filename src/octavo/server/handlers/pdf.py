@@ -17,8 +17,8 @@ from octavo.documents.trees import Pages
 from octavo.server.handlers import revisions
 from octavo.server.includes import dereferenced
 from octavo.server.rest import handle
-from octavo.server.store import Json, Missing
-from octavo.server.world import Refused, World
+from octavo.server.store import Json, MissingResource
+from octavo.server.world import Refusal, World
 
 LASTS = timedelta(hours=1)
 """How long an address works."""
@@ -29,7 +29,7 @@ _SECRET = "pdf secret"
 def _get(op: pdf.Get, world: World) -> Json:
     revision = revisions.at(world, op.at)
     if op.only and op.page is None:
-        raise Refused(400, "page is required if only is set.")
+        raise Refusal(400, "page is required if only is set.")
     page = revisions.page_of(revision, op.page) if op.page else None
     space = world.store.get(f"/spaces/{op.at.space_id}")
     wanted = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}
@@ -42,13 +42,13 @@ def _get(op: pdf.Get, world: World) -> Json:
 def printing(world: World, payload: str, signature: str) -> Callable[[], bytes]:
     """What makes the PDF that an address names, away from the store. Raises Refused and Missing."""
     if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
-        raise Refused(404, "There is no PDF at this link. Export the PDF again.")
+        raise Refusal(404, "There is no PDF at this link. Export the PDF again.")
     wanted = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     if wanted["until"] < world.now().timestamp():
-        raise Refused(404, "The link to this PDF has expired. Export the PDF again.")
+        raise Refusal(404, "The link to this PDF has expired. Export the PDF again.")
     space = world.store.get(f"/spaces/{wanted['space']}")
     if space.get("deletedAt"):
-        raise Missing(f"/spaces/{space['id']}")
+        raise MissingResource(f"/spaces/{space['id']}")
     revision = revisions.get(world, space["id"], wanted["revision"])
     pages: Pages = revision["pages"]
     if wanted["page"] is not None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from octavo.api.labels import label
 from octavo.server.store import Json
-from octavo.server.world import Refused, World
+from octavo.server.world import Refusal, World
 
 RANKS = ("read", "comment", "edit", "review", "create", "admin")
 """Roles, each allowing all that those before it allow."""
@@ -112,11 +112,11 @@ def in_organization(deed: str) -> Callable[[Any, World], None]:
     return guard
 
 
-def _too_low(held: str | None, where: str, deed: str) -> Refused:
+def _too_low(held: str | None, where: str, deed: str) -> Refusal:
     is_held = f"Your role in {where} is {label(held)}" if held else f"You have no role in {where}"
     needed = f"To {_DEEDS[deed]}, you need the {label(_LEAST[deed])} role"
     higher = "" if deed == "admin" else " or a higher role"
-    return Refused(403, f"{is_held}. {needed}{higher}. Ask an admin for this role.")
+    return Refusal(403, f"{is_held}. {needed}{higher}. Ask an admin for this role.")
 
 
 def space_permissions(world: World, space: Json) -> Json:
@@ -166,7 +166,7 @@ def organization_permissions(world: World, organization: Json) -> Json:
 def refuse_guests(world: World, organization: str, deed: str) -> None:
     """Refuse those without a role in an organization. `deed` goes on with “Guests may not”."""
     if organization_role(world, organization) is None:
-        raise Refused(403, f"Guests cannot {deed}. Ask an admin for a role in the organization.")
+        raise Refusal(403, f"Guests cannot {deed}. Ask an admin for a role in the organization.")
 
 
 def around(world: World, holder: Json) -> Iterator[tuple[str, Json]]:

@@ -17,7 +17,7 @@ from octavo.server.handlers.members import present_user
 from octavo.server.handlers.permissions import allows, need, role
 from octavo.server.rest import given, handle, page
 from octavo.server.store import Json
-from octavo.server.world import Refused, World
+from octavo.server.world import Refusal, World
 
 
 def present_review(world: World, at: ChangeRequestRef, document: Json, format: Format | None = None) -> Json:
@@ -99,7 +99,7 @@ def _request(op: reviews.Request, world: World) -> Json:
     fields = given(op)
     users = list(dict.fromkeys(fields.pop("users")))
     if not users:
-        raise Refused(400, "users is empty. Name at least one reviewer.")
+        raise Refusal(400, "users is empty. Name at least one reviewer.")
     for user in users:
         _refuse_unable(world, space, user)
     describe(world, change_request, **fields)
@@ -109,10 +109,10 @@ def _request(op: reviews.Request, world: World) -> Json:
 def _refuse_unable(world: World, space: Json, user: str) -> None:
     held = role(world, space, user)
     if held is None:
-        raise Refused(404, f"No one with the ID “{user}” has access to “{space['title']}”. Give them a role first.")
+        raise Refusal(404, f"No one with the ID “{user}” has access to “{space['title']}”. Give them a role first.")
     if not allows(held, "review"):
         name = present_user(world, user)["displayName"]
-        raise Refused(
+        raise Refusal(
             400,
             f"The role of {name} in “{space['title']}” is {label(held)}. To review, a member needs the Reviewer role or a higher role.",
         )

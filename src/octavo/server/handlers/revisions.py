@@ -12,7 +12,7 @@ from octavo.documents import trees
 from octavo.server import search_index
 from octavo.server.rest import without
 from octavo.server.store import Json
-from octavo.server.world import Refused, World
+from octavo.server.world import Refusal, World
 
 UNTITLED = "Untitled page"
 """What a page is called that was given no title."""
@@ -32,7 +32,7 @@ def page_of(revision: Json, page_id: str) -> Json:
     """One page of a revision. Raises Refused."""
     page = trees.find(revision["pages"], page_id)
     if page is None:
-        raise Refused(404, f"The page “{page_id}” was not found. It may have been deleted.")
+        raise Refusal(404, f"The page “{page_id}” was not found. It may have been deleted.")
     return page
 
 
@@ -40,7 +40,7 @@ def file_of(revision: Json, file_id: str) -> Json:
     """One file of a revision. Raises Refused."""
     file: Json | None = next((each for each in revision["files"] if each["id"] == file_id), None)
     if file is None:
-        raise Refused(404, f"The file “{file_id}” was not found. It may have been deleted.")
+        raise Refusal(404, f"The file “{file_id}” was not found. It may have been deleted.")
     return file
 
 
@@ -104,7 +104,7 @@ def move_primary(world: World, space_id: str, revision: Json, *, found_later: bo
     before = world.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
     space = world.store.change(path, revision=revision["id"], updatedAt=world.timestamp())
     if found_later:
-        search_index.reindex_later(world, space_id, before)
+        search_index.note_reindexing(world, space_id, before)
     else:
         search_index.reindex(world, space_id, before, revision)
     return space

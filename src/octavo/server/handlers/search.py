@@ -20,7 +20,7 @@ from octavo.server.handlers import site_view
 from octavo.server.handlers.site_view import View
 from octavo.server.handlers.spaces import visible_spaces
 from octavo.server.rest import handle, page
-from octavo.server.store import Found, Json
+from octavo.server.store import Json, SearchHit
 from octavo.server.world import World
 
 SECTION_LIMIT = 1000
@@ -49,13 +49,13 @@ def _in_organization(op: search.InOrganization, world: World) -> Json:
 
 def across(op: search.InOrganization | search.InSite, world: World, spaces: dict[str, Json]) -> Json:
     """The pages of several spaces that are found, the space with the best first."""
-    by_space: dict[str, list[Found]] = {}
+    by_space: dict[str, list[SearchHit]] = {}
     for found in _found(world, list(spaces), op.query):
         by_space.setdefault(found.space, []).append(found)
     return page(op, enumerate(by_space.items()), lambda pair: _space_hit(world, spaces[pair[0]], pair[1], op.query))
 
 
-def _found(world: World, spaces: list[str], typed: str) -> list[Found]:
+def _found(world: World, spaces: list[str], typed: str) -> list[SearchHit]:
     words = [apart(word) for word in _words(typed)]
     if not words or not spaces:
         return []
@@ -67,12 +67,12 @@ def _words(typed: str) -> list[str]:
     return _WORD.findall(fold(typed))
 
 
-def _space_hit(world: World, space: Json, found: Iterable[Found], typed: str) -> Json:
+def _space_hit(world: World, space: Json, found: Iterable[SearchHit], typed: str) -> Json:
     pages = _pages(world, space, found, typed)[:PAGES_OF_SPACE]
     return {"id": space["id"], "title": space["title"], "pages": pages}
 
 
-def _pages(world: World, space: Json, found: Iterable[Found], typed: str) -> list[Json]:
+def _pages(world: World, space: Json, found: Iterable[SearchHit], typed: str) -> list[Json]:
     """The pages of a space that were found, in the order of their best sections."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {each["id"]: each for each in trees.walk(revision["pages"])}
@@ -99,7 +99,7 @@ def _pages(world: World, space: Json, found: Iterable[Found], typed: str) -> lis
     return list(hits.values())
 
 
-def _parts_found(world: World, section: Found, typed: str) -> str:
+def _parts_found(world: World, section: SearchHit, typed: str) -> str:
     """The words around the first part of a word that was found, of a section that has no word as it was typed."""
     body, words = together(world.store.body(section.unmarked)), _words(typed)
     found = (at for at in part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))

@@ -14,8 +14,8 @@ from octavo.documents import trees
 from octavo.server.handlers import revisions, site_tree
 from octavo.server.handlers.permissions import in_organization
 from octavo.server.rest import completes, given, guards, handle, page, path_of, shows, without
-from octavo.server.store import Json, Missing
-from octavo.server.world import Refused, World
+from octavo.server.store import Json, MissingResource
+from octavo.server.world import Refusal, World
 
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
 _need_to_see = guards(adaptive_schema.Get)(in_organization("view"))
@@ -137,7 +137,7 @@ def _complete_redirect(op: redirects.Create | redirects.Update, world: World, do
     source = normalised(document["source"])
     other = world.store.first(f"{site}/redirects", "source", source)
     if other and other["id"] != document["id"]:
-        raise Refused(409, f"There is already a redirect from {source}. Edit that redirect, or choose another source.")
+        raise Refusal(409, f"There is already a redirect from {source}. Edit that redirect, or choose another source.")
     _address(world, site, document["destination"])
     return {**document, "source": source}
 
@@ -156,7 +156,7 @@ def _resolve_redirect(op: redirects.Resolve, world: World) -> Json:
     source = normalised(op.source)
     redirect = world.store.first(f"{site}/redirects", "source", source)
     if redirect is None:
-        raise Refused(404, f"No redirect on this site starts at {source}.")
+        raise Refusal(404, f"No redirect on this site starts at {source}.")
     return {
         "redirect": present_redirect(world, redirect),
         "target": _address(world, site, redirect["destination"], op.share_key),
@@ -173,7 +173,7 @@ def normalised(source: str) -> str:
         elif segment != ".":
             segments.append(segment)
     if not segments:
-        raise Refused(400, "source cannot be the home page of the site. Choose a path below it.")
+        raise Refusal(400, "source cannot be the home page of the site. Choose a path below it.")
     return "/" + "/".join(segments)
 
 
@@ -189,11 +189,11 @@ def _address(world: World, site: str, destination: Json, share_key: str | None =
         return site_tree.address_of_section(world, tree, section, share_key)
     site_space = world.store.get(f"{site}/site-spaces/{destination['siteSpaceId']}")
     if site_space["space"] not in tree.spaces:
-        raise Missing(f"/spaces/{site_space['space']}")
+        raise MissingResource(f"/spaces/{site_space['space']}")
     start = site_tree.address_of_space(world, tree, site_space, share_key)
     if destination["kind"] == "site-space":
         return start
     page = trees.find(revisions.current(world, site_space["space"])["pages"], destination["pageId"])
     if page is None or "path" not in page:
-        raise Missing(f"{site}/site-spaces/{site_space['id']}/pages/{destination['pageId']}")
+        raise MissingResource(f"{site}/site-spaces/{site_space['id']}/pages/{destination['pageId']}")
     return start + quote(page["path"])

@@ -11,8 +11,8 @@ from octavo.server.handlers import site_tree, site_view
 from octavo.server.handlers.permissions import in_organization, need, role
 from octavo.server.handlers.site_tree import FOLDERS, HOLDERS, Tree
 from octavo.server.rest import completes, guards, handle, page, path_of, settle
-from octavo.server.store import Json, Missing
-from octavo.server.world import Refused, World
+from octavo.server.store import Json, MissingResource
+from octavo.server.world import Refusal, World
 
 _STEP = re.compile(r"(?!\.{1,2}$)[\w.~-]+")
 
@@ -30,7 +30,7 @@ _arranges = guards(
 def refuse_odd(step: str, field: str) -> None:
     """Refuse what cannot be one step of an address."""
     if not _STEP.fullmatch(step):
-        raise Refused(400, f"{field} can contain letters, digits, “-”, “.”, “_” and “~”, but no “/”.")
+        raise Refusal(400, f"{field} can contain letters, digits, “-”, “.”, “_” and “~”, but no “/”.")
 
 
 # Read
@@ -71,7 +71,7 @@ def space_to_add(world: World, organization: str, space_id: str) -> Json:
     """A space the caller may put on a site of an organization. Raises Refused and Missing."""
     space = world.store.get(f"/spaces/{space_id}")
     if space["organization"] != organization or space.get("deletedAt") or role(world, space) is None:
-        raise Missing(f"/spaces/{space_id}")
+        raise MissingResource(f"/spaces/{space_id}")
     need(world, space, "create")
     return space
 
@@ -96,7 +96,7 @@ def _complete_site_space(
         return _changed_site_space(op, world, tree, _without_null(document, "condition"))
     section = op.section_id
     if section is None and tree.sections():
-        raise Refused(400, "sectionId is required, because this site has sections. Choose the section for the space.")
+        raise Refusal(400, "sectionId is required, because this site has sections. Choose the section for the space.")
     if section is not None:
         world.store.get(f"{tree.path}/sections/{section}")
     return _site_space(tree, document["id"], _space_not_on(world, tree, op.space_id), section)
@@ -107,7 +107,7 @@ def _changed_site_space(op: structure.UpdateSiteSpace, world: World, tree: Tree,
     if replaced != document["space"]:
         document["space"] = _space_not_on(world, tree, replaced)["id"]
     elif replaced not in tree.spaces:
-        raise Missing(_place(tree, document))
+        raise MissingResource(_place(tree, document))
     if op.path is not None:
         _refuse_taken(tree, document, document.get("section"))
     return document
@@ -116,7 +116,7 @@ def _changed_site_space(op: structure.UpdateSiteSpace, world: World, tree: Tree,
 def _space_not_on(world: World, tree: Tree, space_id: str) -> Json:
     space = space_to_add(world, tree.site["organization"], space_id)
     if tree.holds(space_id):
-        raise Refused(409, f"“{space['title']}” is already on “{tree.site['title']}”. Choose another space.")
+        raise Refusal(409, f"“{space['title']}” is already on “{tree.site['title']}”. Choose another space.")
     return space
 
 
@@ -153,12 +153,12 @@ def _without_root(world: World, tree: Tree, section: str) -> Tree:
 
 def _changed_section(op: structure.UpdateSection, tree: Tree, document: Json) -> Json:
     if document["title"] is None:
-        raise Refused(400, "title cannot be null. Leave title out to keep its value.")
+        raise Refusal(400, "title cannot be null. Leave title out to keep its value.")
     if op.path is not None:
         _refuse_taken(tree, document, None)
     chosen = op.default_site_space
     if chosen is not None and chosen not in {part.document["id"] for part in tree.live(document["id"])}:
-        raise Refused(400, f"defaultSiteSpace must be a space in the section “{document['title']}”.")
+        raise Refusal(400, f"defaultSiteSpace must be a space in the section “{document['title']}”.")
     return _without_null(document, "condition", "icon", "description")
 
 
@@ -226,17 +226,17 @@ def _move(world: World, tree: Tree, item: structure.Pointer, position: structure
     """Move a part beside another, or to the end of its row, and return it as it is shown."""
     path, moved = _found(world, tree, item)
     if position and (position.before is None) == (position.after is None):
-        raise Refused(400, "position must have either before or after.")
+        raise Refusal(400, "position must have either before or after.")
     beside = position and (position.before or position.after)
     next_to = _found(world, tree, beside) if beside else None
     if next_to:
         if HOLDERS[item.type] != HOLDERS[next_to[1]["object"]]:
-            raise Refused(
+            raise Refusal(
                 400,
                 "A space can only be moved next to spaces. A section or group can only be moved next to sections and groups.",
             )
         if next_to[0] == path:
-            raise Refused(400, "position must name another part of the site.")
+            raise Refusal(400, "position must name another part of the site.")
     holder = (next_to[1] if next_to else moved).get(HOLDERS[item.type])
     if item.type == "site-space":
         _refuse_taken(tree, moved, holder)
@@ -255,7 +255,7 @@ def _found(world: World, tree: Tree, pointer: structure.Pointer) -> tuple[str, J
     path = f"{tree.path}/{FOLDERS[pointer.type]}/{pointer.id}"
     document = world.store.get(path)
     if pointer.type == "site-space" and document["space"] not in tree.spaces:
-        raise Missing(path)
+        raise MissingResource(path)
     return path, document
 
 
@@ -263,7 +263,7 @@ def _refuse_cycle(world: World, tree: Tree, moved: Json, holder: str | None) -> 
     around = holder
     while around:
         if around == moved["id"]:
-            raise Refused(400, f"“{moved['title']}” cannot be moved into itself. Choose another location.")
+            raise Refusal(400, f"“{moved['title']}” cannot be moved into itself. Choose another location.")
         around = world.store.get(f"{tree.path}/section-groups/{around}").get("sectionGroup")
 
 
@@ -308,4 +308,4 @@ def _refuse_taken(tree: Tree, document: Json, holder: str | None) -> None:
     refuse_odd(document["path"], "path")
     for rival in _rivals(tree, document["object"], holder):
         if rival["id"] != document["id"] and rival["path"] == document["path"]:
-            raise Refused(409, f"The path “{document['path']}” is already taken there. Choose another path.")
+            raise Refusal(409, f"The path “{document['path']}” is already taken there. Choose another path.")

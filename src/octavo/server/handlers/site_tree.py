@@ -17,7 +17,7 @@ from urllib.parse import quote
 from octavo.api.places import SiteRef
 from octavo.server.handlers.permissions import membership, organization_role, role
 from octavo.server.rest import order
-from octavo.server.store import Json, Missing
+from octavo.server.store import Json, MissingResource
 from octavo.server.world import World
 
 FOLDERS = {"site-space": "site-spaces", "site-section": "sections", "site-section-group": "section-groups"}
@@ -174,7 +174,7 @@ def let_in(world: World, at: SiteRef, *, visits: bool, share_key: str | None) ->
         return
     by_key = share_key is not None and tree.site["visibility"] == "share-link" and tree.site["published"]
     if by_key or not sees_site(world, tree):
-        raise Missing(path)
+        raise MissingResource(path)
 
 
 def is_published_to(world: World, space: Json, share_key: str | None) -> bool:

@@ -16,8 +16,8 @@ from octavo.server.handlers.permissions import RANKS, allows, in_organization, o
 from octavo.server.handlers.site_structure import new_site_space, refuse_odd, space_to_add
 from octavo.server.handlers.site_tree import Tree
 from octavo.server.rest import completes, guards, handle, page, path_of, shows, without
-from octavo.server.store import Json, Missing
-from octavo.server.world import Refused, World
+from octavo.server.store import Json, MissingResource
+from octavo.server.world import Refusal, World
 
 
 def site_permissions(world: World, organization: str) -> Json:
@@ -39,7 +39,7 @@ def site_permissions(world: World, organization: str) -> Json:
 @handle.register
 def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
     if organization_role(world, op.at.organization_id) is None:
-        raise Refused(403, "Guests cannot see who has access to a site. Ask an admin of the organization for a role.")
+        raise Refusal(403, "Guests cannot see who has access to a site. Ask an admin of the organization for a role.")
     view = site_view.view(world, op.at)
     shown = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
     organization = world.store.get(f"/orgs/{op.at.organization_id}")
@@ -119,7 +119,7 @@ def _new(op: sites.Create, world: World, site: Json) -> Json:
     facts = {"organization": op.at.organization_id, "createdAt": world.timestamp(), "published": False}
     site = {**facts, "type": "basic", "visibility": "public", "agentsContext": "included", **site}
     if len(set(asked)) < len(asked) and not isinstance(asked, str):
-        raise Refused(400, "spaces contains a space twice. List each space once.")
+        raise Refusal(400, "spaces contains a space twice. List each space once.")
     chosen = [] if isinstance(asked, str) else [space_to_add(world, op.at.organization_id, each) for each in asked]
     site.setdefault("title", chosen[0]["title"] if chosen else "Untitled")
     if isinstance(asked, str):
@@ -140,9 +140,9 @@ def _changed(op: sites.Update, world: World, site: Json) -> Json:
     tree = replace(site_tree.load(world, path), site=site)
     if op.default_site_section is not None:
         if op.default_site_section not in {part.document["id"] for part in tree.sections()}:
-            raise Missing(f"{path}/sections/{op.default_site_section}")
+            raise MissingResource(f"{path}/sections/{op.default_site_section}")
         if op.default_site_section != tree.default_section():
-            raise Refused(409, "The section has no space where visitors could start. Add a space to the section first.")
+            raise Refusal(409, "The section has no space where visitors could start. Add a space to the section first.")
     if op.default_site_space is not None:
         site = _beginning_at(world, tree, op.default_site_space)
     return {name: value for name, value in site.items() if value is not None}
@@ -152,7 +152,7 @@ def _refuse_taken(world: World, site: Json) -> None:
     refuse_odd(site["basename"], "basename")
     for other in world.store.all(f"/orgs/{site['organization']}/sites"):
         if other["id"] != site["id"] and site["basename"] in (other.get("basename"), other["id"]):
-            raise Refused(
+            raise Refusal(
                 409, f"The path “{site['basename']}” is already used by “{other['title']}”. Choose another path."
             )
 
@@ -164,7 +164,7 @@ def _beginning_at(world: World, tree: Tree, site_space: str) -> Json:
         where = (
             f"in the default section “{tree.section(section)['title']}”" if section else "at the top level of the site"
         )
-        raise Refused(
+        raise Refusal(
             400, f"defaultSiteSpace must be a space {where}. Choose another space, or change the default section."
         )
     if not section:
@@ -180,7 +180,7 @@ def _publish(op: sites.Publish | sites.Unpublish, world: World) -> Json:
     publishes = isinstance(op, sites.Publish)
     tree = site_view.view(world, op.at).tree
     if publishes and not tree.all_live():
-        raise Refused(409, f"“{tree.site['title']}” has no space to show. Add a space first.")
+        raise Refusal(409, f"“{tree.site['title']}” has no space to show. Add a space first.")
     return present_site(world, world.store.change(tree.path, published=publishes))
 
 
@@ -188,7 +188,7 @@ def _publish(op: sites.Publish | sites.Unpublish, world: World) -> Json:
 def _get_published(op: sites.GetPublished, world: World) -> Json:
     view = site_view.view(world, op.at, op.share_key, as_visitor=True)
     if not view.tree.site["published"]:
-        raise Refused(404, f"“{view.tree.site['title']}” is not published.")
+        raise Refusal(404, f"“{view.tree.site['title']}” is not published.")
     shown = view.site_spaces()
     return {
         "object": "published-content-site",

@@ -20,8 +20,8 @@ from octavo.server.handlers.permissions import (
     space_permissions,
 )
 from octavo.server.rest import Filed, given, handle, order, page, path_of, settle, shown, shows, without
-from octavo.server.store import Json, Missing
-from octavo.server.world import Refused, World
+from octavo.server.store import Json, MissingResource
+from octavo.server.world import Refusal, World
 
 RETENTION = timedelta(days=7)
 """How long a deleted space can be restored."""
@@ -69,7 +69,7 @@ def need_to_add(world: World, organization: str, parent: str | None) -> None:
         return
     collection = world.store.get(f"/collections/{parent}")
     if collection["organization"] != organization or not sees(world, collection):
-        raise Missing(f"/collections/{parent}")
+        raise MissingResource(f"/collections/{parent}")
     need(world, collection, "create")
 
 
@@ -80,14 +80,14 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
     holder = world.store.get(path)
     need(world, holder, "admin")
     if not given(op):
-        raise Refused(400, "parent or position is required: say where to move this.")
+        raise Refusal(400, "parent or position is required: say where to move this.")
     next_to = _neighbour(op.position, world) if op.position else None
     if next_to and (next_to[1]["organization"] != holder["organization"] or next_to[0] == path):
-        raise Refused(400, "position must name another space or collection in this organization.")
+        raise Refusal(400, "position must name another space or collection in this organization.")
     named = "parent" in op.model_fields_set or next_to is None
     parent = op.parent if "parent" in op.model_fields_set else (next_to[1] if next_to else holder).get("parent")
     if named and next_to and next_to[1].get("parent") != parent:
-        raise Refused(
+        raise Refusal(
             409, f"“{next_to[1]['title']}” is not at the new location. position must name an item at the new location."
         )
     if parent != holder.get("parent"):
@@ -117,23 +117,23 @@ def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
     holder = world.store.get(path)
     need(world, holder, "admin")
     if membership(world, op.organization) is None:
-        raise Missing(f"/orgs/{op.organization}")
+        raise MissingResource(f"/orgs/{op.organization}")
     if op.organization == holder["organization"]:
-        raise Refused(409, f"“{holder['title']}” is already in this organization.")
+        raise Refusal(409, f"“{holder['title']}” is already in this organization.")
     need_to_add(world, op.organization, None)
     moved = [(path, holder), *(all_inside(world, holder) if path.startswith("/collections/") else ())]
     for each, document in moved:
         if each.startswith("/spaces/") and (on := site_tree.sites_with(world, document)):
             sentence = f"“{document['title']}” is on the site “{on[0]['title']}” in this organization."
-            raise Refused(412, f"{sentence} Remove the space from the site first.")
+            raise Refusal(412, f"{sentence} Remove the space from the site first.")
         for grant in world.store.all(f"{each}/permissions/users"):
             if membership(world, op.organization, grant["id"]) is None:
                 sentence = (
                     f"“{holder['title']}” is shared with people who are not members of that organization. Invite them"
                 )
-                raise Refused(412, f"{sentence} there, or remove their roles first.")
+                raise Refusal(412, f"{sentence} there, or remove their roles first.")
         if world.store.count(f"{each}/permissions/teams"):
-            raise Refused(412, f"“{holder['title']}” is shared with teams. Remove the roles of the teams first.")
+            raise Refusal(412, f"“{holder['title']}” is shared with teams. Remove the roles of the teams first.")
     put_into(holder, None)
     holder.pop("position", None)
     for each, document in moved:
@@ -143,12 +143,12 @@ def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
 
 def _neighbour(position: spaces.Position, world: World) -> Filed:
     if (position.before is None) == (position.after is None):
-        raise Refused(400, "position must have either before or after.")
+        raise Refusal(400, "position must have either before or after.")
     pointer: Any = position.before or position.after
     path = f"/spaces/{pointer.space}" if pointer.type == "space" else f"/collections/{pointer.collection}"
     document = world.store.get(path)
     if not sees(world, document):
-        raise Missing(path)
+        raise MissingResource(path)
     return path, document
 
 
@@ -156,7 +156,7 @@ def _refuse_cycle(world: World, path: str, holder: Json, parent: str | None) -> 
     if path.startswith("/collections/"):
         inside = {each for each, _ in all_inside(world, holder)}
         if f"/collections/{parent}" in {path, *inside}:
-            raise Refused(409, f"“{holder['title']}” cannot be moved into itself. Choose another collection.")
+            raise Refusal(409, f"“{holder['title']}” cannot be moved into itself. Choose another collection.")
 
 
 def _index(row: list[Filed], next_to: Filed | None, *, before: bool) -> int:
@@ -237,7 +237,7 @@ def _get_git_info(op: spaces.GetGitInfo, world: World) -> Json:
     space = world.store.get(f"/spaces/{op.at.space_id}")
     state: Json | None = space.get("gitSync")
     if state is None:
-        raise Refused(404, f"“{space['title']}” is not synced with a Git repository.")
+        raise Refusal(404, f"“{space['title']}” is not synced with a Git repository.")
     return state
 
 
@@ -246,7 +246,7 @@ def _update_space(op: spaces.Update, world: World) -> Json:
     need(world, world.store.get(path_of(op)), "admin")
     fields = given(op)
     if fields.get("emoji") and fields.get("icon"):
-        raise Refused(400, "emoji and icon cannot both be set. Choose one.")
+        raise Refusal(400, "emoji and icon cannot both be set. Choose one.")
     if "mergeRules" in fields:
         refuse_malformed(fields["mergeRules"], kinds=("inherit", "none", "rules"))
     for one, other in (("emoji", "icon"), ("icon", "emoji")):

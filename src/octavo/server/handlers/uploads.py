@@ -13,7 +13,7 @@ from octavo.api import fonts, storage
 from octavo.server.handlers.permissions import allows, in_organization, organization_role
 from octavo.server.rest import completes, guards, handle, shows
 from octavo.server.store import Json
-from octavo.server.world import Refused, World, iso
+from octavo.server.world import Refusal, World, iso
 
 LIFETIME = timedelta(minutes=15)
 """How long a file may be sent, and how long it waits for something to be made of it."""
@@ -30,11 +30,11 @@ _need_to_create = in_organization("create")
 def _request_upload(op: storage.Upload, world: World) -> Json:
     _need_to_create(op, world)
     if op.file.size > SIZES[op.kind]:
-        raise Refused(
+        raise Refusal(
             400, f"file.size may be at most {SIZES[op.kind]} bytes for the kind {op.kind}. Choose a smaller file."
         )
     if op.kind == "customization_font" and op.file.type not in FONT_TYPES:
-        raise Refused(400, f"file.type must be one of {', '.join(FONT_TYPES)}. Fonts are WOFF2 or WOFF files.")
+        raise Refusal(400, f"file.type must be one of {', '.join(FONT_TYPES)}. Fonts are WOFF2 or WOFF files.")
     organization = op.at.organization_id
     for old in world.store.all(f"/orgs/{organization}/uploads"):
         if _is_old(world, old):
@@ -52,11 +52,11 @@ def awaited(world: World, organization: str, key: str, secret: str) -> Json:
     document = world.store.find(_path(organization, key))
     known = document is not None and compare_digest(document["secret"].encode(), secret.encode())
     if document is None or not known:
-        raise Refused(404, "This upload URL is not valid. Request a new upload URL.")
+        raise Refusal(404, "This upload URL is not valid. Request a new upload URL.")
     if "blob" in document:
-        raise Refused(410, "This upload URL was already used. Request a new upload URL.")
+        raise Refusal(410, "This upload URL was already used. Request a new upload URL.")
     if _is_old(world, document):
-        raise Refused(410, "This upload URL has expired. Request a new upload URL.")
+        raise Refusal(410, "This upload URL has expired. Request a new upload URL.")
     return document
 
 
@@ -65,12 +65,12 @@ def receive(world: World, organization: str, key: str, secret: str, data: bytes)
     with world.store.transaction():
         document = awaited(world, organization, key, secret)
         if len(data) != document["size"]:
-            raise Refused(
+            raise Refusal(
                 400,
                 f"The file has {len(data)} bytes, but {document['size']} bytes were announced. Upload the file again.",
             )
         if document["kind"] == "customization_font" and data[:4] not in FONT_FORMATS:
-            raise Refused(400, "The file is not a WOFF2 or WOFF font. Choose another file.")
+            raise Refusal(400, "The file is not a WOFF2 or WOFF font. Choose another file.")
         world.store.change(_path(organization, key), blob=world.store.put_blob(data))
 
 
@@ -84,13 +84,13 @@ def uploaded(world: World, organization: str, key: str, kind: str) -> Json:
     """The upload that a storage key names: its `name`, `type`, `size` and `blob`. Raises Refused: 404 or 412."""
     document = world.store.find(_path(organization, key))
     if document is None or _is_old(world, document):
-        raise Refused(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
+        raise Refusal(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
     if document["kind"] != kind:
-        raise Refused(
+        raise Refusal(
             412, f"The upload “{key}” has the kind {document['kind']}. Upload the file again with the kind {kind}."
         )
     if "blob" not in document:
-        raise Refused(412, f"The upload “{key}” has no file yet. Send the file to its upload URL first.")
+        raise Refusal(412, f"The upload “{key}” has no file yet. Send the file to its upload URL first.")
     return document
 
 
@@ -139,7 +139,7 @@ def _complete_font(op: fonts.Create | fonts.Update, world: World, document: Json
             )
     if str(fonts.REGULAR) not in faces:
         sentence = f"“{document['fontFamily']}” needs a file with weight {fonts.REGULAR}."
-        raise Refused(412, f"{sentence} Replace this file instead of removing it.")
+        raise Refusal(412, f"{sentence} Replace this file instead of removing it.")
     return {**document, "organization": op.at.organization_id, "faces": faces}
 
 
@@ -154,5 +154,5 @@ def _font_source(op: fonts.Create | fonts.Update, world: World, key: str) -> Jso
 
 def _add_source(sources: list[Json], source: Json, weight: int) -> None:
     if any(each["format"] == source["format"] for each in sources):
-        raise Refused(400, f"fontFaces has two {source['format']} files for weight {weight}. Keep one of them.")
+        raise Refusal(400, f"fontFaces has two {source['format']} files for weight {weight}. Keep one of them.")
     sources.append(source)
