@@ -95,7 +95,7 @@ def served(folder: Path) -> Iterator[dict[str, str]]:
     store = Store(folder / "platform.db")
     furnish(Clock(), store)
     store.add_key(KEY, "ada")
-    store.set("library", "furnished")  # else it is taken to be new, and the demo is set out
+    store.set_setting("library", "furnished")  # else it is taken to be new, and the demo is set out
     store.close()
     places = {f"OCTAVO_{name}_DIR": str(folder / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     environ = {**os.environ, **places, "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}

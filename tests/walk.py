@@ -51,8 +51,8 @@ def furnish(clock: Clock, store: Store | None = None) -> World:
     north = {"id": "north", "title": "North", "createdAt": iso(START), "type": "business", "plan": "pro"}
     world.store.put("/orgs/north", north)
     world.store.put("/orgs/north/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START)})
-    world.store.change("/orgs/acme", emailDomains=["acme.example"], hostname="acme")
-    world = world.asked_by("ada")
+    world.store.update("/orgs/acme", emailDomains=["acme.example"], hostname="acme")
+    world = world.for_user("ada")
     handlers.load()
     with world.store.transaction():
         made = answer(spaces.Create(at=OrganizationRef(organization_id="acme"), title="Docs"), world)
@@ -72,7 +72,7 @@ def furnish(clock: Clock, store: Store | None = None) -> World:
             world, revisions.current(world, made["id"]), pages=pages, files=[file], reusableContents=[shared]
         )
         revisions.move_primary(world, made["id"], revision)
-        world.store.change(
+        world.store.update(
             f"/spaces/{made['id']}", gitSync={"repoName": "acme/docs", "url": "https://git.example/acme"}
         )
     return world

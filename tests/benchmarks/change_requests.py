@@ -69,9 +69,9 @@ def prepare(library: Path) -> ChangeRequest:
     """Set out the demo library with a change request of one page beside that of sixty."""
     store = Store(library)
     build(World(store))
-    one = one_page(World(store).asked_by(MARA))
+    one = one_page(World(store).for_user(MARA))
     store.add_key(f"key-of-{MARA}", MARA)
-    store.set("library", "demo")  # else it is taken to be new, and set out again
+    store.set_setting("library", "demo")  # else it is taken to be new, and set out again
     store.close()
     return one
 

@@ -175,7 +175,7 @@ def _demo() -> list[Pair]:
     with tempfile.TemporaryDirectory(prefix="octavo-bench-") as folder:
         store = Store(Path(folder, "demo.db"))
         library.build(World(store), library.TODAY)
-        world = World(store).asked_by(people.DEFAULT_PERSON.id)
+        world = World(store).for_user(people.DEFAULT_PERSON.id)
         at = ChangeRequestRef(space_id="stations", change_request_id="limpet-classic")
         base = RevisionRef(
             space_id=at.space_id, revision_id=answer(change_requests.Get(at=at), world)["revisionInitial"]

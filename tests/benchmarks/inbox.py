@@ -174,7 +174,7 @@ def make(folder: Path, share: float) -> None:
     if store.setting("library") is None:
         world = World(store)
         library.build(world, today=world.now(), large=share)
-        store.set("library", "demo")
+        store.set_setting("library", "demo")
     store.close()
 
 

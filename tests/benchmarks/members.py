@@ -139,7 +139,7 @@ async def _alone(members: int, rounds: int, keys: int) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         store = Store(library := Path(folder) / "library.db")
         build(World(store))
-        store.set("library", "demo")
+        store.set_setting("library", "demo")
         store.close()
         return await measure(Stage(Path(folder), library), members, rounds, keys)
 

@@ -145,7 +145,7 @@ async def measure(folder: Path, name: str, times: int) -> None:
         library = folder / "library.db"
         store = Store(library)
         build(World(store))
-        store.set("library", "demo")
+        store.set_setting("library", "demo")
         store.close()
     async with Stage(folder / "stage", library).play() as run:
         await run.see("Your first tide")

@@ -41,7 +41,7 @@ def ask():
 atexit.register(ask)  # what is registered first is done last
 from octavo.server.store import Store
 store = Store()
-store.set("library", "demo")
+store.set_setting("library", "demo")
 """
 
 

@@ -90,7 +90,7 @@ def test_a_library_that_another_program_sets_out_is_not_set_out_again(place: Pla
             building = aside.submit(second)
             while not (idents and waits_in("transaction", idents[0])):
                 os.sched_yield()
-            first.set("library", "demo")
+            first.set_setting("library", "demo")
             first.put("/spaces/ours", {"id": "ours", "title": "Ours"})
         platform = building.result(30)
     assert [space["id"] for space in platform.world.store.all("/spaces")] == ["ours"]

@@ -36,7 +36,7 @@ class Watched(Line):
     """A line that tells what each change met when it arrived, and how it left it."""
 
     def __init__(self, machine: Changes) -> None:
-        super().__init__(machine.world.asked_by("mia"), machine.clock)
+        super().__init__(machine.world.for_user("mia"), machine.clock)
         self._machine = machine
 
     def apply(self, op: Operation[Any]) -> Any:

@@ -72,7 +72,7 @@ class Writes(RuleBasedStateMachine):
         self.world = small_world(self.clock)
         self.platform = Platform(self.world)
         self.ask = Ask(self.platform)
-        self.line = Arrivals(self.world.asked_by("mia"), self.clock)
+        self.line = Arrivals(self.world.for_user("mia"), self.clock)
         self.state = StateDb(None, "mia", now=self.clock)
         self.added: Counter[str] = Counter()
         self.dared: Counter[str] = Counter()

@@ -64,7 +64,7 @@ def library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
         if not path.exists():
             store = Store(making := folder / "library.new")
             build(World(store))
-            store.set("library", "demo")
+            store.set_setting("library", "demo")
             store.close()
             making.rename(path)
     return path

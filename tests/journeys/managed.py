@@ -97,22 +97,22 @@ def furnish(world: World) -> None:
     """Let there be something of every kind, and files to make more fonts of."""
     handlers.load()  # no platform may have been made here yet
     for op in (*SOME, *MORE):
-        made = answer(op, world.asked_by(NOOR))
+        made = answer(op, world.for_user(NOOR))
         if isinstance(made, BackgroundWork):
-            made.then(made.work())
+            made.finish(made.run())
     link = next(
-        each for each in answer(share_links.List(at=SITE), world.asked_by(NOOR))["items"] if each["name"] == "Partners"
+        each for each in answer(share_links.List(at=SITE), world.for_user(NOOR))["items"] if each["name"] == "Partners"
     )
-    answer(share_links.Update(at=SITE, share_link_id=link["id"], active=False), world.asked_by(NOOR))
+    answer(share_links.Update(at=SITE, share_link_id=link["id"], active=False), world.for_user(NOOR))
     keys = [_sent_font(world) for _ in range(3)]
     faces = (fonts.NewFace(weight=400, storage_key=keys[0]),)
-    answer(fonts.Create(at=HERE, font_family="Tide", font_faces=faces), world.asked_by(NOOR))
+    answer(fonts.Create(at=HERE, font_family="Tide", font_faces=faces), world.for_user(NOOR))
 
 
 def _sent_font(world: World) -> str:
     data = b"wOF2" + bytes(60)
     file = storage.FileToSend(name="tide.woff2", type="font/woff2", size=len(data))
-    signed = answer(storage.Upload(at=HERE, file=file, kind="customization_font"), world.asked_by(NOOR))
+    signed = answer(storage.Upload(at=HERE, file=file, kind="customization_font"), world.for_user(NOOR))
     organization, key, secret = signed["url"].rsplit("/", 3)[1:]
     receive(world, organization, key, secret, data)
     return str(signed["key"])
@@ -131,7 +131,7 @@ def verdict(world: World, op: Operation[Any], person: str) -> int:
     """The status the platform would answer a person with. Nothing of it stays."""
     try:
         with world.store.transaction():
-            answer(op, world.asked_by(person))
+            answer(op, world.for_user(person))
             raise _Undone
     except _Undone:
         return SPECS[type(op)].success
@@ -146,14 +146,14 @@ def changes(world: World, op: Operation[Any], listed: Operation[Any]) -> bool:
 
     def now() -> Any:
         try:
-            return answer(listed, world.asked_by(NOOR))
+            return answer(listed, world.for_user(NOOR))
         except (MissingResource, Refusal):
             return None
 
     before = now()
     try:
         with world.store.transaction():
-            is_later = isinstance(answer(op, world.asked_by(NOOR)), BackgroundWork)
+            is_later = isinstance(answer(op, world.for_user(NOOR)), BackgroundWork)
             raise _Undone(is_later or now() != before)
     except _Undone as undone:
         return bool(undone.args[0])

@@ -33,7 +33,7 @@ async def test_a_page_nested_ten_thousand_deep_is_shown(stage: Stage, tmp_path: 
     spaces: list[str] = []
 
     def bring(platform: Platform) -> None:
-        world = platform.world.asked_by(MARA)
+        world = platform.world.for_user(MARA)
         spaces.append(load(world, folder, organization=people.ORGANIZATION, author=MARA).space_id)
 
     async with stage.play(change=bring) as run:
@@ -67,7 +67,7 @@ async def test_front_matter_nested_deep_says_why_and_is_never_lost(stage: Stage,
     spaces: list[SpaceRef] = []
 
     def bring(platform: Platform) -> None:
-        world = platform.world.asked_by(MARA)
+        world = platform.world.for_user(MARA)
         loaded = load(world, folder, organization=people.ORGANIZATION, author=MARA)
         assert [(each.path, each.message) for each in loaded.problems] == [
             (

@@ -67,14 +67,14 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
 
     def bring(platform: Platform) -> None:
         nonlocal space
-        world = platform.world.asked_by(MARA)
+        world = platform.world.for_user(MARA)
         space = load(world, folder, organization=people.ORGANIZATION, author=MARA).space_id
         filed = {"openapi": "3.1.0", "info": {"title": "P"}, "paths": {"/filed": {"put": {"summary": "As filed"}}}}
         at = OrganizationRef(organization_id=people.ORGANIZATION)
         made = openapi.Create(at=at, slug="pets", source=openapi.Source(text=json.dumps(filed)))
         errand = answer(made, world)
         errand.then(errand.work())
-        world.store.change(f"/orgs/{people.ORGANIZATION}/openapi/pets", sourceURL=FILED)
+        world.store.update(f"/orgs/{people.ORGANIZATION}/openapi/pets", sourceURL=FILED)
 
     async with stage.play(change=bring) as run:
         run.app.go(ToPage(space))
@@ -115,7 +115,7 @@ async def test_what_a_page_includes_is_shown_from_its_diff(stage: Stage, tmp_pat
 
     def bring(platform: Platform) -> None:
         nonlocal place
-        world = platform.world.asked_by(MARA)
+        world = platform.world.for_user(MARA)
         place = SpaceRef(space_id=load(world, folder, organization=people.ORGANIZATION, author=MARA).space_id)
 
     async with stage.play(change=bring) as run:

@@ -348,7 +348,7 @@ async def on_quickstart_again(run: Run) -> None:
 async def test_a_thread_on_words_that_were_edited_since_is_at_what_they_became(stage: Stage) -> None:
     def edited(platform: Platform) -> None:
         threads = Threads(platform.world, SpaceRef(space_id="harbour-api"))
-        for _, thread in platform.world.store.positioned(threads.path, newest_first=True):
+        for _, thread in platform.world.store.items(threads.path, newest_first=True):
             if "09:06" in thread["body"]["markdown"]:
                 said = "The water was 3.412 m above the datum. good means both sensors agreed; the other three flags"
                 node = {"id": "gone", "preview": said}

@@ -116,14 +116,14 @@ async def space_with(ask: Ask, title: str = "Handbook", *, parent: str | None = 
     space = await ask(
         spaces.Create(at=ACME, title=title, parent=parent) if parent else spaces.Create(at=ACME, title=title)
     )
-    world = ask.platform.world.asked_by("ada")
+    world = ask.platform.world.for_user("ada")
     pages = [{**revisions.new_page(world, name.title(), text), "id": name} for name, text in texts.items()]
     return await stand(ask, space, pages) if pages else space
 
 
 async def stand(ask: Ask, space: Space, pages: list[Json]) -> Space:
     """Let the primary content of a space have just these pages."""
-    world = ask.platform.world.asked_by("ada")
+    world = ask.platform.world.for_user("ada")
     revision = revisions.next_after(world, revisions.current(world, space.id), pages=pages)
     revisions.move_primary(world, space.id, revision)
     return await ask(spaces.Get(at=space.ref))

@@ -102,7 +102,7 @@ async def test_a_role_on_a_space_does_not_reach_the_collection_around(ask: Ask) 
 async def test_disabled_members_have_no_role_whatever_they_were_given(ask: Ask, world: World) -> None:
     at = await _place(ask, "space")
     await ask(permissions.Grant(at=at, role="edit", users=("sam",)))
-    world.store.change("/orgs/acme/members/sam", disabled=True)
+    world.store.update("/orgs/acme/members/sam", disabled=True)
     assert await _everybody(ask, at) == {"ada": "admin"}
 
 

@@ -134,7 +134,7 @@ async def test_hostile_text_is_kept_and_given_back_unchanged(ask: Ask) -> None:
 
 async def test_a_lone_surrogate_in_the_store_still_travels_as_json(ask: Ask, world: World) -> None:
     space = await space_with(ask)
-    world.store.change(f"/spaces/{space.id}", title="\ud800")
+    world.store.update(f"/spaces/{space.id}", title="\ud800")
     assert (await ask.http("GET", f"/v1/spaces/{space.id}")).content.count(b'"title":"\\ud800"') == 1
 
 

@@ -354,7 +354,7 @@ async def test_rules_that_are_met_let_it_through(ask: Ask) -> None:
 async def test_rules_of_the_organization_are_inherited(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# More"))
-    ask.platform.world.store.change(
+    ask.platform.world.store.update(
         "/orgs/acme", mergeRules={"type": "rules", "rules": [{"rule": "require_at_least_one_review"}]}
     )
     with pytest.raises(Refusal, match="require_at_least_one_review"):

@@ -188,7 +188,7 @@ async def test_one_is_transferred_only_by_those_who_may_add_it_there(ask: Ask, w
         world.store.put(f"/orgs/other/members/{user}", {"id": user, "role": role, "joinedAt": iso(START)})
     await refused(ask(transfer), 403)
     await refused(ask(transfer, "mia"), 403)
-    world.store.change("/orgs/other/members/ada", role="create")
+    world.store.update("/orgs/other/members/ada", role="create")
     moved = await ask(transfer)
     assert (moved.organization, moved.parent) == ("other", None)
     assert await _tree(ask) == {"Outer": None}

@@ -310,7 +310,7 @@ async def test_permissions_are_those_of_the_caller(
 
 async def test_an_author_who_may_no_longer_comment_may_only_delete(ask: Ask, space: Space, world: World) -> None:
     thread = await _post(ask, space.ref)
-    world.store.change("/orgs/acme/members/zoe", role="read")
+    world.store.update("/orgs/acme/members/zoe", role="read")
     allowed = (await ask(comments.Get(at=space.ref, comment_id=thread.id), "zoe")).permissions
     assert (allowed.edit, allowed.reply, allowed.delete) == (False, False, True)
 

@@ -56,7 +56,7 @@ class Both:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self.world = furnish(Clock(), Store(file)).asked_by("ada")
+        self.world = furnish(Clock(), Store(file)).for_user("ada")
         self.walk = Walk(self.ask, put=self._put)
         self.walk.furnish()
         self.beside = {key: self.walk.beside(key) for key, _ in CROSSED}
@@ -71,7 +71,7 @@ class Both:
             said = answer(build(route, values), self.world)
         except (Refusal, MissingResource) as refusal:
             return getattr(refusal, "status", 404), str(refusal)
-        return route.spec.success, said.answered if isinstance(said, BackgroundWork) else said
+        return route.spec.success, said.early_response if isinstance(said, BackgroundWork) else said
 
     def _put(self, url: str, content: bytes) -> None:
         organization, upload, secret = url.split("/")[-3:]

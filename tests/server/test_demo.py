@@ -44,7 +44,7 @@ def built(set_out: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def demo(built: Path) -> Iterator[World]:
     """The demo as its default person finds it. Only for looking."""
     store = Store(built)
-    yield World(store).asked_by(people.DEFAULT_PERSON.id)
+    yield World(store).for_user(people.DEFAULT_PERSON.id)
     store.close()
 
 
@@ -52,7 +52,7 @@ def demo(built: Path) -> Iterator[World]:
 def copy(built: Path, tmp_path: Path) -> Iterator[World]:
     """A demo to change."""
     store = Store(Path(shutil.copy(built, tmp_path / "copy.db")))
-    yield World(store, now=lambda: library.TODAY).asked_by(people.DEFAULT_PERSON.id)
+    yield World(store, now=lambda: library.TODAY).for_user(people.DEFAULT_PERSON.id)
     store.close()
 
 
@@ -154,7 +154,7 @@ def test_teams_give_nobody_more_than_they_have_anyway(demo: World, copy: World) 
     assert all(team["members"] > 2 and team["spaces"] == 1 for team in found)
     assert [team["id"] for team in _items(teams.List(at=at, owner=demo.caller), demo)] == ["software"]
     for team in found:
-        answer(teams.Delete(at=at, team_id=team["id"]), copy.asked_by(people.PEOPLE[0].id))
+        answer(teams.Delete(at=at, team_id=team["id"]), copy.for_user(people.PEOPLE[0].id))
     for at_space in SPACES:
         everybody = permissions.ListAggregate(at=at_space, limit=1000)
         assert _items(everybody, demo) == _items(everybody, copy)
@@ -372,7 +372,7 @@ def _links_of(block: Block) -> Iterator[str]:
 
 
 def test_what_customers_read_is_on_a_site(demo: World) -> None:
-    stranger = demo.asked_by("nobody")
+    stranger = demo.for_user("nobody")
     published = answer(sites.GetPublished(at=library.SITE), stranger)
     assert published["site"]["urls"]["published"].endswith("/published/saltmarsh/docs/")
     sections = [(each["title"], each["siteSpaces"][0]["title"]) for each in published["structure"]["structure"]]
@@ -383,7 +383,7 @@ def test_what_customers_read_is_on_a_site(demo: World) -> None:
 def test_the_large_demo_is_drawn_to_scale_around_the_demo(demo: World) -> None:
     with closing(Store()) as store:
         library.build(World(store), large=0.02)
-        counted = _counts(World(store).asked_by(people.DEFAULT_PERSON.id))
+        counted = _counts(World(store).for_user(people.DEFAULT_PERSON.id))
     without = _counts(demo)
     spaces_, pages_, threads_, undecided = (much - less for much, less in zip(counted, without, strict=True))
     assert (spaces_, pages_, undecided) == (4, 4 * large.PAGES_OF_BOOK, 12)
@@ -394,7 +394,7 @@ def test_the_large_demo_is_drawn_to_scale_around_the_demo(demo: World) -> None:
 def test_the_large_demo_is_as_large_as_it_says() -> None:
     with closing(Store()) as store:
         library.build(World(store), large=1.0)
-        spaces_, pages_, threads_, undecided = _counts(World(store).asked_by(people.DEFAULT_PERSON.id))
+        spaces_, pages_, threads_, undecided = _counts(World(store).for_user(people.DEFAULT_PERSON.id))
     assert spaces_ >= large.SPACES
     assert pages_ >= 10_000
     assert threads_ >= large.OPEN_THREADS

@@ -53,7 +53,7 @@ class Furnished:
 
     def fill_pages(self) -> None:
         """More pages and files, which link to what is there."""
-        world, space = self.world.asked_by("ada"), self.walk.known["spaceId"]
+        world, space = self.world.for_user("ada"), self.walk.known["spaceId"]
         before = revisions.current(world, space)
         nested = before["pages"][1]["pages"]
         nested[0] = revisions.written(

@@ -397,7 +397,7 @@ async def test_what_both_changed_is_kept_from_both(ask: Ask, world: World, folde
 
 async def test_a_deleted_space_is_not_brought_back(ask: Ask, world: World, folder: Path) -> None:
     first = load(world, folder)
-    world.store.change(f"/spaces/{first.space_id}", deletedAt=world.timestamp())
+    world.store.update(f"/spaces/{first.space_id}", deletedAt=world.timestamp())
     again = load(world, folder)
     assert again.space_id != first.space_id
     assert again.created == 3
@@ -499,7 +499,7 @@ def _many(folder: Path, count: int = 50) -> Path:
 
 def test_how_many_files_are_read_is_told_and_pages_are_indexed_afterwards(world: World, tmp_path: Path) -> None:
     read: list[tuple[int, int]] = []
-    loaded = load(world, _many(tmp_path), told=lambda number, count: read.append((number, count)))
+    loaded = load(world, _many(tmp_path), on_progress=lambda number, count: read.append((number, count)))
     assert read == [(number, 50) for number in range(1, 51)]
     assert len(pages_of(world, loaded)) == 50
     assert _finds(world, loaded, "hay") == 0
@@ -516,12 +516,12 @@ def test_how_many_files_are_read_is_told_and_pages_are_indexed_afterwards(world:
 
 
 def test_indexing_that_was_ended_goes_on_and_knows_what_changed_meanwhile(world: World, tmp_path: Path) -> None:
-    loaded = load(world, _many(tmp_path), told=lambda number, count: None)
+    loaded = load(world, _many(tmp_path), on_progress=lambda number, count: None)
     finish_reindexing(world, loaded.space_id, lambda number, count: False)
     assert 0 < _finds(world, loaded, "hay") < 50
     (tmp_path / "page-00.md").write_text("# Page 0\n\nanother word")
     (tmp_path / "page-49.md").unlink()
-    load(world, tmp_path, told=lambda number, count: None)
+    load(world, tmp_path, on_progress=lambda number, count: None)
     finish_reindexing(world, loaded.space_id, lambda number, count: True)
     assert (_finds(world, loaded, "hay"), _finds(world, loaded, "another"), _finds(world, loaded, "needle49")) == (
         48,
@@ -531,7 +531,7 @@ def test_indexing_that_was_ended_goes_on_and_knows_what_changed_meanwhile(world:
 
 
 def test_what_is_merged_while_pages_are_indexed_is_found(world: World, tmp_path: Path) -> None:
-    loaded = load(world, _many(tmp_path), told=lambda number, count: None)
+    loaded = load(world, _many(tmp_path), on_progress=lambda number, count: None)
 
     def told(number: int, count: int) -> bool:
         if not merged:

@@ -116,7 +116,7 @@ async def test_private_networks_are_not_fetched_from(ask: Ask, web: Web) -> None
 
 async def test_one_being_read_when_the_platform_ended_did_not_answer(ask: Ask, world: World) -> None:
     await ask(openapi.Create(at=ACME, slug="pets", source=Source(text=YAML)))
-    world.store.change("/orgs/acme/openapi/pets", processingState="progress")
+    world.store.update("/orgs/acme/openapi/pets", processingState="progress")
     give_up(world)
     found = await _get(ask)
     assert (found.processing_state, found.last_process_error_code) == ("complete", "FETCH_TIMEOUT")

@@ -20,7 +20,7 @@ async def test_strangers_do_not_see_one(ask: Ask) -> None:
 
 
 async def test_a_disabled_member_is_a_stranger(ask: Ask, world: World) -> None:
-    world.store.change("/orgs/acme/members/sam", disabled=True)
+    world.store.update("/orgs/acme/members/sam", disabled=True)
     await refused(ask(organizations.Get(at=ACME), "sam"), 404)
 
 
@@ -92,13 +92,13 @@ async def test_members_are_found_by_role_and_by_words(ask: Ask, world: World) ->
     assert [each.id for each in await _members(ask, search="ZOE L")] == ["zoe"]
     assert len(await _members(ask, search="acme.example")) == 7
     for written in ("Zoë Ağaoğlu-Weiß", "ZOE\u0308 AG\u0306AOG\u0306LU-WEISS"):
-        world.store.change("/users/zoe", displayName=written)
+        world.store.update("/users/zoe", displayName=written)
         assert [each.id for each in await _members(ask, search="ｚoë ağaoğlu-weiss")] == ["zoe"]
 
 
 async def test_members_sorted_by_last_seen_are_those_seen(ask: Ask, world: World) -> None:
     for user, day in (("sam", "02"), ("tom", "03")):
-        world.store.change(f"/orgs/acme/members/{user}", lastSeenAt=f"2026-04-{day}T00:00:00.000Z")
+        world.store.update(f"/orgs/acme/members/{user}", lastSeenAt=f"2026-04-{day}T00:00:00.000Z")
     assert [each.id for each in await _members(ask, sort="lastSeenAt")] == ["tom", "sam"]
 
 

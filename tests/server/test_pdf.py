@@ -105,7 +105,7 @@ async def test_the_outline_is_the_tree(ask: Ask, world: World) -> None:
 
 async def test_what_a_page_includes_is_printed_in_its_place(ask: Ask, world: World) -> None:
     space = await space_with(ask, home='# Home\n\nBefore.\n\n{% include "../.gitbook/includes/note.md" %}\n\nAfter.\n')
-    share(world.asked_by("ada"), space.id, note="Take care.")
+    share(world.for_user("ada"), space.id, note="Take care.")
     assert "Before. Take care. After." in _words(await _pdf(ask, space.ref))
 
 

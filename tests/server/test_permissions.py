@@ -92,7 +92,7 @@ async def test_a_refusal_names_the_role_held_and_the_role_it_takes(ask: Ask, wor
     space = await space_with(ask, "Handbook")
     document = world.store.get(f"/spaces/{space.id}")
     with pytest.raises(Refusal) as refusal:
-        need(world.asked_by("sam"), document, "merge")
+        need(world.for_user("sam"), document, "merge")
     assert refusal.value.status == 403
     assert str(refusal.value) == (
         "Your role in “Handbook” is Reader. To merge, you need the Creator role or a higher role. Ask an admin for this role."

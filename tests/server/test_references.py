@@ -34,7 +34,7 @@ async def read(ask: Ask, desk: Desk, title: str, **how: Any) -> str:
 async def test_what_is_included_comes_in_its_place_for_those_who_ask(ask: Ask, world: World) -> None:
     text = '# Home\n\n* one\n  {% include "../.gitbook/includes/note.md" %}\n\n```\n{% include "note" %}\n```\n'
     desk = await Desk.open(ask, text, "# Guide")
-    share(world.asked_by("ada"), desk.space.space_id, note=NOTE)
+    share(world.for_user("ada"), desk.space.space_id, note=NOTE)
     assert await read(ask, desk, "Home") == text
     for wanted in (True, "reusable-contents"):
         whole = await read(ask, desk, "Home", dereferenced=wanted)
@@ -62,7 +62,7 @@ async def test_links_to_pages_and_files_come_by_id_for_those_who_ask(ask: Ask) -
 
 async def test_a_comment_hangs_on_a_block_that_is_included(ask: Ask, world: World) -> None:
     desk = await Desk.open(ask, '# Home\n\n{% include "note" %}\n', "# Guide")
-    share(world.asked_by("ada"), desk.space.space_id, note=NOTE)
+    share(world.for_user("ada"), desk.space.space_id, note=NOTE)
     included = parse(await read(ask, desk, "Home", dereferenced=True)).blocks[1]
     body = Markdown(markdown="Which care?")
     words = included.children[0].children[0]

@@ -15,7 +15,7 @@ def space_with(world: World, markdown: str) -> Json:
 
 
 def test_the_first_one_holds_one_page_called_by_its_heading(world: World) -> None:
-    space = space_with(world.asked_by("ada"), "# Welcome\n\nwords")
+    space = space_with(world.for_user("ada"), "# Welcome\n\nwords")
     revision = revisions.current(world, space["id"])
     (page,) = revision["pages"]
     assert (page["title"], page["slug"], page["path"]) == ("Welcome", "welcome", "")
@@ -24,10 +24,10 @@ def test_the_first_one_holds_one_page_called_by_its_heading(world: World) -> Non
 
 
 def test_one_that_follows_keeps_what_is_not_changed(world: World) -> None:
-    space = space_with(world.asked_by("ada"), "# Welcome")
+    space = space_with(world.for_user("ada"), "# Welcome")
     before = revisions.current(world, space["id"])
     page = revisions.new_page(world, "Second", "words")
-    after = revisions.next_after(world.asked_by("jun"), before, pages=[*before["pages"], page])
+    after = revisions.next_after(world.for_user("jun"), before, pages=[*before["pages"], page])
     assert (after["parents"], after["author"], after["type"]) == ([before["id"]], "jun", "edits")
     assert [each["title"] for each in trees.walk(after["pages"])] == ["Welcome", "Second"]
     assert revisions.get(world, space["id"], before["id"]) == before
@@ -49,7 +49,7 @@ def test_moving_the_primary_content_dates_the_space(world: World) -> None:
 
 
 def test_what_a_change_request_holds_is_not_in_the_space_before_it_is_merged(world: World) -> None:
-    world = world.asked_by("ada")
+    world = world.for_user("ada")
     space = space_with(world, "# Welcome")
     change_request = create(world, space["id"], "More")
     before = revisions.current(world, space["id"])

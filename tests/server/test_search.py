@@ -262,11 +262,11 @@ async def test_hostile_text_is_found_and_given_back_unchanged(ask: Ask) -> None:
 async def test_pages_are_found_by_what_they_include_as_it_is_now(ask: Ask, world: World) -> None:
     space = await space_with(ask, one='# One\n\n{% include "note" %}\n', two="# Two\n\nInclude nothing.")
     assert await _titles(ask, space, "octopus") == []
-    share(world.asked_by("ada"), space.id, note="Mind the octopus.")
+    share(world.for_user("ada"), space.id, note="Mind the octopus.")
     assert await _titles(ask, space, "octopus") == ["One"]
-    share(world.asked_by("ada"), space.id, note="Mind the squid.")
+    share(world.for_user("ada"), space.id, note="Mind the squid.")
     assert (await _titles(ask, space, "squid"), await _titles(ask, space, "octopus")) == (["One"], [])
-    share(world.asked_by("ada"), space.id)
+    share(world.for_user("ada"), space.id)
     assert await _titles(ask, space, "squid") == []
     assert await _titles(ask, space, "nothing") == ["Two"]
 

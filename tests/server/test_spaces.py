@@ -169,7 +169,7 @@ async def test_who_copies_what_they_were_let_into_sees_the_copy(ask: Ask) -> Non
 
 async def test_a_copy_is_deep_and_lives_on_its_own(ask: Ask, world: World) -> None:
     space = await space_with(ask, intro="# Intro")
-    mine = world.asked_by("ada")
+    mine = world.for_user("ada")
     child = revisions.new_page(mine, "Child", "See ![chart](/files/chart).")
     group = {"id": "group", "type": "group", "title": "Group", "slug": "group", "pages": [child]}
     before = revisions.current(mine, space.id)
@@ -261,7 +261,7 @@ async def test_a_space_is_transferred_to_another_organization(ask: Ask, world: W
     await refused(ask(to_other), 404)
     world.store.put("/orgs/other/members/ada", {"id": "ada", "role": "edit", "joinedAt": iso(START)})
     await refused(ask(to_other), 403)
-    world.store.change("/orgs/other/members/ada", role="admin")
+    world.store.update("/orgs/other/members/ada", role="admin")
     await refused(ask(spaces.Transfer(at=space.ref, organization="acme")), 409)
     await refused(ask(to_other, "mia"), 403)
     world.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "read"})

@@ -23,7 +23,7 @@ def test_a_document_is_kept_under_its_path(store: Store) -> None:
     with pytest.raises(MissingResource):
         store.get("/spaces/a")
     store.put("/spaces/a", {"id": "a", "title": "A"})
-    assert store.change("/spaces/a", title="B", more=None) == {"id": "a", "title": "B", "more": None}
+    assert store.update("/spaces/a", title="B", more=None) == {"id": "a", "title": "B", "more": None}
     assert store.get("/spaces/a")["title"] == "B"
 
 
@@ -40,11 +40,11 @@ def test_a_place_is_never_given_out_twice(store: Store) -> None:
     places = []
     for name in "abc":
         store.put(f"/spaces/{name}", {"id": name})
-        places += [place for place, each in store.positioned("/spaces") if each["id"] == name]
+        places += [place for place, each in store.items("/spaces") if each["id"] == name]
         store.delete(f"/spaces/{name}")
     assert places == sorted(set(places))
     store.put("/spaces/d", {"id": "d"})
-    assert next(store.positioned("/spaces"))[0] > places[-1]
+    assert next(store.items("/spaces"))[0] > places[-1]
 
 
 def test_deleting_takes_along_what_lies_below_and_nothing_beside(store: Store) -> None:
@@ -60,11 +60,11 @@ def test_deleting_takes_along_what_lies_below_and_nothing_beside(store: Store) -
 def test_documents_are_counted_and_found_by_a_field(store: Store) -> None:
     for name, status in (("a", "open"), ("b", "open"), ("c", "resolved")):
         store.put(f"/k/{name}", {"id": name, "status": status, "number": ord(name)})
-    assert dict(store.tally("/k", "status")) == {"open": 2, "resolved": 1}
-    found = store.first("/k", "number", 98)
+    assert dict(store.count_by("/k", "status")) == {"open": 2, "resolved": 1}
+    found = store.find_by("/k", "number", 98)
     assert found is not None
     assert found["id"] == "b"
-    assert store.first("/k", "number", "98") is None
+    assert store.find_by("/k", "number", "98") is None
 
 
 def test_those_of_a_collection_that_have_a_status_are_found_without_reading_the_others(store: Store) -> None:
@@ -72,8 +72,8 @@ def test_those_of_a_collection_that_have_a_status_are_found_without_reading_the_
         store.put(f"/k/{name}", {"id": name, "status": status})
     assert [each["id"] for each in store.all("/k", status="open")] == ["a", "c"]
     assert [each["id"] for each in store.all("/k", status="open", newest_first=True)] == ["c", "a"]
-    store.change("/k/a", status="merged")
-    assert dict(store.tally("/k", "status")) == {"merged": 2, "open": 1}
+    store.update("/k/a", status="merged")
+    assert dict(store.count_by("/k", "status")) == {"merged": 2, "open": 1}
     for query in ("SELECT body", "SELECT json_extract(body, '$.status'), COUNT(*)"):
         condition = "collection = '/k' AND json_extract(body, '$.status') = 'open'"
         plan = store._db.execute(f"EXPLAIN QUERY PLAN {query} FROM documents WHERE {condition}").fetchall()
@@ -84,16 +84,16 @@ def test_what_is_read_in_one_go_is_looked_up_once_and_is_as_it_was_written_since
     store.put("/k/a", {"id": "a", "status": "open"})
     asked: list[str] = []
     store._db.set_trace_callback(asked.append)
-    with store.reading():
+    with store.cached_reads():
         for _ in range(3):
             assert store.get("/k/a")["status"] == "open"
-            assert list(store.tally("/k", "status")) == ["open"]
+            assert list(store.count_by("/k", "status")) == ["open"]
             assert store.find("/k/b") is None
         store.get("/k/a").clear()
         assert store.get("/k/a")["id"] == "a"
         assert len(asked) == 3, asked
-        store.change("/k/a", status="resolved")
-        assert list(store.tally("/k", "status")) == ["resolved"]
+        store.update("/k/a", status="resolved")
+        assert list(store.count_by("/k", "status")) == ["resolved"]
     store.get("/k/a")
     asked.clear()
     store.get("/k/a")
@@ -106,7 +106,7 @@ def test_a_transaction_happens_as_a_whole_or_not_at_all(store: Store) -> None:
             store.put("/k/a", {"id": "a"})
             with store.transaction():
                 store.put("/k/b", {"id": "b"})
-            store.change(last, title="there or not")
+            store.update(last, title="there or not")
 
     with pytest.raises(MissingResource):
         write("/k/nowhere")
@@ -121,7 +121,7 @@ def test_threads_take_turns(store: Store) -> None:
     def add() -> None:
         for _ in range(50):
             with store.transaction():
-                store.change("/k/a", number=store.get("/k/a")["number"] + 1)
+                store.update("/k/a", number=store.get("/k/a")["number"] + 1)
 
     threads = [threading.Thread(target=add) for _ in range(4)]
     for each in threads:
@@ -160,7 +160,7 @@ def test_a_library_is_for_its_owner_only_and_lasts(tmp_path: Path) -> None:
     path = tmp_path / "data" / "library.db"
     store = Store(path)
     store.put("/k/a", {"id": "a"})
-    store.set("made", "1")
+    store.set_setting("made", "1")
     modes = {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
     store.close()
     again = Store(path)

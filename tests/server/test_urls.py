@@ -55,7 +55,7 @@ async def test_the_repository_of_a_space(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One")
     assert "not synced" in await refused(ask(spaces.GetGitInfo(at=space.ref)), 404)
     state = {"repoName": "acme/docs", "installationProvider": "github", "url": "https://git.example/acme/docs"}
-    world.store.change(f"/spaces/{space.id}", gitSync=state)
+    world.store.update(f"/spaces/{space.id}", gitSync=state)
     found = await ask(spaces.GetGitInfo(at=space.ref))
     assert (found.repo_name, found.installation_provider, found.url) == tuple(state.values())
     await refused(ask(spaces.GetGitInfo(at=space.ref), "eve"), 404)

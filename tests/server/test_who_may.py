@@ -167,12 +167,12 @@ def _can(world: World, op: Operation[Any], user: str) -> bool:
 
 def _does(op: Operation[Any], world: World, user: str) -> bool:
     deletes = SPECS[type(op)].method == "DELETE"
-    path = path_of(resolve_place(op, world.asked_by("ada")))
+    path = path_of(resolve_place(op, world.for_user("ada")))
     if deletes and "/permissions/users/" in path:
         world.store.put(path, {"id": path.rpartition("/")[2], "role": "read"})
     assert not deletes or world.store.get(path)
     try:
-        answer(op, world.asked_by(user))
+        answer(op, world.for_user(user))
     except (Refusal, MissingResource):
         assert not deletes or world.store.get(path)
         return False
@@ -191,13 +191,13 @@ def tried() -> Iterator[dict[str, set[str]]]:
         if route.spec.method != "GET":
             found[route.key] = able(world, op)
         try:
-            said = answer(op, world.asked_by("ada"))
+            said = answer(op, world.for_user("ada"))
         except (Refusal, MissingResource) as refusal:
             return getattr(refusal, "status", 404), str(refusal)
         if isinstance(said, BackgroundWork):
             with world.store.transaction():
-                settled = said.then(said.work()) if route.key not in NOT_WALKED else None
-            said = settled if said.answered is None else said.answered
+                settled = said.finish(said.run()) if route.key not in NOT_WALKED else None
+            said = settled if said.early_response is None else said.early_response
         return route.spec.success, said
 
     def put(url: str, content: bytes) -> None:

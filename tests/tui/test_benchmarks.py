@@ -122,7 +122,7 @@ async def test_the_first_diff_of_a_change_request_is_shown(stage: Stage) -> None
     made: list[ChangeRequest] = []
 
     def bring(platform: Platform) -> None:
-        made.append(change_requests.one_page(platform.world.asked_by(MARA)))
+        made.append(change_requests.one_page(platform.world.for_user(MARA)))
 
     async with stage.play(start="changes", change=bring) as run:
         first, whole, stall = await change_requests.opened(run, made[0])

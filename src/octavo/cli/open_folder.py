@@ -67,7 +67,7 @@ class OpenFolder:
         self._not_before = began + AGAIN
         store = Store(self._place.database)  # of its own: the platform answers meanwhile
         try:
-            loaded = load(World(store), self._folder, organization=ORGANIZATION, author=PERSON, told=self._read)
+            loaded = load(World(store), self._folder, organization=ORGANIZATION, author=PERSON, on_progress=self._read)
         finally:
             store.close()
             self.progress = ""
@@ -96,7 +96,7 @@ class OpenFolder:
         from octavo.server.store import Store, WriteFailure
         from octavo.server.world import World
 
-        def told(done: int, count: int) -> bool:
+        def on_progress(done: int, count: int) -> bool:
             self.progress = f"Indexing {self._called} for search: {done:,} of {count:,} pages…"
             return not self._is_closed
 
@@ -104,7 +104,7 @@ class OpenFolder:
         try:
             for space in store.all("/spaces"):
                 if space.get("revision") and not space.get("deletedAt"):
-                    finish_reindexing(World(store), space["id"], told)
+                    finish_reindexing(World(store), space["id"], on_progress)
         except WriteFailure as error:
             self._left_out.append(f"Search may miss some pages: {error.strerror}")
         finally:

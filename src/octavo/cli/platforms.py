@@ -154,17 +154,17 @@ def build_demo(place: Place, *, large: bool = False) -> Platform:
             from octavo.server.demo.library import build  # lazy: used once, then the library is in the store
 
             build(world, today=world.now(), large=float(large))
-            store.set("library", "demo")
+            store.set_setting("library", "demo")
         store.add_key(place.key().get_secret_value(), CAST[place.role or DEFAULT])
         return Platform(world)
 
 
 def build_folder(
-    place: Place, folder: Path, name: str, left_out: list[str], told: Callable[[int, int], object] | None = None
+    place: Place, folder: Path, name: str, left_out: list[str], on_progress: Callable[[int, int], object] | None = None
 ) -> Platform:
     """Open a folder as a space, and load the files that are new or changed. Raises OSError.
 
-    Adds to `left_out` a sentence for each file that was not loaded completely. `told` hears how many files are read, of how
+    Adds to `left_out` a sentence for each file that was not loaded completely. `on_progress` hears how many files are read, of how
     many; then search finds the pages after `OpenFolder` has indexed them.
     """
     from octavo.server.app import Platform
@@ -173,7 +173,7 @@ def build_folder(
 
     with _opened(place) as store:
         world = add_local_user(World(store), name)
-        loaded = load(world, folder, organization=ORGANIZATION, author=PERSON, told=told)
+        loaded = load(world, folder, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
         left_out += [line(f"{each.path} {each.message}") for each in loaded.problems]
         store.add_key(place.key().get_secret_value(), PERSON)
         return Platform(world)

@@ -64,7 +64,7 @@ class Platform:
         self._refusals: defaultdict[type[Operation[Any]], deque[Refusal]] = defaultdict(deque)
         self._thread = ThreadPoolExecutor(1, "platform")
         self._large = asyncio.Lock()
-        """Held by the one large body, or the one large errand, that is in memory."""
+        """Held by the one large body, or the one large work, that is in memory."""
         self._app = Starlette(
             routes=[
                 Route("/v1/openapi.json", self._description, methods=["GET"]),
@@ -103,11 +103,11 @@ class Platform:
             return await self._answer(request, held)
 
     async def _answer(self, request: Request, held: AsyncExitStack) -> Response:
-        world = await self._asked_by(request)
+        world = await self._authenticate(request)
         if request.method == "OPTIONS":
             return Response(status_code=204, headers={"allow": ", ".join(_allowed_methods(request))})
         body = await self._body(request, held)
-        await self._trouble()
+        await self._simulate_failure()
         op = _decode(request, body)
         if self.read_only and SPECS[type(op)].method != "GET":
             raise Refusal(403, self.read_only)
@@ -116,23 +116,23 @@ class Platform:
         result = await self._in_thread(lambda: answer(op, world))
         afterwards = None
         if isinstance(result, BackgroundWork):
-            if result.answered is None:
+            if result.early_response is None:
                 result = await self._run(result)
             else:
-                afterwards, result = BackgroundTask(self._run, result), result.answered
+                afterwards, result = BackgroundTask(self._run, result), result.early_response
         if result is None:
             return Response(status_code=204, headers=_request_id())
         content = b"" if request.method == "HEAD" else _json(result)
         return Response(content, SPECS[type(op)].success, _request_id(), "application/json", afterwards)
 
-    async def _run(self, errand: BackgroundWork[Any]) -> Any:
+    async def _run(self, work: BackgroundWork[Any]) -> Any:
         """Do what must not hold others up, then finish it in their midst."""
-        async with self._large if errand.is_large else nullcontext():
-            found = await asyncio.to_thread(errand.work)
+        async with self._large if work.is_large else nullcontext():
+            found = await asyncio.to_thread(work.run)
 
             def finish() -> Any:
                 with self.world.store.transaction():
-                    return errand.then(found)
+                    return work.finish(found)
 
             return await self._in_thread(finish)
 
@@ -141,7 +141,7 @@ class Platform:
         return Response(await self._in_thread(description), media_type="application/json")
 
     async def _download(self, request: Request) -> Response:
-        world = await self._asked_by(request)
+        world = await self._authenticate(request)
         name = request.path_params["name"]
         data = await self._in_thread(lambda: world.store.blob(request.path_params["blob"]))
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
@@ -193,7 +193,7 @@ class Platform:
             raise too_large
         return b"".join(parts)
 
-    async def _asked_by(self, request: Request) -> World:
+    async def _authenticate(self, request: Request) -> World:
         """The world as the owner of the key sees it. Raises Refused."""
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         user = await self._in_thread(lambda: self.world.store.user_of(key)) if scheme.lower() == "bearer" else None
@@ -204,9 +204,9 @@ class Platform:
                 else "Sign in first: the request has no API key."
             )
             raise Refusal(401, sentence, {"www-authenticate": "Bearer"})
-        return self.world.asked_by(user)
+        return self.world.for_user(user)
 
-    async def _trouble(self) -> None:
+    async def _simulate_failure(self) -> None:
         if self.delay:
             await asyncio.sleep(self.delay)
         if self.fail and self._chance.random() < self.fail:

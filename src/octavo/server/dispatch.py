@@ -24,7 +24,7 @@ def answer(op: Operation[Any], world: World) -> Any:
     """
     method = SPECS[type(op)].method
     try:
-        with world.store.reading() if method == "GET" else world.store.transaction():
+        with world.store.cached_reads() if method == "GET" else world.store.transaction():
             return handle(resolve_place(op, world), world)
     except MissingResource:
         if method == "DELETE":
@@ -78,7 +78,7 @@ def _change_request_id(world: World, at: ChangeRequestRef) -> str:
         number.isascii()
         and number.isdecimal()
         and len(number) < 10
-        and (found := world.store.first(collection, "number", int(number)))
+        and (found := world.store.find_by(collection, "number", int(number)))
     ):
         return str(found["id"])
     raise MissingResource(f"{collection}/{number}")

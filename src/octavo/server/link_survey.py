@@ -137,7 +137,7 @@ class Survey:
             case links.ToSpace(space=name, page=wanted, anchor=anchor):
                 target = self._elsewhere(name, wanted, anchor or "", status)
             case links.ToChangeRequest(space=name, number=number):
-                numbered = self._world.store.first(f"/spaces/{name}/change-requests", "number", number)
+                numbered = self._world.store.find_by(f"/spaces/{name}/change-requests", "number", number)
                 target = self._elsewhere(name, None, "", status) if numbered else None
             case links.ToCollection(collection=name):
                 target = self._collection(name, status)

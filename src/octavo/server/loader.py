@@ -75,29 +75,29 @@ def load(
     author: str,
     title: str | None = None,
     space_id: str | None = None,
-    told: Callable[[int, int], object] | None = None,
+    on_progress: Callable[[int, int], object] | None = None,
 ) -> LoadedFolder:
     """Make `folder` a space of an organization, or bring what changed in it since into the space it is already.
 
     A folder is known by its real path. `title` is for a new space, which is otherwise called as the folder is.
-    With `space_id` the folder becomes that space. `told` hears how many of its pages are read, of how many; then search finds
+    With `space_id` the folder becomes that space. `on_progress` hears how many of its pages are read, of how many; then search finds
     them only after `search_index.reindex_rest`. Raises OSError when the folder cannot be opened.
     """
-    world = world.asked_by(author)
+    world = world.for_user(author)
     found = read_folder(folder)
     space = _find_space(world, found, space_id)
     record = world.store.find(f"/spaces/{space['id']}/folder") if space else None
     before = record or {**NOTHING, "keys": {}}
     # What was loaded before is read without a transaction: hardly anything of it is written, and others may write meanwhile.
     with world.store.transaction() if record is None else nullcontext():
-        after = _FolderReader(world, found, before, told or _ignore_progress).content()
+        after = _FolderReader(world, found, before, on_progress or _ignore_progress).content()
     with world.store.transaction():
         if space is None:
             name = (title or readable_name(found.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
             space = spaces.new(world, organization, title=name)
-        world.store.set(_setting_name(found), space["id"])
+        world.store.set_setting(_setting_name(found), space["id"])
         revision, conflicts = _merge_changes(
-            world, space, before, after, known=record is not None, found_later=told is not None
+            world, space, before, after, known=record is not None, found_later=on_progress is not None
         )
         world.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", **after})
     return _summarize(world, space, revision, conflicts, found)
@@ -175,7 +175,7 @@ class _FolderReader:
     world: World
     folder: Folder
     before: Json
-    told: Callable[[int, int], object]
+    on_progress: Callable[[int, int], object]
     _keys: dict[str, str] = field(default_factory=dict)
     """Ids by what names a page or file in the folder."""
     _bodies: dict[Path, tuple[Json, str]] = field(default_factory=dict)
@@ -193,7 +193,7 @@ class _FolderReader:
         count, number = sum(entry.path is not None for entry in entries), 0
         for entry in entries:
             if entry.path is not None and entry.kind == "document":
-                self.told(number := number + 1, count)
+                self.on_progress(number := number + 1, count)
                 self._bodies[entry.path] = self._read(entry.path)
             self._entries.append((entry, self._key(entry)))
         self._name_pages()

@@ -126,7 +126,7 @@ def plain_list(op: Listing[Any], world: World) -> Json:
     """The documents filed below the path of `op`, in the order they came."""
     _let_in(op, world)
     kind = item_of(SPECS[type(op)].answer)
-    return page(op, world.store.positioned(path_of(op)), lambda document: PRESENTERS[kind](world, document))
+    return page(op, world.store.items(path_of(op)), lambda document: PRESENTERS[kind](world, document))
 
 
 def item_of(answer: type[ListPage[Any]]) -> type[Model]:

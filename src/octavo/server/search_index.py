@@ -32,10 +32,10 @@ def note_reindexing(world: World, space_id: str, old: Json | None) -> None:
         world.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
 
 
-def finish_reindexing(world: World, space_id: str, told: Callable[[int, int], bool]) -> None:
+def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, int], bool]) -> None:
     """Do what `note_reindexing` noted, some pages at a time, so that others are answered between them.
 
-    `told` hears how many pages are done, of how many, and says whether to go on.
+    `on_progress` hears how many pages are done, of how many, and says whether to go on.
     """
     path = f"/spaces/{space_id}/unindexed"
     while (record := world.store.find(path)) is not None:
@@ -55,7 +55,7 @@ def finish_reindexing(world: World, space_id: str, told: Callable[[int, int], bo
                 if is_over := next(pages, None) is None:
                     world.store.delete(path)
                 done += not is_over
-            if not told(min(done, count), count):
+            if not on_progress(min(done, count), count):
                 return
 
 

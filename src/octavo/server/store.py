@@ -103,8 +103,8 @@ class Store:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self.lock = RLock()
         """Held by whoever reads or writes: threads take turns."""
-        self._read: dict[tuple[str, ...], list[Any]] | None = None
-        """What was found in documents since `reading` began. None: outside of it."""
+        self._cached: dict[tuple[str, ...], list[Any]] | None = None
+        """What was found in documents since `cached_reads` began. None: outside of it."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         self.close = weakref.finalize(self, self._db.close)
         """Close the database. It is closed too when nobody has the store any more."""
@@ -149,20 +149,20 @@ class Store:
                     " SELECT id, indexed(title), indexed(body), parts FROM sections"
                 )
                 self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-                self.set("words", _WORDS_VERSION)
+                self.set_setting("words", _WORDS_VERSION)
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
+    def cached_reads(self) -> Iterator[None]:
         """What is read inside is looked up once: who may see each of hundreds of spaces is found out from the same few."""
         with self.lock:
-            before, self._read = self._read, {} if self._read is None else self._read
+            before, self._cached = self._cached, {} if self._cached is None else self._cached
             try:
                 yield
             finally:
-                self._read = before
+                self._cached = before
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -199,7 +199,7 @@ class Store:
 
     def put(self, path: str, document: Json) -> Json:
         """File `document` at `path`: after all others if it is new, in its old place if it is not."""
-        self._read = None
+        self._cached = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"
             " ON CONFLICT (path) DO UPDATE SET body = excluded.body",
@@ -207,25 +207,23 @@ class Store:
         )
         return document
 
-    def change(self, path: str, **fields: Any) -> Json:
+    def update(self, path: str, **fields: Any) -> Json:
         """Change some fields of the document at `path`. Raises Missing."""
         return self.put(path, {**self.get(path), **fields})
 
     def delete(self, path: str) -> bool:
         """Remove the document at `path` and all below it. False if there was none."""
-        self._read = None
+        self._cached = None
         found = self._db.execute("DELETE FROM documents WHERE path = ?", [path]).rowcount > 0
         self._db.execute("DELETE FROM documents WHERE path >= ? AND path < ?", [f"{path}/", f"{path}0"])
         return found
 
     def all(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[Json]:
         """The documents of a collection, or those of it that have a `status`, by default in the order they came."""
-        found = self.positioned(collection, newest_first=newest_first, status=status)
+        found = self.items(collection, newest_first=newest_first, status=status)
         return (document for _, document in found)
 
-    def positioned(
-        self, collection: str, *, newest_first: bool = False, status: str = ""
-    ) -> Iterator[tuple[int, Json]]:
+    def items(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
         """Position and document of each in a collection: what a cursor needs to stay stable."""
         values, which = [collection], "collection = ?"
         if status:
@@ -235,7 +233,7 @@ class Store:
         for position, body in self._rows(query, *values):
             yield position, self._document(body)
 
-    def first(self, collection: str, field: str, value: str | int) -> Json | None:
+    def find_by(self, collection: str, field: str, value: str | int) -> Json | None:
         """The first document of a collection whose `field` is `value`, or None."""
         query = (
             "SELECT body FROM documents WHERE collection = ? AND json_extract(body, ?) = ? ORDER BY position LIMIT 1"
@@ -248,27 +246,27 @@ class Store:
         query = "SELECT COUNT(*) FROM documents WHERE collection = ?"
         return int(self._db.execute(query, [collection]).fetchone()[0])
 
-    def tally(self, collection: str, field: str) -> Counter[str]:
+    def count_by(self, collection: str, field: str) -> Counter[str]:
         """How many documents of a collection hold each value of `field`."""
         query = f"SELECT json_extract(body, '$.{field}'), COUNT(*) FROM documents WHERE collection = ? GROUP BY 1"
         return Counter(dict(self._rows(query, collection)))
 
     def _document(self, body: str) -> Json:
-        """A document as it is filed. Inside `reading` the same people and spaces are read from JSON once."""
-        found = self._read.get((body,)) if self._read is not None else None
+        """A document as it is filed. Inside `cached_reads` the same people and spaces are read from JSON once."""
+        found = self._cached.get((body,)) if self._cached is not None else None
         if found is None:
             found = [json.loads(body)]
-            if self._read is not None:
-                self._read[body,] = found
+            if self._cached is not None:
+                self._cached[body,] = found
         return {**found[0]}
 
     def _rows(self, query: str, *values: str) -> list[Any]:
         """What a query of documents finds."""
-        found = self._read.get((query, *values)) if self._read is not None else None
+        found = self._cached.get((query, *values)) if self._cached is not None else None
         if found is None:
             found = self._db.execute(query, values).fetchall()
-            if self._read is not None:
-                self._read[query, *values] = found
+            if self._cached is not None:
+                self._cached[query, *values] = found
         return found
 
     def put_blob(self, body: str | bytes) -> str:
@@ -305,7 +303,7 @@ class Store:
         row = self._db.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchone()
         return str(row[0]) if row else None
 
-    def set(self, name: str, value: str) -> None:
+    def set_setting(self, name: str, value: str) -> None:
         """Keep a fact about the database itself."""
         self._db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, value])
 
@@ -347,7 +345,7 @@ class Store:
             for space, page, anchor, title, said, section in rows
         ]
 
-    def body(self, section: int) -> str:
+    def section_body(self, section: int) -> str:
         """Return the words of a section."""
         ((body,),) = self._db.execute("SELECT body FROM sections WHERE id = ?", [section])
         return str(body)

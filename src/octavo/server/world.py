@@ -41,7 +41,7 @@ class World:
     private_imports: bool = False
     """Whether imports may read from this machine and its networks."""
 
-    def asked_by(self, user: str) -> Self:
+    def for_user(self, user: str) -> Self:
         """The same world with another caller."""
         return replace(self, caller=user)
 
@@ -71,9 +71,9 @@ class BackgroundWork(Generic[T]):
     once, and what `then` returns is dropped.
     """
 
-    work: Callable[[], T]
-    then: Callable[[T], Any]
-    answered: Any = None
+    run: Callable[[], T]
+    finish: Callable[[T], Any]
+    early_response: Any = None
     is_large: bool = False
     """Whether `work` may unpack much: such errands are run one after the other."""
 
@@ -105,4 +105,4 @@ def add_local_user(world: World, name: str) -> World:
             )
             member = {"id": PERSON, "role": "admin", "disabled": False, "joinedAt": now, "sso": False}
             store.put(f"/orgs/{ORGANIZATION}/members/{PERSON}", member)
-    return world.asked_by(PERSON)
+    return world.for_user(PERSON)

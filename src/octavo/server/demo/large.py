@@ -79,13 +79,13 @@ def _titles() -> list[tuple[str, str]]:
 
 def _write(world: World, names: Names, place: str, kind: str, chance: Random) -> _Book:
     """Make the space of a book and write its pages: what it is, and below each year its months."""
-    writer = world.asked_by(chance.choice(_people("edit")))
+    writer = world.for_user(chance.choice(_people("edit")))
     if world.store.find(f"/collections/{_COLLECTION}") is None:
         names.name = _COLLECTION
         at = OrganizationRef(organization_id=people.ORGANIZATION)
-        answer(collections.Create(at=at, title="Harbours"), world.asked_by(people.PEOPLE[0].id))
+        answer(collections.Create(at=at, title="Harbours"), world.for_user(people.PEOPLE[0].id))
         said = collections.Update(at=CollectionRef(collection_id=_COLLECTION), description="A book for each place")
-        answer(said, world.asked_by(people.PEOPLE[0].id))
+        answer(said, world.for_user(people.PEOPLE[0].id))
     names.name = trees.slug_of(f"{place} {kind}")
     space = spaces.new(writer, people.ORGANIZATION, title=f"{place}: {kind.lower()}", parent=_COLLECTION, emoji="🧭")
     names.name = f"{space['id']}-page"
@@ -158,7 +158,7 @@ class _Talk:
         said = _said(chance, "question", book.place, month)
         if chance.random() < 0.12:
             said = f"{said} {_asked(chance, book.place, month)}"
-        world, self.names.name = self.world.asked_by(by), self.name
+        world, self.names.name = self.world.for_user(by), self.name
         node = None
         if chance.random() < 0.4:
             page = next(each for each in trees.walk(revisions.at(world, self.at)["pages"]) if each["id"] == page_id)
@@ -169,7 +169,7 @@ class _Talk:
             reply = Markdown(markdown=_said(chance, "answer", book.place, month))
             answer(
                 comments.CreateReply(at=self.at, comment_id=self.name, body=reply),
-                world.asked_by(chance.choice(_people("comment"))),
+                world.for_user(chance.choice(_people("comment"))),
             )
 
 
@@ -206,7 +206,7 @@ class _Proposal:
 
     def _edited(self, by: str) -> None:
         chance, book = self.chance, self.book
-        world, self.names.name = self.world.asked_by(by), self.id
+        world, self.names.name = self.world.for_user(by), self.id
         month = chance.choice(list(_months()))
         subject = _said(chance, "subject", book.place, month)
         answer(change_requests.Create(at=SpaceRef(space_id=book.id), subject=subject), world)
@@ -233,7 +233,7 @@ class _Proposal:
         chance = self.chance
         by = chance.choice(_people("edit"))
         self._edited(by)
-        world = self.world.asked_by(by)
+        world = self.world.for_user(by)
         if chance.random() < 0.2:
             return  # it stays a draft
         answer(change_requests.Update(at=self.at, status="open"), world)
@@ -260,12 +260,12 @@ class _Proposal:
         )
         self.names.name = f"{self.id}-review"
         words = Markdown(markdown=self.chance.choice(_words()["verdict"]))
-        answer(reviews.Submit(at=self.at, status=status, comment=words), self.world.asked_by(by))
+        answer(reviews.Submit(at=self.at, status=status, comment=words), self.world.for_user(by))
 
     def merge(self) -> None:
         self._edited(people.PEOPLE[0].id)
         self.names.name = f"{self.id}-merge"
-        answer(change_requests.Merge(at=self.at), self.world.asked_by(people.PEOPLE[0].id))
+        answer(change_requests.Merge(at=self.at), self.world.for_user(people.PEOPLE[0].id))
 
 
 @cache

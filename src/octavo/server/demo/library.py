@@ -106,18 +106,18 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
     past = replace(world, now=clock, new_id=names)
     with world.store.transaction():
         _found(past, today)
-        _arrange(past.asked_by(people.PEOPLE[0].id), names)
+        _arrange(past.for_user(people.PEOPLE[0].id), names)
         clock.moment = today - _WRITTEN
-        _write(past.asked_by(people.DEFAULT_PERSON.id), names)
+        _write(past.for_user(people.DEFAULT_PERSON.id), names)
         for path in sorted((_FOLDER / "openapi").glob("*.json")):
             names.name = path.stem
-            _describe(past.asked_by(people.PEOPLE[0].id), path)
+            _describe(past.for_user(people.PEOPLE[0].id), path)
         for names.name, op in steps():
-            answer(op, past.asked_by(people.PEOPLE[0].id))
+            answer(op, past.for_user(people.PEOPLE[0].id))
         for deed in deeds():
             clock.moment, names.name = today - deed.ago, deed.name
-            for op in deed.asks(past.asked_by(deed.by)):
-                answer(op, past.asked_by(deed.by))
+            for op in deed.asks(past.for_user(deed.by)):
+                answer(op, past.for_user(deed.by))
         if large:
             from octavo.server.demo.large import fill  # most demos do without
 
@@ -180,5 +180,5 @@ def _describe(world: World, path: Path) -> None:
     """File the description of an interface that pages show the operations of, and read it at once."""
     source = openapi.Source(text=path.read_text(encoding="utf-8"))
     at = OrganizationRef(organization_id=people.ORGANIZATION)
-    errand = answer(openapi.Create(at=at, slug=path.stem, source=source), world)
-    errand.then(errand.work())
+    work = answer(openapi.Create(at=at, slug=path.stem, source=source), world)
+    work.finish(work.run())

@@ -83,7 +83,7 @@ def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
 
 def _everybody(world: World, holder: Json, wanted: str | None) -> Iterator[tuple[int, Json]]:
     """The members with a role in a space or collection, with what orders them."""
-    for place, member in world.store.positioned(f"/orgs/{holder['organization']}/members"):
+    for place, member in world.store.items(f"/orgs/{holder['organization']}/members"):
         held = role(world, holder, member["id"])
         if held and wanted in (None, held):
             yield place, {"id": member["id"], "role": held}
@@ -226,5 +226,5 @@ _FORMS = ({"role"}, {"level", "space"}, {"level", "collection"})
 
 @handle.register
 def _list_links(op: invites.ListLinks, world: World) -> Json:
-    every = world.store.positioned(path_of(op))
+    every = world.store.items(path_of(op))
     return page(op, [pair for pair in every if _administers(world, pair[1])], lambda link: present_link(world, link))

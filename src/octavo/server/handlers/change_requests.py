@@ -44,7 +44,7 @@ def present_change_request(world: World, document: Json) -> Json:
         "object": "change-request",
         **without(document, "editors"),
         **people,
-        "comments": world.store.tally(f"{path}/comments", "status")["open"],
+        "comments": world.store.count_by(f"{path}/comments", "status")["open"],
         "outdated": is_outdated(space, document),
         "urls": {"location": world.url(f"/v1{path}"), "app": world.url(app)},
     }
@@ -54,7 +54,7 @@ def create(world: World, space_id: str, subject: str = "") -> Json:
     """File a draft of the caller that starts from the primary content of a space."""
     space = world.store.get(f"/spaces/{space_id}")
     number, now = space.get("nextNumber", 1), world.timestamp()
-    world.store.change(f"/spaces/{space_id}", nextNumber=number + 1)
+    world.store.update(f"/spaces/{space_id}", nextNumber=number + 1)
     change_request: Json = {
         "id": world.new_id(),
         "number": number,
@@ -77,7 +77,7 @@ def edited(world: World, change_request: Json, revision: Json) -> Json:
     now = world.timestamp()
     editors = {**change_request["editors"], world.caller: {"count": before["count"] + 1, "updatedAt": now}}
     path = f"/spaces/{change_request['space']}/change-requests/{change_request['id']}"
-    return world.store.change(path, revision=revision["id"], updatedAt=now, editors=editors)
+    return world.store.update(path, revision=revision["id"], updatedAt=now, editors=editors)
 
 
 def refuse_closed(change_request: Json, deed: str) -> None:
@@ -185,7 +185,7 @@ def merge(world: World, document: Json) -> Json:
     revision = revisions.add(world, space_id, outcome.held, type="merge", parents=parents, merged_from=document["id"])
     revisions.move_primary(world, space_id, revision)
     now = world.timestamp()
-    world.store.change(
+    world.store.update(
         f"/spaces/{space_id}/change-requests/{document['id']}",
         status="merged",
         revisionMerged=revision["id"],
@@ -212,7 +212,7 @@ def update_from_main(world: World, document: Json) -> Json:
     outcome = _merged(world, document, main)
     parents = [document["revision"], main["id"]]
     revision = revisions.add(world, document["space"], outcome.held, type="update", parents=parents)
-    world.store.change(
+    world.store.update(
         f"/spaces/{document['space']}/change-requests/{document['id']}",
         revision=revision["id"],
         revisionMergedAncestor=main["id"],

@@ -208,7 +208,7 @@ def post(
 def _list(op: comments.List, world: World) -> Json:
     threads = Threads(world, op.at)
     newest_first = op.order == "desc"
-    every = world.store.positioned(threads.path, newest_first=newest_first)
+    every = world.store.items(threads.path, newest_first=newest_first)
     found = [pair for pair in every if _wanted(op, pair[1])]
     return page(op, found, lambda each: threads.comment(each, op.format), descending=newest_first)
 
@@ -259,7 +259,7 @@ def _delete(op: comments.Delete | comments.DeleteReply, world: World) -> None:
 def _list_replies(op: comments.ListReplies, world: World) -> Json:
     threads = Threads(world, op.at)
     world.store.get(f"{threads.path}/{op.comment_id}")
-    replies = world.store.positioned(path_of(op))
+    replies = world.store.items(path_of(op))
     return page(op, replies, lambda each: threads.reply(op.comment_id, each, op.format))
 
 

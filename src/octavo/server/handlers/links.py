@@ -219,7 +219,7 @@ def _in_space(world: World, name: str, number: str | None, path: list[str]) -> J
     at: SpaceRef | ChangeRequestRef = SpaceRef(space_id=name)
     if number is not None:
         known = number.isdecimal() and len(number) < 10
-        found = world.store.first(f"/spaces/{name}/change-requests", "number", int(number)) if known else None
+        found = world.store.find_by(f"/spaces/{name}/change-requests", "number", int(number)) if known else None
         if found is None:
             raise MissingResource(f"/spaces/{name}/change-requests/{number}")
         at = ChangeRequestRef(space_id=name, change_request_id=found["id"])

@@ -63,7 +63,7 @@ def present_member(world: World, organization: str, document: Json) -> Json:
 
 def teams_of(world: World, organization: str, user: str) -> list[tuple[int, Json]]:
     """The teams of an organization that a member is in, with their places."""
-    every = world.store.positioned(f"/orgs/{organization}/teams")
+    every = world.store.items(f"/orgs/{organization}/teams")
     return [(place, team) for place, team in every if world.store.find(f"{team_path(team)}/members/{user}")]
 
 
@@ -121,19 +121,19 @@ def _update_member(op: organizations.UpdateMember, world: World) -> Json:
     fields = given(op)
     if fields.get("role", "admin") != "admin":
         _refuse_last_administrator(world, op)
-    return present_member(world, op.at.organization_id, world.store.change(path_of(op), **fields))
+    return present_member(world, op.at.organization_id, world.store.update(path_of(op), **fields))
 
 
 @handle.register
 def _enroll_member(op: organizations.EnrollMember, world: World) -> Json:
     need_to_manage(world, op.at.organization_id)
     path = path_of(op).removesuffix("/sso")
-    return present_member(world, op.at.organization_id, world.store.change(path, sso=True))
+    return present_member(world, op.at.organization_id, world.store.update(path, sso=True))
 
 
 @handle.register
 def _ping(op: organizations.Ping, world: World) -> Json:
-    world.store.change(f"/orgs/{op.at.organization_id}/members/{world.caller}", lastSeenAt=world.timestamp())
+    world.store.update(f"/orgs/{op.at.organization_id}/members/{world.caller}", lastSeenAt=world.timestamp())
     # Claims are of visitors who signed in to a site elsewhere; a platform on this machine has none of them.
     return {}
 
@@ -248,7 +248,7 @@ def _add_to_team(world: World, team: Json, user: str, role: str | None = None) -
 @handle.register
 def _list_teams(op: teams.List, world: World) -> Json:
     _need_to_see_team(op, world)
-    every = world.store.positioned(path_of(op))
+    every = world.store.items(path_of(op))
     wanted = ((place, team) for place, team in every if _has_title(team, op.title))
     found = [pair for pair in wanted if op.owner is None or manages(world, pair[1], op.owner)]
     return page(op, found, lambda team: present_team(world, team))

@@ -103,7 +103,7 @@ def _filed(op: openapi.Create | openapi.Put, world: World, path: str, slug: str)
     return BackgroundWork(
         partial(_read, op.source, Fetcher(private=world.private_imports, largest=LARGEST)),
         partial(_settle, world, path, document["attempt"]),
-        answered=present_spec(world, {**document, "processingState": "pending"}),
+        early_response=present_spec(world, {**document, "processingState": "pending"}),
     )
 
 

@@ -49,7 +49,7 @@ def present_organization(world: World, document: Json) -> Json:
 
 @handle.register
 def _list(op: organizations.List, world: World) -> Json:
-    mine = ((place, each) for place, each in world.store.positioned("/orgs") if membership(world, each["id"]))
+    mine = ((place, each) for place, each in world.store.items("/orgs") if membership(world, each["id"]))
     return page(op, mine, lambda each: present_organization(world, each))
 
 
@@ -64,7 +64,7 @@ def _update(op: organizations.Update, world: World) -> Json:
         _refuse_taken(world, organization, op.hostname)
     if op.default_content and not _has_site(world, organization, op.default_content.site):
         raise Refusal(400, "defaultContent.site must be a site of this organization.")
-    return present_organization(world, world.store.change(path_of(op), **fields))
+    return present_organization(world, world.store.update(path_of(op), **fields))
 
 
 def _has_site(world: World, organization: Json, site: str) -> bool:
@@ -89,7 +89,7 @@ def _list_by_email_domain(op: organizations.ListByEmailDomain, world: World) -> 
 
 @handle.register
 def _get_subdomain(op: subdomains.Get, world: World) -> Json:
-    organization = world.store.first("/orgs", "hostname", op.subdomain)
+    organization = world.store.find_by("/orgs", "hostname", op.subdomain)
     if organization is None or membership(world, organization["id"]) is None:
         raise MissingResource(path_of(op))
     target = {"type": "organization", "organization": organization["id"]}

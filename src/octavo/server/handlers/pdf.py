@@ -77,5 +77,5 @@ def _signature(world: World, payload: str) -> str:
 def _new_secret(world: World) -> str:
     with world.store.transaction():  # another process on this library may be making one too: the first counts
         secret = world.store.setting(_SECRET) or secrets.token_hex(32)
-        world.store.set(_SECRET, secret)
+        world.store.set_setting(_SECRET, secret)
         return secret

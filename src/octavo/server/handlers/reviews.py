@@ -44,7 +44,7 @@ def present_requested(world: World, document: Json) -> Json:
 
 @handle.register
 def _list(op: reviews.List, world: World) -> Json:
-    every = world.store.positioned(f"{change_request_path(op.at)}/reviews", newest_first=True)
+    every = world.store.items(f"{change_request_path(op.at)}/reviews", newest_first=True)
     found = [pair for pair in every if op.outdated in (None, pair[1]["outdated"])]
     return page(op, found, lambda each: present_review(world, op.at, each, op.format), descending=True)
 
@@ -72,7 +72,7 @@ def _submit(op: reviews.Submit, world: World) -> Json:
     if op.comment is not None:
         review["comment"] = comments.post(world, op.at, comments.written(op.comment), review=review["id"])["id"]
     world.store.put(f"{path}/reviews/{review['id']}", review)
-    world.store.change(path, updatedAt=now)
+    world.store.update(path, updatedAt=now)
     return present_review(world, op.at, review)
 
 
@@ -80,12 +80,12 @@ def _outdate(world: World, path: str, user: str) -> None:
     """Let the reviews of `user` that counted so far count no more."""
     for review in world.store.all(f"{path}/reviews"):
         if review["reviewer"] == user and not review["outdated"]:
-            world.store.change(f"{path}/reviews/{review['id']}", outdated=True, updatedAt=world.timestamp())
+            world.store.update(f"{path}/reviews/{review['id']}", outdated=True, updatedAt=world.timestamp())
 
 
 @handle.register
 def _list_requested(op: reviews.ListRequested, world: World) -> Json:
-    every = world.store.positioned(f"{change_request_path(op.at)}/requested-reviewers")
+    every = world.store.items(f"{change_request_path(op.at)}/requested-reviewers")
     return page(op, every, lambda each: present_requested(world, each))
 
 

@@ -102,7 +102,7 @@ def move_primary(world: World, space_id: str, revision: Json, *, found_later: bo
     path = f"/spaces/{space_id}"
     space = world.store.get(path)
     before = world.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
-    space = world.store.change(path, revision=revision["id"], updatedAt=world.timestamp())
+    space = world.store.update(path, revision=revision["id"], updatedAt=world.timestamp())
     if found_later:
         search_index.note_reindexing(world, space_id, before)
     else:

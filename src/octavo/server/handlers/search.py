@@ -101,7 +101,7 @@ def _pages(world: World, space: Json, found: Iterable[SearchHit], typed: str) ->
 
 def _parts_found(world: World, section: SearchHit, typed: str) -> str:
     """The words around the first part of a word that was found, of a section that has no word as it was typed."""
-    body, words = together(world.store.body(section.unmarked)), _words(typed)
+    body, words = together(world.store.section_body(section.unmarked)), _words(typed)
     found = (at for at in part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))
     start = max(0, next(found, 0) - SHOWN // 3)
     start = body.find(" ", start) + 1 if start else 0

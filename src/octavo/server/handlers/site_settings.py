@@ -135,7 +135,7 @@ def _complete_redirect(op: redirects.Create | redirects.Update, world: World, do
     """A redirect with its source in the one spelling of it, and a destination that is there. Raises Missing."""
     site = _site(op)
     source = normalised(document["source"])
-    other = world.store.first(f"{site}/redirects", "source", source)
+    other = world.store.find_by(f"{site}/redirects", "source", source)
     if other and other["id"] != document["id"]:
         raise Refusal(409, f"There is already a redirect from {source}. Edit that redirect, or choose another source.")
     _address(world, site, document["destination"])
@@ -145,7 +145,7 @@ def _complete_redirect(op: redirects.Create | redirects.Update, world: World, do
 @handle.register
 def _list_redirects(op: redirects.List, world: World) -> Json:
     words = fold(op.search or "")
-    found = world.store.positioned(path_of(op))
+    found = world.store.items(path_of(op))
     wanted = ((place, each) for place, each in found if words in fold(each["source"]))
     return page(op, wanted, lambda each: present_redirect(world, each))
 
@@ -154,7 +154,7 @@ def _list_redirects(op: redirects.List, world: World) -> Json:
 def _resolve_redirect(op: redirects.Resolve, world: World) -> Json:
     site = _site(op)
     source = normalised(op.source)
-    redirect = world.store.first(f"{site}/redirects", "source", source)
+    redirect = world.store.find_by(f"{site}/redirects", "source", source)
     if redirect is None:
         raise Refusal(404, f"No redirect on this site starts at {source}.")
     return {

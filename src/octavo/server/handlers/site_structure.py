@@ -147,7 +147,7 @@ def _without_root(world: World, tree: Tree, section: str) -> Tree:
         world.store.put(_place(tree, part), {**part, "path": trees.slug_of(space["title"])})
         section = part["id"]
     for each in tree.row("site-space", None):
-        world.store.change(each.path, section=section)
+        world.store.update(each.path, section=section)
     return site_tree.load(world, tree.path)
 
 

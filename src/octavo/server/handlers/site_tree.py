@@ -110,7 +110,7 @@ def load(world: World, path: str) -> Tree:
     parts: dict[str | None, Row] = defaultdict(list)
     for kind, folder in FOLDERS.items():
         rows = site_spaces if kind == "site-space" else parts
-        for place, document in world.store.positioned(f"{path}/{folder}"):
+        for place, document in world.store.items(f"{path}/{folder}"):
             part = Part(order(place, document), f"{path}/{folder}/{document['id']}", document)
             rows[document.get(HOLDERS[kind])].append(part)
     for row in (*site_spaces.values(), *parts.values()):
@@ -158,7 +158,7 @@ def is_in_audience(world: World, tree: Tree, share_key: str | None) -> bool:
     if not site["published"]:
         return False
     if site["visibility"] == "share-link":
-        link = world.store.first(f"{tree.path}/share-links", "key", share_key) if share_key else None
+        link = world.store.find_by(f"{tree.path}/share-links", "key", share_key) if share_key else None
         return link is not None and link["active"]
     return site["visibility"] in ("public", "unlisted")
 

@@ -43,7 +43,7 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
     view = site_view.view(world, op.at)
     shown = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
     organization = world.store.get(f"/orgs/{op.at.organization_id}")
-    members = world.store.positioned(f"/orgs/{op.at.organization_id}/members")
+    members = world.store.items(f"/orgs/{op.at.organization_id}/members")
     found = [(place, row) for place, member in members if (row := _highest(world, organization, member["id"], shown))]
     return page(
         op,
@@ -90,7 +90,7 @@ def present_site(world: World, document: Json) -> Json:
 
 @handle.register
 def _list(op: sites.List, world: World) -> Json:
-    found = [(place, site) for place, site in world.store.positioned(path_of(op)) if _is_wanted(op, world, site)]
+    found = [(place, site) for place, site in world.store.items(path_of(op)) if _is_wanted(op, world, site)]
     return page(op, found, lambda site: present_site(world, site))
 
 
@@ -169,7 +169,7 @@ def _beginning_at(world: World, tree: Tree, site_space: str) -> Json:
         )
     if not section:
         return tree.site
-    world.store.change(f"{tree.path}/sections/{section}", defaultSiteSpace=site_space)
+    world.store.update(f"{tree.path}/sections/{section}", defaultSiteSpace=site_space)
     return {name: value for name, value in tree.site.items() if name != "defaultSiteSpace"}
 
 
@@ -181,7 +181,7 @@ def _publish(op: sites.Publish | sites.Unpublish, world: World) -> Json:
     tree = site_view.view(world, op.at).tree
     if publishes and not tree.all_live():
         raise Refusal(409, f"“{tree.site['title']}” has no space to show. Add a space first.")
-    return present_site(world, world.store.change(tree.path, published=publishes))
+    return present_site(world, world.store.update(tree.path, published=publishes))
 
 
 @handle.register

@@ -29,7 +29,7 @@ RETENTION = timedelta(days=7)
 
 def arranged(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
     """The spaces or collections of an organization in their order, deleted ones too, with what orders them."""
-    found = world.store.positioned(collection)
+    found = world.store.items(collection)
     mine = [(order(place, each), each) for place, each in found if each["organization"] == organization]
     return sorted(mine, key=lambda pair: pair[0])
 
@@ -175,8 +175,8 @@ TITLE_LIMIT = 50
 def present_space(world: World, document: Json) -> Json:
     """A space as the caller sees it, with what is open in it counted."""
     path = f"/spaces/{document['id']}"
-    threads = world.store.tally(f"{path}/comments", "status")
-    proposed = world.store.tally(f"{path}/change-requests", "status")
+    threads = world.store.count_by(f"{path}/comments", "status")
+    proposed = world.store.count_by(f"{path}/change-requests", "status")
     return {
         "object": "space",
         "visibility": "private",
@@ -252,13 +252,13 @@ def _update_space(op: spaces.Update, world: World) -> Json:
     for one, other in (("emoji", "icon"), ("icon", "emoji")):
         if fields.get(one):
             fields[other] = None
-    return present_space(world, world.store.change(path_of(op), **fields, updatedAt=world.timestamp()))
+    return present_space(world, world.store.update(path_of(op), **fields, updatedAt=world.timestamp()))
 
 
 @handle.register
 def _delete_space(op: spaces.Delete, world: World) -> None:
     need(world, world.store.get(path_of(op)), "admin")
-    world.store.change(path_of(op), deletedAt=world.timestamp())
+    world.store.update(path_of(op), deletedAt=world.timestamp())
 
 
 @handle.register
@@ -317,7 +317,7 @@ def _create_collection(op: collections.Create, world: World) -> Json:
 def _update_collection(op: collections.Update, world: World) -> Json:
     need(world, world.store.get(path_of(op)), "admin")
     fields = given(op)
-    return present_collection(world, world.store.change(path_of(op), **fields))
+    return present_collection(world, world.store.update(path_of(op), **fields))
 
 
 @handle.register

@@ -71,7 +71,7 @@ def receive(world: World, organization: str, key: str, secret: str, data: bytes)
             )
         if document["kind"] == "customization_font" and data[:4] not in FONT_FORMATS:
             raise Refusal(400, "The file is not a WOFF2 or WOFF font. Choose another file.")
-        world.store.change(_path(organization, key), blob=world.store.put_blob(data))
+        world.store.update(_path(organization, key), blob=world.store.put_blob(data))
 
 
 def at_address(world: World, url: str) -> str | None:
