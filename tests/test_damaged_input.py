@@ -56,10 +56,10 @@ from octavo.documents.source_reader import read_page
 from octavo.first_picture import FirstPicture
 from octavo.server import conversion, loader
 from octavo.server.app import Platform
-from octavo.server.expressions import evaluated
+from octavo.server.expressions import evaluate_text
 from octavo.server.folder import Folder
 from octavo.server.handlers import revisions
-from octavo.server.image_size import dimensions
+from octavo.server.image_size import image_size
 from octavo.server.store import Store, UnusableDatabase
 from octavo.server.table_of_contents import summary_entries
 from octavo.tui.reader import openapi_files, picture_files
@@ -119,7 +119,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
         merge(*sides) for sides in permutations([f"---\na: {text}{end}\n---\n# A\n" for end in ("", "b", "c")])
     ],
     "page as JSON": lambda text: plain(json_document(text)),
-    "expressions of a page": lambda text: evaluated(
+    "expressions of a page": lambda text: evaluate_text(
         f'<code class="expression">{text[:900]}</code>{{% if expression="{text[:900]}" %}}a{{% endif %}}',
         {},
         fixed_only=False,
@@ -133,7 +133,8 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     "error of a server": lambda text: message_in(text.encode(), {}),
     "answer of a server": lambda text: answered(content.GetPage, f'{{"id": "a", "document": {text}}}'.encode()),
     "HTML": lambda text: said(
-        lambda: conversion.html(text.replace("[", "<div>").replace("{", "<b>")).markdown(str), conversion.Unconverted
+        lambda: conversion.read_html(text.replace("[", "<div>").replace("{", "<b>")).markdown(str),
+        conversion.ConversionFailure,
     ),
     "formula": lambda text: formulas.formula(text[:2000], 80),
     "drawings": lambda text: [*diagrams.parse_drawings(text.encode() + b"\n")],
@@ -290,8 +291,8 @@ def of_folder(name: str) -> Callable[[Place, bytes], str]:
         world = small_world(Clock())
         try:
             loaded = loader.load(world, place.folder / "docs", organization="acme", author="ada")
-            revision = revisions.current(world, loaded.space_id)
-            pages = [parse(revisions.text(world, page)) for page in trees.walk(revision["pages"])]
+            revision = revisions.get_current(world, loaded.space_id)
+            pages = [parse(revisions.page_text(world, page)) for page in trees.walk(revision["pages"])]
             assert "The other page." in "\n".join(block.plain() for page in pages for block in page.blocks)
             again = loader.load(world, place.folder / "docs", organization="acme", author="ada")
             assert again.revision_id == loaded.revision_id
@@ -424,8 +425,10 @@ def read_image(place: Place, data: bytes) -> str:
 def read_imported(kind: str) -> Callable[[Place, bytes], str]:
     def read(place: Place, data: bytes) -> str:
         if kind == "docx":
-            return said(lambda: conversion.docx(data, "a").markdown, conversion.Unconverted)
-        return said(lambda: conversion.html(data.decode("utf-8", "replace")).markdown(str), conversion.Unconverted)
+            return said(lambda: conversion.convert_docx(data, "a").markdown, conversion.ConversionFailure)
+        return said(
+            lambda: conversion.read_html(data.decode("utf-8", "replace")).markdown(str), conversion.ConversionFailure
+        )
 
     return read
 
@@ -485,7 +488,7 @@ READERS: dict[str, Callable[[Place, bytes], str]] = {
     "draft of a form": read_form_draft,
     "specification": read_specification,
     "image": read_image,
-    "size of an image": lambda _, data: str(dimensions(data)),
+    "size of an image": lambda _, data: str(image_size(data)),
     "HTML to import": read_imported("html"),
     "Word document": read_imported("docx"),
     "request": of_request("PUT", "/v1/orgs/acme/openapi/pets"),

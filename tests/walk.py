@@ -68,10 +68,10 @@ def furnish(clock: Clock, store: Store | None = None) -> World:
             "size": 5,
             "blob": world.store.put_blob(b"chart"),
         }
-        revision = revisions.next_after(
-            world, revisions.current(world, made["id"]), pages=pages, files=[file], reusableContents=[shared]
+        revision = revisions.add_next(
+            world, revisions.get_current(world, made["id"]), pages=pages, files=[file], reusableContents=[shared]
         )
-        revisions.move_primary(world, made["id"], revision)
+        revisions.set_current(world, made["id"], revision)
         world.store.update(
             f"/spaces/{made['id']}", gitSync={"repoName": "acme/docs", "url": "https://git.example/acme"}
         )

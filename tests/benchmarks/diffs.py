@@ -182,8 +182,8 @@ def _demo() -> list[Pair]:
         )
         old, new = (
             {
-                page["id"]: revisions.text(world, page)
-                for page in trees.walk(revisions.at(world, each)["pages"])
+                page["id"]: revisions.page_text(world, page)
+                for page in trees.walk(revisions.get_at(world, each)["pages"])
                 if page["type"] == "document"
             }
             for each in (base, at)

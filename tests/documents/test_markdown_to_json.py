@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from octavo.api.bodies import plain
 from octavo.documents.markdown_to_json import json_document, reference
 from octavo.documents.parse import parse
-from octavo.server.image_size import dimensions
+from octavo.server.image_size import image_size
 
 PAGE = """# Title
 
@@ -183,10 +183,10 @@ def test_addresses_name_what_they_lead_to(address: str, expected: dict[str, str]
     ],
 )
 def test_the_size_of_a_picture_is_read_from_its_file(data: bytes, size: tuple[int, int] | None) -> None:
-    assert dimensions(data) == (size and {"width": size[0], "height": size[1]})
+    assert image_size(data) == (size and {"width": size[0], "height": size[1]})
 
 
 @given(st.binary(max_size=64), st.sampled_from([b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"GIF87a", b"RIFF0000WEBPVP8X"]))
 def test_no_file_is_too_broken(data: bytes, start: bytes) -> None:
-    size = dimensions(start + data)
+    size = image_size(start + data)
     assert size is None or (size["width"] > 0 and size["height"] > 0)

@@ -29,7 +29,7 @@ from octavo.server import handlers
 from octavo.server.demo.library import SITE
 from octavo.server.demo.people import ORGANIZATION
 from octavo.server.dispatch import answer
-from octavo.server.handlers.uploads import receive
+from octavo.server.handlers.uploads import receive_file
 from octavo.server.store import MissingResource
 from octavo.server.world import BackgroundWork, Refusal, World
 from octavo.tui.resources.form_fields import FormField, fields_of
@@ -114,7 +114,7 @@ def _sent_font(world: World) -> str:
     file = storage.FileToSend(name="tide.woff2", type="font/woff2", size=len(data))
     signed = answer(storage.Upload(at=HERE, file=file, kind="customization_font"), world.for_user(NOOR))
     organization, key, secret = signed["url"].rsplit("/", 3)[1:]
-    receive(world, organization, key, secret, data)
+    receive_file(world, organization, key, secret, data)
     return str(signed["key"])
 
 

@@ -124,8 +124,8 @@ async def space_with(ask: Ask, title: str = "Handbook", *, parent: str | None = 
 async def stand(ask: Ask, space: Space, pages: list[Json]) -> Space:
     """Let the primary content of a space have just these pages."""
     world = ask.platform.world.for_user("ada")
-    revision = revisions.next_after(world, revisions.current(world, space.id), pages=pages)
-    revisions.move_primary(world, space.id, revision)
+    revision = revisions.add_next(world, revisions.get_current(world, space.id), pages=pages)
+    revisions.set_current(world, space.id, revision)
     return await ask(spaces.Get(at=space.ref))
 
 

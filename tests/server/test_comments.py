@@ -92,8 +92,8 @@ async def test_a_target_is_outdated_once_its_block_or_page_is_gone(ask: Ask, spa
     on_first = await _post(ask, space.ref, page="guide", node=_key("First words."))
     on_second = await _post(ask, space.ref, page="guide", node=_key("Second words."))
     on_other = await _post(ask, space.ref, page="other")
-    guide = revisions.current(world, space.id)["pages"][0]
-    now = revisions.written(world, guide, "# Guide\n\nSecond words.")
+    guide = revisions.get_current(world, space.id)["pages"][0]
+    now = revisions.with_text(world, guide, "# Guide\n\nSecond words.")
     await stand(ask, space, [{**now, "title": "Renamed"}])
 
     async def outdated(comment: Comment) -> tuple[str | None, bool | None]:

@@ -75,7 +75,7 @@ class Both:
 
     def _put(self, url: str, content: bytes) -> None:
         organization, upload, secret = url.split("/")[-3:]
-        uploads.receive(self.world, organization, upload, secret, content)
+        uploads.receive_file(self.world, organization, upload, secret, content)
 
     def all(self) -> list[tuple[str, str]]:
         """All that is filed."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.api import content
-from octavo.server.expressions import UNKNOWN, evaluated, value_of
+from octavo.server.expressions import UNKNOWN, evaluate, evaluate_text
 from tests.server.asking import Ask
 from tests.server.writing import Desk
 
@@ -34,7 +34,7 @@ KNOWN: dict[str, dict[str, Any]] = {"space": {"version": "v2", "count": 3, "open
     ],
 )
 def test_an_expression_comes_to_a_value_or_is_left_alone(expression: str, value: Any) -> None:
-    assert value_of(expression, KNOWN, fixed_only=False) == value
+    assert evaluate(expression, KNOWN, fixed_only=False) == value
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_an_expression_comes_to_a_value_or_is_left_alone(expression: str, value:
     ],
 )
 def test_what_holds_stays_and_the_rest_goes(text: str, shown: str) -> None:
-    assert evaluated(text, KNOWN, fixed_only=False) == shown
+    assert evaluate_text(text, KNOWN, fixed_only=False) == shown
 
 
 def test_what_depends_on_the_visitor_is_left_when_only_what_is_fixed_is_worked_out() -> None:
     text = '{% if visitor.claims.x %}\n<code class="expression">space.vars.count</code>\n{% endif %}'
-    assert evaluated(text, KNOWN, fixed_only=True) == "{% if visitor.claims.x %}\n3\n{% endif %}"
+    assert evaluate_text(text, KNOWN, fixed_only=True) == "{% if visitor.claims.x %}\n3\n{% endif %}"
 
 
 async def test_a_page_is_worked_out_when_that_is_asked(ask: Ask) -> None:
@@ -73,4 +73,4 @@ async def test_a_page_is_worked_out_when_that_is_asked(ask: Ask) -> None:
 
 @given(st.text(st.sampled_from("{%}ifels nd\n`truev.!|&()"), max_size=80))
 def test_any_text_comes_to_an_end(text: str) -> None:
-    evaluated(text, KNOWN, fixed_only=False)
+    evaluate_text(text, KNOWN, fixed_only=False)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from octavo.api.addresses import is_public
-from octavo.server.fetcher import REDIRECTS, Fetcher, NotFetched
+from octavo.server.fetcher import REDIRECT_LIMIT, Fetcher, FetchFailure
 from tests.server.web import Web, open_web
 
 NEAR = Fetcher(private=True, largest=1000, longest=5.0)
@@ -21,7 +21,7 @@ def web() -> Iterator[Web]:
 
 
 def reason(fetcher: Fetcher, url: str) -> str:
-    with pytest.raises(NotFetched) as failure:
+    with pytest.raises(FetchFailure) as failure:
         fetcher.fetch(url)
     return str(failure.value)
 
@@ -41,8 +41,8 @@ def test_redirects_are_followed_some_times(web: Web) -> None:
     web.put("/new", "there")
     assert NEAR.fetch(f"{web.origin}/old").url == f"{web.origin}/new"
     web.move("/round", f"{web.origin}/round")
-    assert f"more than {REDIRECTS} times" in reason(NEAR, f"{web.origin}/round")
-    assert web.asked.count("/round") == REDIRECTS + 1
+    assert f"more than {REDIRECT_LIMIT} times" in reason(NEAR, f"{web.origin}/round")
+    assert web.asked.count("/round") == REDIRECT_LIMIT + 1
 
 
 def test_what_is_too_large_is_not_taken(web: Web) -> None:
@@ -51,14 +51,14 @@ def test_what_is_too_large_is_not_taken(web: Web) -> None:
 
 
 def test_what_takes_too_long_is_given_up(web: Web) -> None:
-    with pytest.raises(NotFetched) as failure:
+    with pytest.raises(FetchFailure) as failure:
         Fetcher(private=True, longest=0.2).fetch(web.hold("/slow"))
     assert failure.value.code == "FETCH_TIMEOUT"
     assert "took too long" in str(failure.value)
 
 
 def test_who_takes_too_long_to_agree_on_a_key_is_given_up() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(NotFetched) as failure:
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(FetchFailure) as failure:
         Fetcher(private=True, longest=0.2).fetch(f"https://127.0.0.1:{silent.getsockname()[1]}/")
     assert failure.value.code == "FETCH_TIMEOUT"
 

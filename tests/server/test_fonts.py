@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from octavo.api import fonts, storage
 from octavo.api.fonts import ChangedFace, Font, NewFace
 from octavo.api.storage import FileToSend, SignedUrl
-from octavo.server.handlers.uploads import LIFETIME
+from octavo.server.handlers.uploads import UPLOAD_LIFETIME
 from tests.server.asking import ACME, Ask, Clock, refused
 
 WOFF2, WOFF = b"wOF2 thin lines", b"wOFF older lines"
@@ -114,7 +114,7 @@ async def test_what_was_not_sent_makes_no_font(ask: Ask, clock: Clock) -> None:
     other = await _announce(ask, kind="import_file")
     assert "has the kind import_file" in await refused(_made(ask, w400=other.key), 412)
     sent = await _uploaded(ask)
-    clock.forward(seconds=LIFETIME.total_seconds())
+    clock.forward(seconds=UPLOAD_LIFETIME.total_seconds())
     assert "expired" in await refused(_made(ask, w400=sent), 404)
 
 

@@ -15,7 +15,7 @@ from octavo.api import change_requests, content, imports, links, spaces
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.server import import_sources
 from octavo.server.app import Platform
-from octavo.server.conversion import Unconverted, docx, html
+from octavo.server.conversion import ConversionFailure, convert_docx, read_html
 from tests.server.asking import Ask, refused, space_with
 from tests.server.web import Web, open_web
 from tests.server.writing import Desk
@@ -111,7 +111,7 @@ async def test_a_website_becomes_a_tree_of_pages(near: Ask, web: Web) -> None:
 
 
 async def test_a_website_is_read_as_far_as_that_goes(near: Ask, web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_sources, "MOST_PAGES", 3)
+    monkeypatch.setattr(import_sources, "PAGE_LIMIT", 3)
     url = web.put("/", "".join(f"<a href='/{n}'>{n}</a>" for n in range(5)))
     for n in range(5):
         web.put(f"/{n}", f"<h1>Page {n}</h1>")
@@ -174,7 +174,7 @@ async def test_an_archive_cannot_write_outside_or_fill_the_disk(
     assert "Evil" not in titles
     assert {"Absolute", "Windows"} <= set(titles)
     assert made.imported_resources >= 2
-    monkeypatch.setattr(import_sources, "LARGEST", 1000)
+    monkeypatch.setattr(import_sources, "UNPACKED_LIMIT", 1000)
     bomb = web.put("/bomb.zip", archive({"a.md": "x" * 2000}))
     assert "exceeds the limit of" in await refused(near(imports.Create(at=space.ref, url=bomb, source="zip")), 400)
 
@@ -211,7 +211,7 @@ async def test_what_cannot_be_read_is_told_why(
     ],
 )
 def test_end_tags_may_be_left_out(page: str, markdown: str) -> None:
-    assert html(page).markdown(lambda address: address) == markdown
+    assert read_html(page).markdown(lambda address: address) == markdown
 
 
 async def test_a_summary_may_name_what_is_converted(near: Ask, web: Web) -> None:
@@ -261,13 +261,13 @@ async def test_who_may_not_edit_may_not_import(near: Ask, web: Web) -> None:
 
 
 def test_a_document_that_unpacks_too_large_is_not_read() -> None:
-    with pytest.raises(Unconverted, match="larger than"):
-        docx(archive({"word/media/a.bin": b"\0" * 60_000_000}), "a")
+    with pytest.raises(ConversionFailure, match="larger than"):
+        convert_docx(archive({"word/media/a.bin": b"\0" * 60_000_000}), "a")
 
 
 def test_html_that_is_too_long_is_not_read() -> None:
-    with pytest.raises(Unconverted, match="longer than"):
-        html("x" * 5_000_001)
+    with pytest.raises(ConversionFailure, match="longer than"):
+        read_html("x" * 5_000_001)
 
 
 async def test_several_archives_take_no_more_memory_than_one(near: Ask, web: Web) -> None:

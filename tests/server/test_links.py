@@ -214,7 +214,7 @@ async def test_link_pages_and_covers_are_links_too(ask: Ask, world: World) -> No
         {"kind": "something-new"},
     ]
     pages = [{**link, "id": f"l{n}", "title": f"L{n}", "target": target} for n, target in enumerate(targets)]
-    here = revisions.current(world, space.id)["pages"][0] | {"cover": {"ref": {"kind": "file", "file": "missing"}}}
+    here = revisions.get_current(world, space.id)["pages"][0] | {"cover": {"ref": {"kind": "file", "file": "missing"}}}
     await stand(ask, space, [here, *pages])
     found = await ask(links.ListOfSpace(at=space.ref))
     assert {named(each.target_reference) for each in found.items if each.status == "broken"} == {

@@ -54,21 +54,21 @@ class Furnished:
     def fill_pages(self) -> None:
         """More pages and files, which link to what is there."""
         world, space = self.world.for_user("ada"), self.walk.known["spaceId"]
-        before = revisions.current(world, space)
+        before = revisions.get_current(world, space)
         nested = before["pages"][1]["pages"]
-        nested[0] = revisions.written(
+        nested[0] = revisions.with_text(
             world, nested[0], "[One](a.md), [two](b.md), ![chart](/files/chart), [tides](../tides.md)."
         )
         words = "Of tides: [springs](more/springs.md), ![chart](/files/chart), [far](https://sea.example/far)."
         pages = [revisions.new_page(world, f"Tides {each}", words) for each in range(3)]
         files = [{**before["files"][0], "id": f"chart-{each}"} for each in range(3)]
-        after = revisions.next_after(world, before, pages=before["pages"] + pages, files=before["files"] + files)
-        revisions.move_primary(world, space, after)
+        after = revisions.add_next(world, before, pages=before["pages"] + pages, files=before["files"] + files)
+        revisions.set_current(world, space, after)
         self.walk.known["revisionId"] = after["id"]
         for another in world.store.all("/spaces"):
             if another["title"] == "Another":
-                moved = revisions.next_after(world, revisions.current(world, another["id"]), pages=pages)
-                revisions.move_primary(world, another["id"], moved)
+                moved = revisions.add_next(world, revisions.get_current(world, another["id"]), pages=pages)
+                revisions.set_current(world, another["id"], moved)
         known = self.walk.at(f"POST {CHANGE_REQUEST}/update")
         assert self.send("POST", f"{CHANGE_REQUEST}/update".format(**known))[0] == 200
 

@@ -37,7 +37,7 @@ def load(world: World, folder: Path, **options: Any) -> LoadedFolder:
 
 
 def pages_of(world: World, loaded: LoadedFolder) -> Pages:
-    pages: Pages = revisions.current(world, loaded.space_id)["pages"]
+    pages: Pages = revisions.get_current(world, loaded.space_id)["pages"]
     return pages
 
 
@@ -60,7 +60,7 @@ def titled(world: World, loaded: LoadedFolder, title: str) -> Json:
 
 
 def text(world: World, loaded: LoadedFolder, title: str) -> str:
-    return revisions.text(world, titled(world, loaded, title))
+    return revisions.page_text(world, titled(world, loaded, title))
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_pages_say_what_their_files_do_without_the_front_matter(world: World) ->
     page = titled(world, loaded, "Welcome back")
     assert (page["description"], page["icon"], page["path"]) == ("Where to begin", "door-open", "")
     assert page["layout"] == {"cover": True, "coverSize": "hero", "outline": False}
-    files = {file["id"]: file for file in revisions.current(world, loaded.space_id)["files"]}
+    files = {file["id"]: file for file in revisions.get_current(world, loaded.space_id)["files"]}
     assert files[page["cover"]["ref"]["file"]]["name"] == "cover (1).png"
     assert page["cover"]["yPos"] == 12.5
     assert text(world, loaded, "Welcome back").startswith("# Heading below\n")
@@ -140,13 +140,13 @@ def test_links_of_a_summary_lead_somewhere(world: World) -> None:
     configuration = titled(world, loaded, "Configuration")["id"]
     assert logging == {"kind": "anchor", "anchor": "logging", "page": configuration}
     assert status == {"kind": "url", "url": "https://status.example/?a=1&b=2"}
-    files = {file["id"]: file["name"] for file in revisions.current(world, loaded.space_id)["files"]}
+    files = {file["id"]: file["name"] for file in revisions.get_current(world, loaded.space_id)["files"]}
     assert files[sheet["file"]] == "data sheet.txt"
 
 
 def test_files_that_pages_show_come_along(world: World) -> None:
     loaded = load(world, FOLDERS / "summary")
-    files = revisions.current(world, loaded.space_id)["files"]
+    files = revisions.get_current(world, loaded.space_id)["files"]
     assert [(file["name"], file["contentType"], file.get("dimensions")) for file in files] == [
         ("cover (1).png", "image/png", {"width": 3, "height": 2}),
         ("data sheet.txt", "text/plain", None),
@@ -174,7 +174,7 @@ async def test_what_pages_include_comes_along_and_stands_in_their_place(
     hidden = [tag("../../outside.md"), tag("../.gitbook/includes/link.md"), tag("../.gitbook/includes/gone.md")]
     write(folder, "guide/setup.md", "# Setup\n\n" + "".join([*shown, *hidden]))
     loaded = load(world, folder)
-    revision = revisions.current(world, loaded.space_id)
+    revision = revisions.get_current(world, loaded.space_id)
     assert [each["title"] for each in revision["reusableContents"]] == ["Take care", "Unused", "Own"]
     assert [each["name"] for each in revision["files"]] == ["own.png"]
     assert revision["variables"] == {"version": "v2"}
@@ -190,7 +190,7 @@ async def test_what_pages_include_comes_along_and_stands_in_their_place(
     write(folder, ".gitbook/includes/untitled (1).md", "Dry.\n")
     again = load(world, folder)
     before = {each["id"] for each in revision["reusableContents"]}
-    after = revisions.current(world, again.space_id)
+    after = revisions.get_current(world, again.space_id)
     assert {each["id"] for each in after["reusableContents"]} == before
     assert "Dry." in ((await ask(op)).markdown or "")
 
@@ -260,7 +260,7 @@ def test_nothing_outside_the_folder_is_read(world: World, folder: Path, tmp_path
     (tmp_path / "private" / "secret.png").write_bytes(b"png")
     loaded = load(world, folder)
     assert outline(pages_of(world, loaded)) == ["Home", "Guide", "  Setup", "Setup", "Thief"]
-    assert revisions.current(world, loaded.space_id)["files"] == []
+    assert revisions.get_current(world, loaded.space_id)["files"] == []
     assert {each.path for each in loaded.problems} == {"linked.md", "all", "nowhere.md"}
 
 
@@ -329,7 +329,7 @@ def test_what_changed_is_one_revision_and_pages_keep_their_ids(world: World, fol
     write(folder, "new.md", "# New\n")
     again = load(world, folder)
     assert (again.space_id, again.created, again.edited, again.deleted, again.moved) == (first.space_id, 1, 2, 0, 1)
-    revision = revisions.current(world, first.space_id)
+    revision = revisions.get_current(world, first.space_id)
     assert (revision["id"], revision["parents"]) == (again.revision_id, [first.revision_id])
     after = {page["title"]: page for page in trees.walk(revision["pages"])}
     assert {title: page["id"] for title, page in before.items()}.items() <= {
@@ -536,11 +536,11 @@ def test_what_is_merged_while_pages_are_indexed_is_found(world: World, tmp_path:
     def told(number: int, count: int) -> bool:
         if not merged:
             merged.append(number)
-            main = revisions.current(world, loaded.space_id)
+            main = revisions.get_current(world, loaded.space_id)
             first, *others = main["pages"]
-            changed = revisions.written(world, first, "merged words")
-            after = revisions.next_after(world, main, pages=[changed, *others[:-1]])
-            revisions.move_primary(world, loaded.space_id, after)
+            changed = revisions.with_text(world, first, "merged words")
+            after = revisions.add_next(world, main, pages=[changed, *others[:-1]])
+            revisions.set_current(world, loaded.space_id, after)
         return True
 
     merged: list[int] = []

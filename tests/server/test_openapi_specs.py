@@ -12,7 +12,7 @@ from octavo.api import openapi
 from octavo.api.openapi import OpenApiSpec, Source
 from octavo.documents.specifications import Unreadable, read
 from octavo.server.app import Platform
-from octavo.server.handlers.openapi_specs import give_up
+from octavo.server.handlers.openapi_specs import fail_unfinished
 from octavo.server.world import World
 from tests.server.asking import ACME, Ask, refused
 from tests.server.web import Web, open_web
@@ -117,7 +117,7 @@ async def test_private_networks_are_not_fetched_from(ask: Ask, web: Web) -> None
 async def test_one_being_read_when_the_platform_ended_did_not_answer(ask: Ask, world: World) -> None:
     await ask(openapi.Create(at=ACME, slug="pets", source=Source(text=YAML)))
     world.store.update("/orgs/acme/openapi/pets", processingState="progress")
-    give_up(world)
+    fail_unfinished(world)
     found = await _get(ask)
     assert (found.processing_state, found.last_process_error_code) == ("complete", "FETCH_TIMEOUT")
 

@@ -94,7 +94,7 @@ async def test_everything_a_page_may_say_is_printed(ask: Ask) -> None:
 
 async def test_the_outline_is_the_tree(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One", two="# Two", three="# Three")
-    one, two, three = revisions.current(world, space.id)["pages"]
+    one, two, three = revisions.get_current(world, space.id)["pages"]
     group = {"id": "g", "type": "group", "title": "Group", "slug": "g", "pages": [three]}
     await stand(ask, space, [{**one, "pages": [two]}, group])
     reader = await _pdf(ask, space.ref)
@@ -111,7 +111,7 @@ async def test_what_a_page_includes_is_printed_in_its_place(ask: Ask, world: Wor
 
 async def test_a_page_alone_or_with_those_below_it(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One", two="# Two", three="# Three")
-    one, two, three = revisions.current(world, space.id)["pages"]
+    one, two, three = revisions.get_current(world, space.id)["pages"]
     await stand(ask, space, [{**one, "pages": [two]}, three])
     assert len((await _pdf(ask, space.ref, page="one")).pages) == 2
     alone = await _pdf(ask, space.ref, page="one", only=True)

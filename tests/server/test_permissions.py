@@ -5,7 +5,7 @@ import pytest
 from octavo.api import collections, spaces
 from octavo.api.places import CollectionRef
 from octavo.api.spaces import Space
-from octavo.server.handlers.permissions import RANKS, need, role
+from octavo.server.handlers.permissions import RANKS, require, role
 from octavo.server.world import Refusal, World
 from tests.server.asking import ACME, PEOPLE, Ask, refused, space_with
 
@@ -92,7 +92,7 @@ async def test_a_refusal_names_the_role_held_and_the_role_it_takes(ask: Ask, wor
     space = await space_with(ask, "Handbook")
     document = world.store.get(f"/spaces/{space.id}")
     with pytest.raises(Refusal) as refusal:
-        need(world.for_user("sam"), document, "merge")
+        require(world.for_user("sam"), document, "merge")
     assert refusal.value.status == 403
     assert str(refusal.value) == (
         "Your role in “Handbook” is Reader. To merge, you need the Creator role or a higher role. Ask an admin for this role."

@@ -9,7 +9,7 @@ from octavo.api import redirects, share_links, site_structure, sites, spaces
 from octavo.api.places import SiteRef
 from octavo.api.redirects import Redirect, ToPage, ToSection, ToSpace
 from octavo.api.spaces import Space
-from octavo.server.handlers.site_settings import normalised
+from octavo.server.handlers.site_settings import normalize_path
 from octavo.server.world import Refusal
 from tests.server.asking import Ask, refused, space_with
 from tests.server.publishing import a_site
@@ -80,14 +80,14 @@ async def test_there_is_one_of_each_source_however_it_is_spelled(ask: Ask) -> No
     ],
 )
 def test_a_source_has_one_spelling(source: str, spelling: str) -> None:
-    assert normalised(source) == spelling
-    assert normalised(spelling) == spelling
+    assert normalize_path(source) == spelling
+    assert normalize_path(spelling) == spelling
 
 
 @pytest.mark.parametrize("source", ["/.", "/a/..", "/../.."])
 def test_no_redirect_starts_at_the_root(source: str) -> None:
     with pytest.raises(Refusal, match="cannot be the home page"):
-        normalised(source)
+        normalize_path(source)
 
 
 @pytest.mark.parametrize(

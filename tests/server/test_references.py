@@ -10,7 +10,7 @@ from octavo.api import comments, content
 from octavo.api.bodies import Markdown
 from octavo.documents.parse import parse
 from octavo.server.handlers import revisions
-from octavo.server.includes import dereferenced
+from octavo.server.includes import expand_includes
 from octavo.server.store import Json, Store
 from octavo.server.world import World
 from tests.server.asking import Ask
@@ -22,8 +22,8 @@ NOTE = "{% hint %}\nTake care, see [the guide](../../guide.md).\n{% endhint %}\n
 def share(world: World, space_id: str, **texts: str) -> None:
     """Give a space reusable content, by id."""
     items = [{"id": name, "title": name, "text": world.store.put_blob(text)} for name, text in texts.items()]
-    here = revisions.current(world, space_id)
-    revisions.move_primary(world, space_id, revisions.next_after(world, here, reusableContents=items))
+    here = revisions.get_current(world, space_id)
+    revisions.set_current(world, space_id, revisions.add_next(world, here, reusableContents=items))
 
 
 async def read(ask: Ask, desk: Desk, title: str, **how: Any) -> str:
@@ -78,7 +78,7 @@ def test_content_that_includes_itself_is_brought_once(shared: dict[str, str]) ->
     store = Store()
     items = [{"id": name, "title": name, "text": store.put_blob(text)} for name, text in shared.items()]
     revision: Json = {"reusableContents": items}
-    whole = parse(dereferenced(store, '# One\n\n{% include "a" %}\n\n# Two\n', {"id": "p"}, revision))
+    whole = parse(expand_includes(store, '# One\n\n{% include "a" %}\n\n# Two\n', {"id": "p"}, revision))
     assert [block.kind for block in whole.blocks] == ["heading", "include", "heading"]
     assert [block.kind for block in whole.blocks[1].walk()] == ["include"] * (len(shared) + 1)
     store.close()
@@ -89,12 +89,12 @@ def test_all_that_is_included_stands_between_the_tag_and_its_end_however_long_it
     long = "\n\n".join(f"Paragraph {number}." for number in range(200)) + '\n\n{% include "gone" %}\n\nLast.'
     items = [{"id": "a", "title": "a", "text": store.put_blob(long)}]
     text = '{% include "none" %}\n\nBefore.\n\n> {% include "a" %}\n\nAfter.\n'
-    whole = parse(dereferenced(store, text, {"id": "p"}, {"reusableContents": items}))
+    whole = parse(expand_includes(store, text, {"id": "p"}, {"reusableContents": items}))
     assert [block.kind for block in whole.blocks] == ["include", "paragraph", "quote", "paragraph"]
     (included,) = whole.blocks[2].children
     assert (len(included.children), included.children[-1].plain()) == (202, "Last.")
     nothing = {"reusableContents": [{"id": "a", "title": "a"}]}
-    assert dereferenced(store, 'Before.\n\n{% include "a" %}\n\nAfter.', {"id": "p"}, nothing).split() == [
+    assert expand_includes(store, 'Before.\n\n{% include "a" %}\n\nAfter.', {"id": "p"}, nothing).split() == [
         "Before.",
         "After.",
     ]
@@ -115,7 +115,7 @@ def test_what_is_kept_in_a_file_is_included_by_its_path_and_its_links_are_seen_f
     ]
     page = {"id": "p", "git": {"path": "start/here.md"}}
     for written in ("../.gitbook/includes/untitled (2).md", "../.gitbook/includes/untitled%20(2).md"):
-        whole = dereferenced(store, f'{{% include "{written}" %}}', page, {"reusableContents": items})
+        whole = expand_includes(store, f'{{% include "{written}" %}}', page, {"reusableContents": items})
         assert "[a](../guide.md)" in whole
         assert "![b](../.gitbook/assets/b.png)" in whole
         assert "No." not in whole
@@ -126,6 +126,6 @@ def test_content_included_many_times_brings_no_more_than_a_page_can_hold() -> No
     store = Store()
     texts = {"a": "x" * 1000, **{name: f'{{% include "{below}" %}}\n' * 90 for name, below in ("ba", "cb", "dc")}}
     items = [{"id": name, "title": name, "text": store.put_blob(text)} for name, text in texts.items()]
-    whole = dereferenced(store, '{% include "dc" %}', {"id": "p"}, {"reusableContents": items})
+    whole = expand_includes(store, '{% include "dc" %}', {"id": "p"}, {"reusableContents": items})
     assert len(whole) < 3 << 20
     store.close()

@@ -24,49 +24,49 @@ def _next(op: comments.List, answer: dict[str, dict[str, str]]) -> comments.List
 
 def test_a_list_is_cut_into_pages_of_which_the_last_has_no_next() -> None:
     op = LISTING.model_copy(update={"limit": 3})
-    pages, answer = [], rest.page(op, NUMBERS)
+    pages, answer = [], rest.paginate(op, NUMBERS)
     while "next" in answer:
         pages.append(_ids(answer))
         op = _next(op, answer)
-        answer = rest.page(op, NUMBERS)
+        answer = rest.paginate(op, NUMBERS)
     assert [*pages, _ids(answer)] == [["k1", "k2", "k3"], ["k4", "k5", "k6"], ["k7"]]
     assert answer["count"] == 7
 
 
 def test_a_page_that_just_fits_has_no_next() -> None:
-    assert "next" not in rest.page(LISTING.model_copy(update={"limit": 7}), NUMBERS)
+    assert "next" not in rest.paginate(LISTING.model_copy(update={"limit": 7}), NUMBERS)
 
 
 def test_fifty_come_by_default() -> None:
-    answer = rest.page(LISTING, [(number, {"id": "k"}) for number in range(51)])
+    answer = rest.paginate(LISTING, [(number, {"id": "k"}) for number in range(51)])
     assert (len(answer["items"]), answer["count"]) == (50, 51)
 
 
 def test_a_limit_of_zero_counts_and_does_not_lead_anywhere() -> None:
-    assert rest.page(LISTING.model_copy(update={"limit": 0}), NUMBERS) == {"items": [], "count": 7}
+    assert rest.paginate(LISTING.model_copy(update={"limit": 0}), NUMBERS) == {"items": [], "count": 7}
 
 
 @pytest.mark.parametrize("descending", [False, True])
 def test_the_cursor_keeps_its_place_while_items_come_and_go(descending: bool) -> None:
     op = LISTING.model_copy(update={"limit": 3})
     ordered = NUMBERS[::-1] if descending else NUMBERS
-    first = rest.page(op, ordered, descending=descending)
+    first = rest.paginate(op, ordered, descending=descending)
     later = [*ordered[:1], *ordered[3:]]  # those read last are gone
     extra = [(0, {"id": "new"})] if descending is False else [(9, {"id": "new"})]
-    second = rest.page(_next(op, first), extra + later, descending=descending)
+    second = rest.paginate(_next(op, first), extra + later, descending=descending)
     assert _ids(second) == (["k4", "k3", "k2"] if descending else ["k4", "k5", "k6"])
 
 
 @pytest.mark.parametrize("cursor", ["!", "x", "W10", "ImEi", "bnVsbA", "é", "W1tbW1s" * 40])
 def test_a_cursor_that_is_none_is_refused_with_a_sentence(cursor: str) -> None:
     with pytest.raises(Refusal, match="page does not name a page in this list") as refused:
-        rest.page(LISTING.model_copy(update={"page": cursor}), NUMBERS)
+        rest.paginate(LISTING.model_copy(update={"page": cursor}), NUMBERS)
     assert refused.value.status == 400
 
 
 def test_only_items_of_the_page_are_shown() -> None:
     shown: list[str] = []
-    rest.page(LISTING.model_copy(update={"limit": 2}), NUMBERS, lambda item: shown.append(item["id"]))
+    rest.paginate(LISTING.model_copy(update={"limit": 2}), NUMBERS, lambda item: shown.append(item["id"]))
     assert shown == ["k1", "k2"]
 
 
@@ -81,8 +81,8 @@ def test_null_is_refused_where_it_is_not_documented() -> None:
     at = {"organization_id": "acme"}
     op = organizations.Update.model_validate({"at": at, "title": None})
     with pytest.raises(Refusal, match="title cannot be null"):
-        rest.given(op)
-    assert rest.given(organizations.Update.model_validate({"at": at, "logo": None})) == {"logo": None}
+        rest.request_fields(op)
+    assert rest.request_fields(organizations.Update.model_validate({"at": at, "logo": None})) == {"logo": None}
 
 
 def test_every_operation_is_answered(platform: Platform) -> None:

@@ -4,47 +4,47 @@ from __future__ import annotations
 
 from octavo.documents import trees
 from octavo.server.handlers import revisions, spaces
-from octavo.server.handlers.change_requests import create, edited, merge
+from octavo.server.handlers.change_requests import create, merge, record_edit
 from octavo.server.store import Json
 from octavo.server.world import World
 
 
 def space_with(world: World, markdown: str) -> Json:
-    space = spaces.new(world, "acme", title="Docs")
-    return revisions.move_primary(world, space["id"], revisions.first(world, space, markdown))
+    space = spaces.create_space(world, "acme", title="Docs")
+    return revisions.set_current(world, space["id"], revisions.add_first(world, space, markdown))
 
 
 def test_the_first_one_holds_one_page_called_by_its_heading(world: World) -> None:
     space = space_with(world.for_user("ada"), "# Welcome\n\nwords")
-    revision = revisions.current(world, space["id"])
+    revision = revisions.get_current(world, space["id"])
     (page,) = revision["pages"]
     assert (page["title"], page["slug"], page["path"]) == ("Welcome", "welcome", "")
-    assert revisions.text(world, page) == "# Welcome\n\nwords"
+    assert revisions.page_text(world, page) == "# Welcome\n\nwords"
     assert (revision["author"], revision["parents"]) == ("ada", [])
 
 
 def test_one_that_follows_keeps_what_is_not_changed(world: World) -> None:
     space = space_with(world.for_user("ada"), "# Welcome")
-    before = revisions.current(world, space["id"])
+    before = revisions.get_current(world, space["id"])
     page = revisions.new_page(world, "Second", "words")
-    after = revisions.next_after(world.for_user("jun"), before, pages=[*before["pages"], page])
+    after = revisions.add_next(world.for_user("jun"), before, pages=[*before["pages"], page])
     assert (after["parents"], after["author"], after["type"]) == ([before["id"]], "jun", "edits")
     assert [each["title"] for each in trees.walk(after["pages"])] == ["Welcome", "Second"]
     assert revisions.get(world, space["id"], before["id"]) == before
-    assert revisions.current(world, space["id"]) == before
+    assert revisions.get_current(world, space["id"]) == before
 
 
 def test_equal_texts_are_kept_once(world: World) -> None:
     one, two = (revisions.new_page(world, title, "the same words") for title in ("One", "Two"))
     assert one["text"] == two["text"]
-    assert "text" not in revisions.written(world, one, "")
+    assert "text" not in revisions.with_text(world, one, "")
 
 
 def test_moving_the_primary_content_dates_the_space(world: World) -> None:
     space = space_with(world, "# Welcome")
-    before = revisions.current(world, space["id"])
-    after = revisions.next_after(world, before, pages=[])
-    moved = revisions.move_primary(world, space["id"], after)
+    before = revisions.get_current(world, space["id"])
+    after = revisions.add_next(world, before, pages=[])
+    moved = revisions.set_current(world, space["id"], after)
     assert (moved["revision"], moved["updatedAt"]) == (after["id"], world.timestamp())
 
 
@@ -52,11 +52,13 @@ def test_what_a_change_request_holds_is_not_in_the_space_before_it_is_merged(wor
     world = world.for_user("ada")
     space = space_with(world, "# Welcome")
     change_request = create(world, space["id"], "More")
-    before = revisions.current(world, space["id"])
+    before = revisions.get_current(world, space["id"])
     page = revisions.new_page(world, "Second", "words")
-    change_request = edited(world, change_request, revisions.next_after(world, before, pages=[*before["pages"], page]))
-    assert revisions.current(world, space["id"]) == before
+    change_request = record_edit(
+        world, change_request, revisions.add_next(world, before, pages=[*before["pages"], page])
+    )
+    assert revisions.get_current(world, space["id"]) == before
     merge(world, change_request)
-    merged = revisions.current(world, space["id"])
+    merged = revisions.get_current(world, space["id"])
     assert [each["title"] for each in merged["pages"]] == ["Welcome", "Second"]
     assert merged["mergedFrom"] == change_request["id"]

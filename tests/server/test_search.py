@@ -215,8 +215,8 @@ async def test_what_is_found_comes_in_pages(ask: Ask) -> None:
 
 async def test_search_follows_the_primary_content(ask: Ask, world: World) -> None:
     space = await space_with(ask, kept="alpha", changed="beta", gone="gamma")
-    current = revisions.current(world, space.id)["pages"]
-    changed = revisions.written(world, current[1], "delta")
+    current = revisions.get_current(world, space.id)["pages"]
+    changed = revisions.with_text(world, current[1], "delta")
     space = await stand(ask, space, [current[0], changed])
     found = {word: await _titles(ask, space, word) for word in ("alpha", "beta", "gamma", "delta")}
     assert found == {"alpha": ["Kept"], "beta": [], "gamma": [], "delta": ["Changed"]}
@@ -227,7 +227,7 @@ async def test_only_pages_that_differ_are_read_again(ask: Ask, world: World) -> 
     space = await space_with(ask, kept="alpha", changed="beta")
     for page in ("kept", "changed"):
         world.store.index(space.id, page, [("", "Marked", "marker")])
-    kept, changed = revisions.current(world, space.id)["pages"]
+    kept, changed = revisions.get_current(world, space.id)["pages"]
     await stand(ask, space, [{**changed, "title": "Renamed"}, kept])
     assert await _titles(ask, space, "marker") == ["Kept"]
     assert await _titles(ask, space, "beta") == ["Renamed"]

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from octavo.server.app import Platform
-from octavo.server.serve import AT_ONCE, CONNECTIONS, serve
+from octavo.server.serve import CONNECTION_LIMIT, REQUEST_LIMIT, serve
 
 KEY = "Authorization: Bearer key-ada\r\n"
 END = "Connection: close\r\n\r\n"
@@ -103,7 +103,7 @@ async def test_a_chunked_body_with_a_length_beside_it_says_no_more_than_its_chun
 async def test_more_requests_than_it_takes_are_told_to_come_again(port: int) -> None:
     head = f"HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{KEY}"
     writers = []
-    for _ in range(AT_ONCE):  # whose bodies do not come
+    for _ in range(REQUEST_LIMIT):  # whose bodies do not come
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"POST /v1/orgs {head}Content-Length: 2\r\n\r\n".encode())
         writers.append(writer)
@@ -206,7 +206,7 @@ async def test_client_that_reads_nothing_is_left(port: int) -> None:
     assert _status(await _raw(port, large + END)) == 200
     before, loop = asyncio.all_tasks(), asyncio.get_running_loop()
     with ExitStack() as held:
-        for _ in range(AT_ONCE + 1):
+        for _ in range(REQUEST_LIMIT + 1):
             client = held.enter_context(socket.socket())
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             client.setblocking(False)
@@ -222,7 +222,7 @@ async def test_client_that_reads_nothing_is_left(port: int) -> None:
 @pytest.mark.parametrize("late", ["nothing at all", "half a head", "a body that nobody reads", "a second request"])
 async def test_clients_without_a_key_keep_nobody_out(late: str, port: int) -> None:
     held = []
-    for _ in range(CONNECTIONS + 44):
+    for _ in range(CONNECTION_LIMIT + 44):
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(_for(port, LATE[late].replace("{key}", "")).encode())
         held.append(writer)

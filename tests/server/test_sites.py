@@ -40,8 +40,8 @@ async def test_one_can_be_made_with_a_new_space(ask: Ask, world: World, kind: st
     made = (await ask(spaces.List(at=ACME))).items
     assert (site.site_spaces, [space.title for space in made]) == (1, ["Docs"])
     page = world.store.get(f"/spaces/{made[0].id}/revisions/{made[0].revision}")["pages"][0]
-    assert revisions.text(world, page).startswith(start)
-    assert bool(revisions.text(world, page)) == bool(start)
+    assert revisions.page_text(world, page).startswith(start)
+    assert bool(revisions.page_text(world, page)) == bool(start)
 
 
 async def test_only_spaces_of_the_organization_that_one_may_fill_can_be_on_one(ask: Ask, world: World) -> None:

@@ -172,7 +172,7 @@ async def test_a_copy_is_deep_and_lives_on_its_own(ask: Ask, world: World) -> No
     mine = world.for_user("ada")
     child = revisions.new_page(mine, "Child", "See ![chart](/files/chart).")
     group = {"id": "group", "type": "group", "title": "Group", "slug": "group", "pages": [child]}
-    before = revisions.current(mine, space.id)
+    before = revisions.get_current(mine, space.id)
     file = {
         "id": "chart",
         "name": "c.png",
@@ -182,8 +182,8 @@ async def test_a_copy_is_deep_and_lives_on_its_own(ask: Ask, world: World) -> No
     }
     shared = {"id": "shared", "title": "Shared", "text": world.store.put_blob("Mind the gap.")}
     pages = [*before["pages"], group]
-    after = revisions.next_after(mine, before, pages=pages, files=[file], reusableContents=[shared])
-    revisions.move_primary(mine, space.id, after)
+    after = revisions.add_next(mine, before, pages=pages, files=[file], reusableContents=[shared])
+    revisions.set_current(mine, space.id, after)
     draft = await ask(change_requests.Create(at=space.ref, subject="Draft"))
     await ask(comments.Create(at=draft.ref(space.ref), body=Markdown(markdown="Typo")))
 

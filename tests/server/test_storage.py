@@ -6,7 +6,7 @@ import pytest
 
 from octavo.api import storage
 from octavo.api.storage import FileToSend, SignedUrl
-from octavo.server.handlers.uploads import LIFETIME, SIZES, uploaded
+from octavo.server.handlers.uploads import SIZE_LIMITS, UPLOAD_LIFETIME, find_upload
 from octavo.server.world import Refusal, World
 from tests.server.asking import ACME, Ask, Clock
 
@@ -27,7 +27,7 @@ async def test_a_file_is_sent_once_without_a_key(ask: Ask, world: World) -> None
     there = await _announce(ask)
     assert ask.last.json()["object"] == "storage-signed-url"
     assert await _send(ask, there.url) == (200, "")
-    kept = uploaded(world, "acme", there.key, "import_file")
+    kept = find_upload(world, "acme", there.key, "import_file")
     assert (kept["name"], kept["type"], world.store.blob(kept["blob"])) == ("pages.zip", "application/zip", DATA)
     status, sentence = await _send(ask, there.url)
     assert (status, sentence) == (410, "This upload URL was already used. Request a new upload URL.")
@@ -35,14 +35,14 @@ async def test_a_file_is_sent_once_without_a_key(ask: Ask, world: World) -> None
 
 async def test_an_address_waits_a_quarter_of_an_hour(ask: Ask, world: World, clock: Clock) -> None:
     there = await _announce(ask)
-    clock.forward(seconds=LIFETIME.total_seconds())
+    clock.forward(seconds=UPLOAD_LIFETIME.total_seconds())
     status, sentence = await _send(ask, there.url)
     assert (status, sentence) == (410, "This upload URL has expired. Request a new upload URL.")
     await _announce(ask)
     assert world.store.count("/orgs/acme/uploads") == 1
     assert (await _send(ask, there.url))[0] == 404
     with pytest.raises(Refusal, match="The upload “"):
-        uploaded(world, "acme", there.key, "import_file")
+        find_upload(world, "acme", there.key, "import_file")
 
 
 async def test_a_file_must_be_the_one_that_was_announced(ask: Ask) -> None:
@@ -76,8 +76,12 @@ async def test_an_address_cannot_be_guessed_or_read(ask: Ask) -> None:
         ({"name": ""}, "import_file", "file.name must have at least 1 character."),
         ({"type": "font"}, "import_file", "file.type must be a media type"),
         ({"size": 0}, "import_file", "file.size must be at least 1."),
-        ({"size": SIZES["import_file"] + 1}, "import_file", "file.size may be at most 33554432 bytes"),
-        ({"size": SIZES["customization_font"] + 1}, "customization_font", "file.size may be at most 5242880 bytes"),
+        ({"size": SIZE_LIMITS["import_file"] + 1}, "import_file", "file.size may be at most 33554432 bytes"),
+        (
+            {"size": SIZE_LIMITS["customization_font"] + 1},
+            "customization_font",
+            "file.size may be at most 5242880 bytes",
+        ),
         ({"type": "image/png"}, "customization_font", "file.type must be one of font/woff2"),
         ({"name": "x"}, "movie", "kind must be one of"),
     ],

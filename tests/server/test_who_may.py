@@ -202,7 +202,7 @@ def tried() -> Iterator[dict[str, set[str]]]:
 
     def put(url: str, content: bytes) -> None:
         organization, upload, secret = url.split("/")[-3:]
-        uploads.receive(world, organization, upload, secret, content)
+        uploads.receive_file(world, organization, upload, secret, content)
 
     asked = list(Walk(ask, put=put).all())
     assert [each for each in asked if not each.as_promised] == []

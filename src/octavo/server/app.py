@@ -31,7 +31,7 @@ from octavo.api.wrong_values import sentence
 from octavo.server import handlers
 from octavo.server.dispatch import answer
 from octavo.server.handlers import pdf, uploads
-from octavo.server.handlers.openapi_specs import give_up
+from octavo.server.handlers.openapi_specs import fail_unfinished
 from octavo.server.handlers.spaces import purge
 from octavo.server.store import Json, MissingResource, WriteFailure
 from octavo.server.world import BackgroundWork, Refusal, World
@@ -39,7 +39,7 @@ from octavo.server.world import BackgroundWork, Refusal, World
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
 """The most bytes of a body: of an edit of content, which may bring files, and of everything else."""
-LARGE = 2 << 20
+LARGE_BODY = 2 << 20
 """Bodies of more bytes are taken one after the other: until each is handled, many times its size may be in memory."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
@@ -52,7 +52,7 @@ class Platform:
     def __init__(self, world: World) -> None:
         handlers.load()
         purge(world)
-        give_up(world)
+        fail_unfinished(world)
         self.world = world
         self.delay = 0.0
         """Seconds to wait before each answer."""
@@ -152,17 +152,17 @@ class Platform:
     async def _print(self, request: Request) -> Response:
         # Without a key: the address itself says that the PDF may be had.
         payload, signature, name = (request.path_params[each] for each in ("payload", "signature", "name"))
-        make = await self._in_thread(lambda: pdf.printing(self.world, payload, signature))
+        make = await self._in_thread(lambda: pdf.pdf_maker(self.world, payload, signature))
         headers = {"content-disposition": f"inline; filename*=UTF-8''{quote(name, safe='')}", **_request_id()}
         return Response(await asyncio.to_thread(make), headers=headers, media_type="application/pdf")
 
     async def _receive(self, request: Request) -> Response:
         # Without a key: the address itself says that the file may be sent.
         address = request.path_params
-        awaited = await self._in_thread(lambda: uploads.awaited(self.world, **address))
+        awaited = await self._in_thread(lambda: uploads.find_pending(self.world, **address))
         async with AsyncExitStack() as held:
             data = await self._bytes(request, awaited["size"], held)
-            await self._in_thread(lambda: uploads.receive(self.world, **address, data=data))
+            await self._in_thread(lambda: uploads.receive_file(self.world, **address, data=data))
         return Response(headers=_request_id())
 
     async def _body(self, request: Request, held: AsyncExitStack) -> Json | None:
@@ -182,7 +182,7 @@ class Platform:
             raise too_large
         parts, size = [], 0
         async for part in request.stream():
-            if size <= LARGE < size + len(part) <= cap:
+            if size <= LARGE_BODY < size + len(part) <= cap:
                 await held.enter_async_context(self._large)
             size += len(part)
             if size <= cap:

@@ -21,20 +21,33 @@ from octavo.server.folder import ASSETS
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
-LARGEST = 5_000_000
+SIZE_LIMIT = 5_000_000
 """The most characters of HTML that are converted, and the most bytes of a document unpacked, ten times over."""
 
-_APART = ["head", "title", "script", "style", "nav", "aside", "form", "noscript", "template", "iframe", "svg", "button"]
+_IGNORED_TAGS = [
+    "head",
+    "title",
+    "script",
+    "style",
+    "nav",
+    "aside",
+    "form",
+    "noscript",
+    "template",
+    "iframe",
+    "svg",
+    "button",
+]
 """What of a page is not what it says."""
-_AROUND = ["header", "footer"]
+_PAGE_FRAME_TAGS = ["header", "footer"]
 """What is not when it is said of the whole page. Within its main part they hold its title."""
-_MAIN = ("main", "[role=main]", "article", "body")
+_MAIN_SELECTORS = ("main", "[role=main]", "article", "body")
 _SCHEMES = {"", "http", "https", "mailto"}
 _BLOCKS = (
     *("address", "article", "aside", "blockquote", "details", "div", "dl", "figure", "footer", "form", "header"),
     *("h1", "h2", "h3", "h4", "h5", "h6", "hr", "main", "nav", "ol", "p", "pre", "section", "table", "ul"),
 )
-_ENDS = {
+_IMPLIED_ENDS = {
     "li": ({"li"}, {"ul", "ol", "menu"}),
     **dict.fromkeys(("dt", "dd"), ({"dt", "dd"}, {"dl"})),
     **dict.fromkeys(("td", "th"), ({"td", "th"}, {"tr", "table"})),
@@ -43,20 +56,20 @@ _ENDS = {
     **dict.fromkeys(_BLOCKS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
 """Which open elements end where another begins, for those whose end tag may be left out, and what they never end across."""
-_FARTHEST = 30
+_OPEN_ELEMENT_LIMIT = 30
 """How many open elements are looked through for one that ends."""
 _BLANK_LINES = re.compile(r"\n{3,}")
 
-Lead = Callable[[str], str]
+RewriteUrl = Callable[[str], str]
 """Where an address leads once the page is markdown."""
 
 
-class Unconverted(Exception):
+class ConversionFailure(Exception):
     """This cannot be made markdown: a sentence without its subject and full stop."""
 
 
 @dataclass
-class Converted:
+class ConvertedDocument:
     """A page as markdown, and the pictures it brings by path."""
 
     markdown: str
@@ -64,59 +77,61 @@ class Converted:
 
 
 @dataclass
-class Html:
+class HtmlPage:
     """A page of HTML that was read: its title, what it says, and the addresses of its links."""
 
     title: str
     links: list[str]
     _main: Tag
 
-    def markdown(self, lead: Lead) -> str:
+    def markdown(self, lead: RewriteUrl) -> str:
         """The page as markdown, its title first. Raises Unconverted."""
         from markdownify import MarkdownConverter
 
         for name, attribute in (("a", "href"), ("img", "src")):
             for tag in self._main.find_all(name):
-                _lead(tag, attribute, lead)
-        converter = MarkdownConverter(heading_style="ATX", bullets="-", code_language_callback=_language)
+                _rewrite_link(tag, attribute, lead)
+        converter = MarkdownConverter(heading_style="ATX", bullets="-", code_language_callback=_code_language)
         try:
             text: str = converter.convert_soup(self._main)
         except RecursionError:
-            raise Unconverted("is nested too deeply") from None
+            raise ConversionFailure("is nested too deeply") from None
         text = _BLANK_LINES.sub("\n\n", text).strip() + "\n"
         if not trees.first_heading(text) and self.title:
             text = f"# {trees.escaped(self.title)}\n\n{text}"
         return text
 
 
-def html(text: str) -> Html:
+def read_html(text: str) -> HtmlPage:
     """Read a page of HTML: its main part, when it says which that is. Raises Unconverted."""
-    if len(text) > LARGEST:
-        raise Unconverted(f"is longer than {LARGEST // 1_000_000} million characters")
+    if len(text) > SIZE_LIMIT:
+        raise ConversionFailure(f"is longer than {SIZE_LIMIT // 1_000_000} million characters")
     try:
-        soup = _soup(text)
+        soup = _parse_html(text)
         links = [str(tag["href"]) for tag in soup.find_all("a", href=True)]
         title = soup.title.get_text(" ", strip=True) if soup.title else ""
-        main = _main(soup)
-        for tag in main.find_all(_APART if main.name in ("main", "article") else _APART + _AROUND):
+        main = _main_part(soup)
+        for tag in main.find_all(
+            _IGNORED_TAGS if main.name in ("main", "article") else _IGNORED_TAGS + _PAGE_FRAME_TAGS
+        ):
             tag.decompose()
     except RecursionError:
-        raise Unconverted("is nested too deeply") from None
+        raise ConversionFailure("is nested too deeply") from None
     heading = main.find("h1")
     words = heading.get_text(" ", strip=True) if heading else ""
-    return Html(words or title, links, main)
+    return HtmlPage(words or title, links, main)
 
 
-def docx(data: bytes, stem: str) -> Converted:
+def convert_docx(data: bytes, stem: str) -> ConvertedDocument:
     """A Word document as markdown. `stem` names it and its pictures. Raises Unconverted."""
     import mammoth  # type: ignore[import-untyped]  # it says nothing about its types
 
     try:
         with ZipFile(BytesIO(data)) as archive:
-            if sum(each.file_size for each in archive.infolist()) > LARGEST * 10:
-                raise Unconverted(f"is larger than {LARGEST // 100_000} MB when unpacked")
+            if sum(each.file_size for each in archive.infolist()) > SIZE_LIMIT * 10:
+                raise ConversionFailure(f"is larger than {SIZE_LIMIT // 100_000} MB when unpacked")
     except BadZipFile:
-        raise Unconverted("is not a Word document") from None
+        raise ConversionFailure("is not a Word document") from None
     files: dict[str, bytes] = {}
 
     def keep(image: Any) -> dict[str, str]:
@@ -139,19 +154,19 @@ def docx(data: bytes, stem: str) -> Converted:
         RecursionError,
     ) as failure:
         # It trusts the document to be whole, and fails in as many ways as one can be damaged.
-        raise Unconverted(f"is a Word document that could not be read ({type(failure).__name__})") from None
-    return Converted(html(f"<body>{made.value}</body>").markdown(lambda address: address), files)
+        raise ConversionFailure(f"is a Word document that could not be read ({type(failure).__name__})") from None
+    return ConvertedDocument(read_html(f"<body>{made.value}</body>").markdown(lambda address: address), files)
 
 
-def _soup(text: str) -> BeautifulSoup:
+def _parse_html(text: str) -> BeautifulSoup:
     """The elements of a page. Those whose end tag was left out, as it may be, end where the next of their kind begins."""
     from bs4 import BeautifulSoup
 
     class Soup(BeautifulSoup):
         def handle_starttag(self, name: str, *more: Any, **named: Any) -> Tag | None:
-            if name in _ENDS and self.currentTag is not None:
-                ends, within = _ENDS[name]
-                open_ones = islice(chain([self.currentTag], self.currentTag.parents), _FARTHEST)
+            if name in _IMPLIED_ENDS and self.currentTag is not None:
+                ends, within = _IMPLIED_ENDS[name]
+                open_ones = islice(chain([self.currentTag], self.currentTag.parents), _OPEN_ELEMENT_LIMIT)
                 above = takewhile(lambda tag: tag.name not in within, open_ones)
                 for each in [tag.name for tag in above if tag.name in ends]:
                     self.handle_endtag(each)
@@ -160,12 +175,12 @@ def _soup(text: str) -> BeautifulSoup:
     return Soup(text, "html.parser")
 
 
-def _main(soup: BeautifulSoup) -> Tag:
+def _main_part(soup: BeautifulSoup) -> Tag:
     """The main part of a page, by the first of these that it has."""
-    return next((tag for selector in _MAIN if (tag := soup.select_one(selector))), soup)
+    return next((tag for selector in _MAIN_SELECTORS if (tag := soup.select_one(selector))), soup)
 
 
-def _lead(tag: Tag, attribute: str, lead: Lead) -> None:
+def _rewrite_link(tag: Tag, attribute: str, lead: RewriteUrl) -> None:
     address = str(tag.get(attribute, "")).strip()
     try:
         scheme = urlsplit(address).scheme.lower()
@@ -177,7 +192,7 @@ def _lead(tag: Tag, attribute: str, lead: Lead) -> None:
         tag[attribute] = lead(address)
 
 
-def _language(tag: Tag) -> str | None:
+def _code_language(tag: Tag) -> str | None:
     code = tag.select_one("code") or tag
     classes = code.get("class")
     for name in classes if isinstance(classes, list) else ():

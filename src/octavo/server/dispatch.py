@@ -8,8 +8,8 @@ from octavo.api import spaces
 from octavo.api.operation import SPECS, Operation
 from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, RevisionRef, SiteRef, SpaceRef
 from octavo.server.handlers import site_tree
-from octavo.server.handlers.permissions import membership, role, sees_collection
-from octavo.server.handlers.spaces import is_gone
+from octavo.server.handlers.permissions import can_see_collection, membership, role
+from octavo.server.handlers.spaces import is_expired
 from octavo.server.rest import handle
 from octavo.server.store import MissingResource
 from octavo.server.world import World
@@ -41,9 +41,9 @@ def resolve_place(op: Op, world: World) -> Op:
         case SiteRef() as at:
             # What is for the audience of what is published too takes the secret of a share link.
             visits = "share_key" in type(op).model_fields
-            site_tree.let_in(world, at, visits=visits, share_key=getattr(op, "share_key", None))
+            site_tree.require_site_access(world, at, visits=visits, share_key=getattr(op, "share_key", None))
         case CollectionRef() as at:
-            if not sees_collection(world, world.store.get(f"/collections/{at.collection_id}")):
+            if not can_see_collection(world, world.store.get(f"/collections/{at.collection_id}")):
                 raise MissingResource(f"/collections/{at.collection_id}")
         case SpaceRef() as at:
             deleted = isinstance(op, spaces.Get | spaces.Restore)
@@ -60,7 +60,7 @@ def resolve_place(op: Op, world: World) -> Op:
 
 def _require_space(world: World, space_id: str, *, deleted: bool = False, visitor: spaces.Get | None = None) -> None:
     space = world.store.get(f"/spaces/{space_id}")
-    hidden = is_gone(world, space) if deleted else space.get("deletedAt")
+    hidden = is_expired(world, space) if deleted else space.get("deletedAt")
     if hidden or (
         role(world, space) is None
         and (visitor is None or not site_tree.is_published_to(world, space, visitor.share_key))

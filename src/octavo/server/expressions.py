@@ -17,9 +17,9 @@ _TOKEN = re.compile(
     r"""\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<text>"[^"]*"|'[^']*')|(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)"""
     r"""|(?P<sign>===|!==|==|!=|<=|>=|&&|\|\||[!<>()]))"""
 )
-_SPECIAL = re.compile(r"[\\`*_\[\]{}|#~$:]")
-_WORDS = {"true": True, "false": False, "null": None, "undefined": None}
-_DEEPEST, _MOST_TOKENS = 40, 200
+_MARKDOWN_SIGNS = re.compile(r"[\\`*_\[\]{}|#~$:]")
+_CONSTANTS = {"true": True, "false": False, "null": None, "undefined": None}
+_DEPTH_LIMIT, _TOKEN_LIMIT = 40, 200
 
 
 class _Unknown:
@@ -42,17 +42,19 @@ class _If:
     closing: str = ""
 
 
-def evaluated(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> str:
+def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> str:
     """`text` with the values of its expressions, and of its conditions what holds. `variables`: by where they are set,
     space or page. What is not known stays as it is written."""
     if "{%" in text and re.search(r"\{%-?\s*if\b", text):
-        text = _written(_read(text), variables, fixed_only)
+        text = _render_conditions(_parse_conditions(text), variables, fixed_only)
     if "expression" not in text:
         return text
-    return outside_code(text, lambda part: _EXPRESSION.sub(lambda found: _valued(found, variables), part))
+    return change_outside_code(
+        text, lambda part: _EXPRESSION.sub(lambda found: _expression_value(found, variables), part)
+    )
 
 
-def outside_code(text: str, change: Callable[[str], str]) -> str:
+def change_outside_code(text: str, change: Callable[[str], str]) -> str:
     """`text` with all but its fenced code changed."""
     out, done = [], 0
     for fence in _FENCED.finditer(text):
@@ -61,27 +63,27 @@ def outside_code(text: str, change: Callable[[str], str]) -> str:
     return "".join([*out, change(text[done:])])
 
 
-def _valued(found: re.Match[str], variables: Mapping[str, Mapping[str, Any]]) -> str:
-    value = value_of(html.unescape(found[1]), variables, fixed_only=True)
+def _expression_value(found: re.Match[str], variables: Mapping[str, Mapping[str, Any]]) -> str:
+    value = evaluate(html.unescape(found[1]), variables, fixed_only=True)
     if isinstance(value, _Unknown) or value is None:
         return found[0]
     said = str(value).lower() if isinstance(value, bool) else " ".join(str(value).split())
-    return _SPECIAL.sub(lambda sign: f"&#{ord(sign[0])};", html.escape(said, quote=False))
+    return _MARKDOWN_SIGNS.sub(lambda sign: f"&#{ord(sign[0])};", html.escape(said, quote=False))
 
 
 # Conditions
 
 
-def _read(text: str) -> list[str | _If]:
+def _parse_conditions(text: str) -> list[str | _If]:
     """A text with its conditions taken apart. What opens and does not end, or ends and did not open, is words."""
     scanner, code = TagScanner(text), [fence.span() for fence in _FENCED.finditer(text)]
     whole: list[str | _If] = []
     within: list[tuple[_If, list[str | _If]]] = []
     here, done = whole, 0
-    for start, tag in _tags(text, scanner, code):
+    for start, tag in _condition_tags(text, scanner, code):
         here.append(text[done:start])
         done, written = tag.end, text[start : tag.end]
-        if tag.name == "if" and len(within) < _DEEPEST:
+        if tag.name == "if" and len(within) < _DEPTH_LIMIT:
             opened = _If([_Branch(written, tag.arguments.get("expression"))])
             within.append((opened, here))
             here = opened.branches[0].inner
@@ -103,7 +105,7 @@ def _read(text: str) -> list[str | _If]:
     return whole
 
 
-def _tags(text: str, scanner: TagScanner, code: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Tag]]:
+def _condition_tags(text: str, scanner: TagScanner, code: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Tag]]:
     at = 0
     for match in re.finditer(r"\{%", text):
         while at < len(code) and code[at][1] <= match.start():
@@ -114,44 +116,44 @@ def _tags(text: str, scanner: TagScanner, code: Sequence[tuple[int, int]]) -> It
             yield match.start(), tag
 
 
-def _written(parts: Sequence[str | _If], variables: Mapping[str, Mapping[str, Any]], fixed_only: bool) -> str:
+def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mapping[str, Any]], fixed_only: bool) -> str:
     out: list[str] = []
     for part in parts:
         if isinstance(part, str):
             out.append(part)
             continue
-        values = [value_of(each.expression or "", variables, fixed_only=fixed_only) for each in part.branches]
+        values = [evaluate(each.expression or "", variables, fixed_only=fixed_only) for each in part.branches]
         first = next((at for at, value in enumerate(values) if isinstance(value, _Unknown) or value), None)
         if first is None:
             continue
         if isinstance(values[first], _Unknown):
             for branch in part.branches:
-                out += [branch.opening, _written(branch.inner, variables, fixed_only)]
+                out += [branch.opening, _render_conditions(branch.inner, variables, fixed_only)]
             out.append(part.closing)
         else:
-            out.append(_written(part.branches[first].inner, variables, fixed_only).strip("\n"))
+            out.append(_render_conditions(part.branches[first].inner, variables, fixed_only).strip("\n"))
     return "".join(out)
 
 
 # Expressions
 
 
-def value_of(expression: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> Any:
+def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> Any:
     """What an expression comes to; UNKNOWN for one that is not understood or speaks of what is not known."""
     tokens: list[tuple[str, str]] = []
     at, text = 0, expression.strip()
     while at < len(text):
         match = _TOKEN.match(text, at)
-        if match is None or len(tokens) >= _MOST_TOKENS:
+        if match is None or len(tokens) >= _TOKEN_LIMIT:
             return UNKNOWN
         tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
         at = match.end()
-    reading = _Reading(tokens, variables, fixed_only)
+    reading = _ExpressionParser(tokens, variables, fixed_only)
     value = reading.either()
     return value if not reading.tokens and not reading.is_wrong else UNKNOWN
 
 
-class _Reading:
+class _ExpressionParser:
     """An expression, read from its left."""
 
     def __init__(
@@ -198,7 +200,7 @@ class _Reading:
 
     def _one(self) -> Any:
         self._depth += 1
-        if self._depth > _DEEPEST * 4:
+        if self._depth > _DEPTH_LIMIT * 4:
             self.is_wrong = True
         if self.is_wrong or not self.tokens:
             self.is_wrong = True
@@ -218,7 +220,7 @@ class _Reading:
             case "text":
                 return said[1:-1]
             case "path":
-                return _WORDS[said] if said in _WORDS else self._named(said.split("."))
+                return _CONSTANTS[said] if said in _CONSTANTS else self._named(said.split("."))
         self.is_wrong = True
         return UNKNOWN
 

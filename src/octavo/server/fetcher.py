@@ -20,16 +20,16 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from octavo.api.addresses import is_public, target
 
-LARGEST = 20 << 20
+SIZE_LIMIT = 20 << 20
 """The most bytes that are taken."""
-LONGEST = 10.0
+TIME_LIMIT = 10.0
 """Seconds within which all must be there, redirects too."""
-REDIRECTS = 5
+REDIRECT_LIMIT = 5
 
-_MOVED = {301, 302, 303, 307, 308}
+_REDIRECT_STATUSES = {301, 302, 303, 307, 308}
 
 
-class NotFetched(Exception):
+class FetchFailure(Exception):
     """What an address names could not be had: a sentence without its full stop, and the code of the interface."""
 
     def __init__(self, message: str, code: Literal["FETCH_TIMEOUT", "FETCH_ERROR"] = "FETCH_ERROR") -> None:
@@ -38,7 +38,7 @@ class NotFetched(Exception):
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchedFile:
     """What an address names. `url` is where redirects ended, `kind` the media type, such as text/html."""
 
     url: str
@@ -60,47 +60,47 @@ class Fetcher:
     """Fetches under limits. With `private` also from this machine and its networks."""
 
     private: bool = False
-    largest: int = LARGEST
-    longest: float = LONGEST
+    largest: int = SIZE_LIMIT
+    longest: float = TIME_LIMIT
 
-    def fetch(self, url: str) -> Fetched:
+    def fetch(self, url: str) -> FetchedFile:
         """What an http or https address names. Raises NotFetched."""
         deadline = time.monotonic() + self.longest
-        for _ in range(REDIRECTS + 1):
+        for _ in range(REDIRECT_LIMIT + 1):
             parts = _parts(url)
             with self._answer(parts, deadline) as answer:
-                if answer.status in _MOVED and (location := answer.getheader("location")):
+                if answer.status in _REDIRECT_STATUSES and (location := answer.getheader("location")):
                     url = urljoin(url, location)
                     continue
                 if answer.status != 200:
-                    raise NotFetched(f"{parts.hostname} responded with status {answer.status}")
+                    raise FetchFailure(f"{parts.hostname} responded with status {answer.status}")
                 return self._read(url, parts, answer)
-        raise NotFetched(f"the URL redirects more than {REDIRECTS} times")
+        raise FetchFailure(f"the URL redirects more than {REDIRECT_LIMIT} times")
 
-    def _read(self, url: str, parts: SplitResult, answer: HTTPResponse) -> Fetched:
+    def _read(self, url: str, parts: SplitResult, answer: HTTPResponse) -> FetchedFile:
         coding = answer.getheader("content-encoding", "identity").strip().lower()
         if coding not in ("", "identity"):
-            raise NotFetched(f"{parts.hostname} sent compressed text, which was not requested")
+            raise FetchFailure(f"{parts.hostname} sent compressed text, which was not requested")
         data = answer.read(self.largest + 1)
         if len(data) > self.largest:
-            raise NotFetched(f"the file is larger than the limit of {self.largest >> 20} MiB")
+            raise FetchFailure(f"the file is larger than the limit of {self.largest >> 20} MiB")
         if answer.length:
-            raise NotFetched(f"{parts.hostname} closed the connection before the file was complete")
+            raise FetchFailure(f"{parts.hostname} closed the connection before the file was complete")
         told = answer.headers
         told.set_default_type("application/octet-stream")
-        return Fetched(url, told.get_content_type(), told.get_content_charset(), data)
+        return FetchedFile(url, told.get_content_type(), told.get_content_charset(), data)
 
     @contextmanager
     def _answer(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
         """The answer to one request, which ends at the deadline whatever its server does."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        wire = _connected(host, self._places(host, port, deadline), deadline)
+        wire = _connect(host, self._places(host, port, deadline), deadline)
         context = ssl.create_default_context() if parts.scheme == "https" else None
         connection = HTTPSConnection(host, port, context=context) if context else HTTPConnection(host, port)
         connection.sock = wire
         late = threading.Event()
         # Not `connection.sock`, which is let go of while the answer is still being read.
-        timer = threading.Timer(max(deadline - time.monotonic(), 0), lambda: _cut(wire, late))
+        timer = threading.Timer(max(deadline - time.monotonic(), 0), lambda: _shut_down(wire, late))
         timer.daemon = True
         timer.start()
         try:
@@ -113,14 +113,14 @@ class Fetcher:
             with connection.getresponse() as answer:  # it outlives the connection, and is closed by itself
                 yield answer
             if late.is_set():
-                raise _too_late(host)
+                raise _timeout_failure(host)
         except (OSError, HTTPException, ValueError) as failure:
             if late.is_set() or isinstance(failure, TimeoutError):
-                raise _too_late(host) from None
-            raise NotFetched(f"the connection to {host} failed: {_reason(failure)}") from None
-        except NotFetched:
+                raise _timeout_failure(host) from None
+            raise FetchFailure(f"the connection to {host} failed: {_reason(failure)}") from None
+        except FetchFailure:
             if late.is_set():
-                raise _too_late(host) from None
+                raise _timeout_failure(host) from None
             raise
         finally:
             timer.cancel()
@@ -128,9 +128,9 @@ class Fetcher:
 
     def _places(self, host: str, port: int, deadline: float) -> list[tuple[int, Any]]:
         """Families and addresses of a host. All must be public, unless private ones may be asked."""
-        places = [(family, place) for family, _, _, _, place in _looked_up(host, port, deadline)]
+        places = [(family, place) for family, _, _, _, place in _resolve_host(host, port, deadline)]
         if not self.private and not all(is_public(place[0]) for _, place in places):
-            raise NotFetched(
+            raise FetchFailure(
                 f"{host} is on a private network, and this server was started without access to private networks"
             )
         return places
@@ -150,15 +150,15 @@ def _parts(url: str) -> SplitResult:
         _ = parts.port
         host = (parts.hostname or "").encode("idna").decode()
     except ValueError:  # a UnicodeError is one
-        raise NotFetched("the URL is not valid") from None
+        raise FetchFailure("the URL is not valid") from None
     if parts.scheme not in ("http", "https"):
-        raise NotFetched("only http and https URLs can be fetched")
+        raise FetchFailure("only http and https URLs can be fetched")
     if not host or "@" in parts.netloc or any(ord(letter) < 0x21 for letter in url):
-        raise NotFetched("the URL is not valid")
+        raise FetchFailure("the URL is not valid")
     return parts
 
 
-def _looked_up(host: str, port: int, deadline: float) -> list[Any]:
+def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
     """What the resolver says, within the deadline: it cannot be told to be quick, so it is left behind."""
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
@@ -172,42 +172,42 @@ def _looked_up(host: str, port: int, deadline: float) -> list[Any]:
     try:
         found = answers.get(timeout=max(deadline - time.monotonic(), 0))
     except queue.Empty:
-        raise _too_late(host) from None
+        raise _timeout_failure(host) from None
     if isinstance(found, Exception):
-        raise NotFetched(f"the host {host} was not found: {_reason(found)}")
+        raise FetchFailure(f"the host {host} was not found: {_reason(found)}")
     return list(found)
 
 
-def _connected(host: str, places: list[tuple[int, Any]], deadline: float) -> socket.socket:
+def _connect(host: str, places: list[tuple[int, Any]], deadline: float) -> socket.socket:
     """A connection to the first address of a host that takes one."""
     failure: OSError = OSError("the host has no IP address")
     for family, place in places:
         remaining = deadline - time.monotonic()
         if remaining <= 0:
-            raise _too_late(host)
+            raise _timeout_failure(host)
         connection = socket.socket(family, socket.SOCK_STREAM)
         connection.settimeout(remaining)
         try:
             connection.connect(place)
         except TimeoutError:
             connection.close()
-            raise _too_late(host) from None
+            raise _timeout_failure(host) from None
         except OSError as error:
             connection.close()
             failure = error
         else:
             return connection
-    raise NotFetched(f"could not connect to {host}: {_reason(failure)}")
+    raise FetchFailure(f"could not connect to {host}: {_reason(failure)}")
 
 
-def _cut(wire: socket.socket, late: threading.Event) -> None:
+def _shut_down(wire: socket.socket, late: threading.Event) -> None:
     late.set()
     with suppress(OSError):  # it is closed already
         wire.shutdown(socket.SHUT_RDWR)
 
 
-def _too_late(host: str) -> NotFetched:
-    return NotFetched(f"{host} took too long to respond", "FETCH_TIMEOUT")
+def _timeout_failure(host: str) -> FetchFailure:
+    return FetchFailure(f"{host} took too long to respond", "FETCH_TIMEOUT")
 
 
 def _reason(failure: Exception) -> str:

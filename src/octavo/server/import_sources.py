@@ -13,16 +13,16 @@ from zipfile import BadZipFile, ZipFile
 
 from octavo.documents import trees
 from octavo.server import conversion
-from octavo.server.conversion import Html, Unconverted
-from octavo.server.fetcher import Fetched, Fetcher, NotFetched
+from octavo.server.conversion import ConversionFailure, HtmlPage
+from octavo.server.fetcher import FetchedFile, Fetcher, FetchFailure
 from octavo.server.folder import rewrite_links
 
-MOST_PAGES = 100
+PAGE_LIMIT = 100
 """The most pages of a website."""
-LONGEST = 25.0
+TIME_LIMIT = 25.0
 """Seconds in which a website is read, as far as that goes."""
-MOST_FILES = 5000
-LARGEST = 64 << 20
+FILE_COUNT_LIMIT = 5000
+UNPACKED_LIMIT = 64 << 20
 """The most files of an archive, and their bytes unpacked."""
 
 _HTML = re.compile(r"\.x?html?$", re.IGNORECASE)
@@ -30,12 +30,12 @@ _MARKDOWN = re.compile(r"\.(?:md|markdown|mdx)$", re.IGNORECASE)
 _DOCX = re.compile(r"\.docx$", re.IGNORECASE)
 
 
-class NotGathered(Exception):
+class ImportFailure(Exception):
     """Nothing can be imported from there: a sentence without its full stop."""
 
 
 @dataclass
-class Gathered:
+class ImportedFiles:
     """Files by path, from the root of a folder of markdown, and how many pages there were and came."""
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -48,82 +48,82 @@ class Gathered:
         self.pages += 1
 
 
-def gather(source: str, url: str, fetcher: Fetcher) -> Gathered:
+def read_source(source: str, url: str, fetcher: Fetcher) -> ImportedFiles:
     """What the address names, read as a website, html, markdown, docx or zip. Raises NotGathered."""
     try:
         if source == "website":
-            return _website(url, fetcher)
+            return _read_website(url, fetcher)
         fetched = fetcher.fetch(url)
         if source == "zip":
-            return _archive(fetched.data)
-        return _document(source, fetched)
-    except NotFetched as failure:
-        raise NotGathered(f"The URL could not be fetched: {failure}") from None
-    except Unconverted as failure:
-        raise NotGathered(f"The content at this URL {failure}") from None
+            return _read_archive(fetched.data)
+        return _read_document(source, fetched)
+    except FetchFailure as failure:
+        raise ImportFailure(f"The URL could not be fetched: {failure}") from None
+    except ConversionFailure as failure:
+        raise ImportFailure(f"The content at this URL {failure}") from None
 
 
-def _document(source: str, fetched: Fetched) -> Gathered:
-    gathered = Gathered(total=1)
+def _read_document(source: str, fetched: FetchedFile) -> ImportedFiles:
+    gathered = ImportedFiles(total=1)
     if source != "docx" and b"\0" in fetched.data:
-        raise Unconverted("is not text")
-    stem = _stem(fetched.url)
+        raise ConversionFailure("is not text")
+    stem = _stem_of_url(fetched.url)
     if source == "docx":
-        converted = conversion.docx(fetched.data, stem)
+        converted = conversion.convert_docx(fetched.data, stem)
         gathered.files.update(converted.files)
         gathered.add(f"{stem}.md", converted.markdown)
     elif source == "html":
-        page = conversion.html(fetched.text)
+        page = conversion.read_html(fetched.text)
         gathered.add(f"{stem}.md", page.markdown(lambda address: urljoin(fetched.url, address)))
     else:
         gathered.add(f"{stem}.md", fetched.text)
     return gathered
 
 
-def _stem(url: str) -> str:
+def _stem_of_url(url: str) -> str:
     name = posixpath.splitext(posixpath.basename(urlsplit(url).path.rstrip("/")))[0]
     return trees.slug_of(unquote(name)) if name else "page"
 
 
-def _website(url: str, fetcher: Fetcher) -> Gathered:
+def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
     """The page at the address and those it leads to, in the folder it lies in or below."""
     started = time.monotonic()
     first = fetcher.fetch(url)
     within = urljoin(first.url, ".")
-    read: dict[str, tuple[Fetched, Html]] = {}
-    waiting = deque([_page(first.url)])
-    known = {_page(first.url)}
-    arrived = {_page(first.url): first}
+    read: dict[str, tuple[FetchedFile, HtmlPage]] = {}
+    waiting = deque([_page_url(first.url)])
+    known = {_page_url(first.url)}
+    arrived = {_page_url(first.url): first}
     total = 0
     while waiting:
         address = waiting.popleft()
         total += 1
-        if len(read) >= MOST_PAGES or time.monotonic() - started > LONGEST:
+        if len(read) >= PAGE_LIMIT or time.monotonic() - started > TIME_LIMIT:
             continue
         try:
             fetched = arrived.pop(address, None) or fetcher.fetch(address)
             if fetched.kind not in ("text/html", "application/xhtml+xml"):
                 total -= 1  # a picture or a file is no page
                 continue
-            page = conversion.html(fetched.text)
-        except (NotFetched, Unconverted):
+            page = conversion.read_html(fetched.text)
+        except (FetchFailure, ConversionFailure):
             continue
         read[address] = (fetched, page)
         for link in page.links:
-            leads = _page(_joined(fetched.url, link))
+            leads = _page_url(_join_url(fetched.url, link))
             if leads.startswith(within) and leads not in known:
                 known.add(leads)
                 waiting.append(leads)
-    paths = _paths(within, list(read))
-    gathered = Gathered(total=total)
+    paths = _file_paths(within, list(read))
+    gathered = ImportedFiles(total=total)
     for address, (fetched, page) in read.items():
-        gathered.add(paths[address], page.markdown(_leading(fetched.url, paths)))
+        gathered.add(paths[address], page.markdown(_link_rewriter(fetched.url, paths)))
     if not gathered.pages:
-        raise NotGathered("There is no HTML page at this URL")
+        raise ImportFailure("There is no HTML page at this URL")
     return gathered
 
 
-def _joined(base: str, link: str) -> str:
+def _join_url(base: str, link: str) -> str:
     """Where a link leads. Nowhere if it is no address."""
     try:
         return urljoin(base, link)
@@ -131,16 +131,16 @@ def _joined(base: str, link: str) -> str:
         return ""
 
 
-def _page(address: str) -> str:
+def _page_url(address: str) -> str:
     """An address without what names a part of the page, or a way to show it."""
     plain = urldefrag(address)[0].partition("?")[0]
     return re.sub(r"/index\.html?$", "/", plain)
 
 
-def _leading(base: str, paths: dict[str, str]) -> conversion.Lead:
+def _link_rewriter(base: str, paths: dict[str, str]) -> conversion.RewriteUrl:
     def lead(address: str) -> str:
         there = urljoin(base, address)
-        path, anchor = paths.get(_page(there)), urldefrag(there)[1]
+        path, anchor = paths.get(_page_url(there)), urldefrag(there)[1]
         if path is None:
             return there
         return f"/{path}#{anchor}" if anchor else f"/{path}"
@@ -148,11 +148,11 @@ def _leading(base: str, paths: dict[str, str]) -> conversion.Lead:
     return lead
 
 
-def _paths(within: str, addresses: list[str]) -> dict[str, str]:
+def _file_paths(within: str, addresses: list[str]) -> dict[str, str]:
     """The file of each page: one with pages below it is the first of a folder."""
-    bare = {address: _bare(address.removeprefix(within)) for address in addresses}
+    bare = {address: _path_without_suffix(address.removeprefix(within)) for address in addresses}
     folders = {posixpath.dirname(path) for path in bare.values()}
-    folders |= {above for path in folders for above in _above(path)}
+    folders |= {above for path in folders for above in _parent_folders(path)}
     taken: dict[str, str] = {}
     for address, path in bare.items():
         name = posixpath.join(path, "README.md") if not path or path in folders else f"{path}.md"
@@ -162,28 +162,28 @@ def _paths(within: str, addresses: list[str]) -> dict[str, str]:
     return taken
 
 
-def _bare(path: str) -> str:
+def _path_without_suffix(path: str) -> str:
     steps = [trees.slug_of(unquote(step)) for step in _HTML.sub("", path).split("/") if step]
     return "/".join(steps)
 
 
-def _above(path: str) -> list[str]:
+def _parent_folders(path: str) -> list[str]:
     steps = path.split("/")
     return ["/".join(steps[:depth]) for depth in range(1, len(steps))]
 
 
-def _archive(data: bytes) -> Gathered:
+def _read_archive(data: bytes) -> ImportedFiles:
     """The pages in a zip, with the files beside them."""
-    gathered = Gathered()
+    gathered = ImportedFiles()
     try:
         with ZipFile(BytesIO(data)) as archive:
             infos = [each for each in archive.infolist() if not each.is_dir()]
-            if len(infos) > MOST_FILES or sum(each.file_size for each in infos) > LARGEST:
-                most = f"{MOST_FILES} files or {LARGEST >> 20} MiB"
-                raise NotGathered(f"The unpacked archive exceeds the limit of {most}")
+            if len(infos) > FILE_COUNT_LIMIT or sum(each.file_size for each in infos) > UNPACKED_LIMIT:
+                most = f"{FILE_COUNT_LIMIT} files or {UNPACKED_LIMIT >> 20} MiB"
+                raise ImportFailure(f"The unpacked archive exceeds the limit of {most}")
             found: dict[str, bytes] = {}
             for each in infos:
-                path = _inside(each.filename)
+                path = _safe_path(each.filename)
                 if path is None:
                     continue
                 try:
@@ -191,35 +191,35 @@ def _archive(data: bytes) -> Gathered:
                 except (BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError):
                     gathered.total += _is_page(path)  # damaged, or locked by a password
     except BadZipFile:
-        raise NotGathered("The file at this URL is not a ZIP archive") from None
-    for path, content in _from_the_top(found).items():
+        raise ImportFailure("The file at this URL is not a ZIP archive") from None
+    for path, content in _without_top_folder(found).items():
         gathered.total += _is_page(path)
         try:
-            _add(gathered, path, content)
-        except Unconverted:
+            _add_archived(gathered, path, content)
+        except ConversionFailure:
             continue
     if not gathered.pages:
-        raise NotGathered("The archive contains no Markdown, HTML, or Word pages that can be read")
+        raise ImportFailure("The archive contains no Markdown, HTML, or Word pages that can be read")
     return gathered
 
 
-def _add(gathered: Gathered, path: str, content: bytes) -> None:
+def _add_archived(gathered: ImportedFiles, path: str, content: bytes) -> None:
     stem = posixpath.splitext(path)[0]
     if _HTML.search(path):
-        text = Fetched(path, "text/html", None, content).text
-        gathered.add(f"{stem}.md", conversion.html(text).markdown(_to_markdown))
+        text = FetchedFile(path, "text/html", None, content).text
+        gathered.add(f"{stem}.md", conversion.read_html(text).markdown(_markdown_link))
     elif _DOCX.search(path):
-        converted = conversion.docx(content, trees.slug_of(posixpath.basename(stem)))
+        converted = conversion.convert_docx(content, trees.slug_of(posixpath.basename(stem)))
         gathered.files.update(converted.files)
         gathered.add(f"{stem}.md", converted.markdown)
     else:
         if posixpath.basename(path).lower() == "summary.md":
-            content = rewrite_links(content.decode("utf-8", "replace"), _to_markdown).encode()
+            content = rewrite_links(content.decode("utf-8", "replace"), _markdown_link).encode()
         gathered.files.setdefault(path, content)
         gathered.pages += _is_page(path)
 
 
-def _to_markdown(address: str) -> str:
+def _markdown_link(address: str) -> str:
     """A link to a page of HTML beside leads to the markdown it becomes."""
     parts = urlsplit(address)
     if parts.scheme or parts.netloc or not _HTML.search(parts.path):
@@ -231,16 +231,16 @@ def _is_page(path: str) -> bool:
     return any(kind.search(path) for kind in (_HTML, _MARKDOWN, _DOCX))
 
 
-def _inside(name: str) -> str | None:
+def _safe_path(name: str) -> str | None:
     """The path of a file of an archive. None for what would lie outside it, and for what systems leave in archives."""
     steps = [step for step in name.replace("\\", "/").split("/") if step not in ("", ".")]
     odd = not steps or ".." in steps or "\0" in name or steps[0] == "__MACOSX" or steps[-1] == ".DS_Store"
     return None if odd or any(len(step.encode("utf-8", "replace")) > 200 for step in steps) else "/".join(steps)
 
 
-def _from_the_top(files: dict[str, bytes]) -> dict[str, bytes]:
+def _without_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
     """Files without the one folder that all of them lie in, if there is one."""
     tops = {path.partition("/")[0] for path in files}
     if len(tops) != 1 or not all("/" in path for path in files):
         return files
-    return _from_the_top({path.partition("/")[2]: content for path, content in files.items()})
+    return _without_top_folder({path.partition("/")[2]: content for path, content in files.items()})

@@ -13,35 +13,35 @@ from octavo.documents.tags import TagScanner
 from octavo.server.folder import rewrite_links
 from octavo.server.store import Json, Store
 
-DEEPEST = 4
+DEPTH_LIMIT = 4
 """How deep content that includes content is followed."""
-_MOST_ADDED = 1 << 20
+_LENGTH_LIMIT = 1 << 20
 """Characters that includes may bring: what is included many times grows fast."""
-_COST = 256
+_COST_OF_INCLUDE = 256
 """Characters that each include counts for beside its own."""
-_LIKE_A_FILE = ".gitbook/includes"
+_DEFAULT_FOLDER = ".gitbook/includes"
 """Where a repository keeps reusable content: what links are relative to in content that came from no file."""
-_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
+_ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 
-def dereferenced(store: Store, text: str, page: Json, revision: Json) -> str:
+def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
     """`text` with reusable content where it is included, between the tag and an end of it, which say what is shared. What is
     not there, or includes itself, stays an include."""
     if "include" not in text or not revision["reusableContents"]:
         return text
-    room = [_MOST_ADDED]
-    return _expanded(store, text, posixpath.dirname(trees.place_of(page)), revision, (), room)
+    room = [_LENGTH_LIMIT]
+    return _expand(store, text, posixpath.dirname(trees.place_of(page)), revision, (), room)
 
 
-def _expanded(store: Store, text: str, folder: str, revision: Json, within: tuple[str, ...], room: list[int]) -> str:
+def _expand(store: Store, text: str, folder: str, revision: Json, within: tuple[str, ...], room: list[int]) -> str:
     scanner, out, done = TagScanner(text), [], 0
-    for start in _includes(text):
+    for start in _include_positions(text):
         tag = scanner.at(start)
         if tag is None:
             continue
         named = (*tag.words, *(tag.arguments[key] for key in ("src", "file", "url") if key in tag.arguments))
-        item = reusable(revision, next(filter(None, named), ""), folder)
-        body = _shared(store, item, folder, revision, within, room) if item is not None else None
+        item = find_reusable(revision, next(filter(None, named), ""), folder)
+        body = _included_text(store, item, folder, revision, within, room) if item is not None else None
         if body is None and not within:
             continue  # one within another needs its end: the next one would be taken for it
         line = text[text.rfind("\n", 0, start) + 1 : start]
@@ -52,19 +52,19 @@ def _expanded(store: Store, text: str, folder: str, revision: Json, within: tupl
     return "".join([*out, text[done:]])
 
 
-def _shared(
+def _included_text(
     store: Store, item: Json, folder: str, revision: Json, within: tuple[str, ...], room: list[int]
 ) -> str | None:
     """What `item` says, as a text in `folder` writes it. None when it is not to be brought here."""
-    if item["id"] in within or len(within) >= DEEPEST or room[0] <= 0:
+    if item["id"] in within or len(within) >= DEPTH_LIMIT or room[0] <= 0:
         return None
     if not item.get("text"):
         return ""
-    room[0] -= _COST  # what brings nothing, many times in many times, takes long too
-    own = posixpath.dirname(trees.place_of(item) or f"{_LIKE_A_FILE}/{item['id']}")
+    room[0] -= _COST_OF_INCLUDE  # what brings nothing, many times in many times, takes long too
+    own = posixpath.dirname(trees.place_of(item) or f"{_DEFAULT_FOLDER}/{item['id']}")
     text = store.text(item["text"]).strip("\n")
     body = rewrite_links(
-        _expanded(store, text, own, revision, (*within, item["id"]), room), lambda each: _moved(each, own, folder)
+        _expand(store, text, own, revision, (*within, item["id"]), room), lambda each: _relocate_url(each, own, folder)
     )
     if len(body) > room[0]:
         return None
@@ -73,7 +73,7 @@ def _shared(
 
 
 @lru_cache(maxsize=64)
-def _includes(text: str) -> tuple[int, ...]:
+def _include_positions(text: str) -> tuple[int, ...]:
     """Where the includes of a text begin, but for those in code."""
     from octavo.documents.parse import parse
 
@@ -91,15 +91,15 @@ def _includes(text: str) -> tuple[int, ...]:
     return tuple(sorted(dict.fromkeys(found)))
 
 
-def _moved(address: str, own: str, folder: str) -> str | None:
+def _relocate_url(address: str, own: str, folder: str) -> str | None:
     """An address in a text in the folder `own` as one in `folder` writes it."""
-    if _ELSEWHERE.match(address):
+    if _ABSOLUTE_URL.match(address):
         return None
     path = posixpath.normpath(posixpath.join(own, address))
     return posixpath.relpath(path, folder or ".")
 
 
-def reusable(revision: Json, says: str, folder: str = "") -> Json | None:
+def find_reusable(revision: Json, says: str, folder: str = "") -> Json | None:
     """The reusable content that an include in `folder` names: by the file it is kept in, by its id, or as it is called."""
     stem = says.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]

@@ -11,22 +11,22 @@ from octavo.documents import anchors, links, trees
 from octavo.documents.parse import parse
 from octavo.documents.usages import Usage, usages
 from octavo.server.handlers import revisions
-from octavo.server.handlers.permissions import role, sees_collection
-from octavo.server.includes import reusable
+from octavo.server.handlers.permissions import can_see_collection, role
+from octavo.server.includes import find_reusable
 from octavo.server.store import Json
 from octavo.server.world import World
 
-NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}")
+ID_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}")
 """What can be an id."""
-_MOST_KNOWN = 5000
-_MOST_INCLUDED = 100
+_CACHE_LIMIT = 5000
+_INCLUDE_LIMIT = 100
 """Pieces of reusable content of one page in which a heading is looked for."""
-_KNOWN: dict[str, Said] = {}
+_CACHE: dict[str, TextLinks] = {}
 """What texts speak of, by the hash that names them: texts never change, and reading one takes long."""
 
 
 @dataclass(frozen=True)
-class Said:
+class TextLinks:
     """What a text speaks of, and the anchors of its headings."""
 
     usages: tuple[Usage, ...] = ()
@@ -34,7 +34,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Target:
+class LinkTarget:
     """Where a link leads. `name` is what identifies it among the things of its kind."""
 
     status: str
@@ -46,7 +46,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Spot:
+class LinkPlace:
     """Where a link stands. Without a block: in the tree itself, as a link page or the cover of a page."""
 
     page: str
@@ -54,12 +54,12 @@ class Spot:
 
 
 @dataclass
-class Found:
+class LinkedResource:
     """One thing that is linked to, and where it is."""
 
-    target: Target
+    target: LinkTarget
     relation: str
-    spots: list[Spot] = field(default_factory=list)
+    spots: list[LinkPlace] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class Found:
         return rank, self.target.kind, self.target.space, self.target.name, self.target.anchor, self.relation
 
 
-class Survey:
+class LinkSurvey:
     """The links of a revision as the caller sees them: what they may not see is not there."""
 
     def __init__(self, world: World, revision: Json) -> None:
@@ -78,15 +78,15 @@ class Survey:
         self.pages = {page["id"]: page for page in trees.walk(revision["pages"])}
         self._places = trees.places_of(revision)
 
-    def found(self, page_id: str | None = None) -> list[Found]:
+    def found(self, page_id: str | None = None) -> list[LinkedResource]:
         """What the pages link to, or one of them."""
-        by_key: dict[tuple[Target, str], Found] = {}
+        by_key: dict[tuple[LinkTarget, str], LinkedResource] = {}
         for page in self.pages.values() if page_id is None else [self.pages[page_id]]:
             for relation, target, spot in self._of_page(page):
-                by_key.setdefault((target, relation), Found(target, relation)).spots.append(spot)
+                by_key.setdefault((target, relation), LinkedResource(target, relation)).spots.append(spot)
         return sorted(by_key.values(), key=lambda each: each.key)
 
-    def leading_to(self, kind: str, name: str) -> list[Spot]:
+    def leading_to(self, kind: str, name: str) -> list[LinkPlace]:
         """Where the pages link to a page or file of this space, in the order of the tree."""
         spots = [
             spot
@@ -103,25 +103,25 @@ class Survey:
             (spot.page, each.target.name) for each in found if each.target.status == "broken" for spot in each.spots
         }
 
-    def _of_page(self, page: Json) -> Iterator[tuple[str, Target, Spot]]:
+    def _of_page(self, page: Json) -> Iterator[tuple[str, LinkTarget, LinkPlace]]:
         if page["type"] == "link" and isinstance(page.get("target"), dict):
-            yield "reference", self._referred(page["target"], page), Spot(page["id"])
+            yield "reference", self._referred(page["target"], page), LinkPlace(page["id"])
         cover = page.get("cover") or {}
         for reference in (cover.get("ref"), cover.get("refDark")):
             if isinstance(reference, dict):
-                yield "reference", self._referred(reference, page), Spot(page["id"])
-        for usage in said(self._world, page).usages:
+                yield "reference", self._referred(reference, page), LinkPlace(page["id"])
+        for usage in text_links(self._world, page).usages:
             relation = "reference" if usage.kind == "address" else "dependsOn"
-            yield relation, self._led(usage, page), Spot(page["id"], usage.block)
+            yield relation, self._led(usage, page), LinkPlace(page["id"], usage.block)
 
-    def _led(self, usage: Usage, page: Json) -> Target:
+    def _led(self, usage: Usage, page: Json) -> LinkTarget:
         if usage.kind == "spec":
             return self._spec(usage.says)
         if usage.kind == "include":
             return self._reusable(usage.says, page)
         return self._addressed(usage.says, page)
 
-    def _addressed(self, href: str, page: Json) -> Target:
+    def _addressed(self, href: str, page: Json) -> LinkTarget:
         """Where an address leads. Addresses of the app are read as the paths that follow its origin."""
         origin = f"{self._world.origin}/o/"
         in_app = href.startswith((origin, *(f"https://{host}/" for host in links.APP_HOSTS)))
@@ -133,7 +133,7 @@ class Survey:
             case links.ToAnchor(anchor=anchor):
                 target = self._page(self._space["id"], page["id"], anchor, status)
             case links.ToFile(file=name):
-                target = Target(status, "file", name, self._space["id"])
+                target = LinkTarget(status, "file", name, self._space["id"])
             case links.ToSpace(space=name, page=wanted, anchor=anchor):
                 target = self._elsewhere(name, wanted, anchor or "", status)
             case links.ToChangeRequest(space=name, number=number):
@@ -142,19 +142,19 @@ class Survey:
             case links.ToCollection(collection=name):
                 target = self._collection(name, status)
             case links.ToUser(user=name):
-                target = Target(status, "user", name) if self._known("users", name) else None
+                target = LinkTarget(status, "user", name) if self._known("users", name) else None
             case links.Broken():
                 target = None
             case _:
-                target = Target("ok", "url", href)
-        return target or Target("broken", "url", href)
+                target = LinkTarget("ok", "url", href)
+        return target or LinkTarget("broken", "url", href)
 
-    def _referred(self, reference: Json, page: Json) -> Target:
+    def _referred(self, reference: Json, page: Json) -> LinkTarget:
         """Where a reference of the tree leads (4.26)."""
         kind, here = reference.get("kind"), self._space["id"]
-        name = str(reference.get(_NAMED.get(str(kind), "")) or "")
+        name = str(reference.get(_ID_FIELDS.get(str(kind), "")) or "")
         space = str(reference.get("space") or here)
-        target: Target | None
+        target: LinkTarget | None
         match kind:
             case "url":
                 return self._addressed(name, page)
@@ -170,58 +170,60 @@ class Survey:
                 )
             case "file":
                 known = any(each["id"] == name for each in self._revision["files"])
-                target = Target("ok", "file", name, here) if known else None
+                target = LinkTarget("ok", "file", name, here) if known else None
             case "space":
                 target = self._elsewhere(name, None, "", "ok")
             case "collection":
                 target = self._collection(name, "ok")
             case "user":
-                target = Target("ok", "user", name) if self._known("users", name) else None
+                target = LinkTarget("ok", "user", name) if self._known("users", name) else None
             case _:
                 known = any(each["id"] == name for each in self._revision["reusableContents"])
-                target = Target("ok", "reusable-content", name, here) if known else None
-        return target or Target("broken", "url", f"/{'page' if kind == 'anchor' else kind}s/{name}")
+                target = LinkTarget("ok", "reusable-content", name, here) if known else None
+        return target or LinkTarget("broken", "url", f"/{'page' if kind == 'anchor' else kind}s/{name}")
 
-    def _page(self, space: str, name: str, anchor: str, status: str) -> Target | None:
+    def _page(self, space: str, name: str, anchor: str, status: str) -> LinkTarget | None:
         page = self.pages.get(name)
         if page is None or not has_anchor(self._world, self._revision, page, anchor):
             return None
-        return Target(status, "page", name, space, anchor)
+        return LinkTarget(status, "page", name, space, anchor)
 
-    def _elsewhere(self, space: str, wanted: str | None, anchor: str, status: str) -> Target | None:
+    def _elsewhere(self, space: str, wanted: str | None, anchor: str, status: str) -> LinkTarget | None:
         """Another space, or a page of it by path or id."""
         document = self._known("spaces", space)
         if document is None or document.get("deletedAt") or role(self._world, document) is None:
             return None
         if not wanted:
-            return Target(status, "space", space)
-        revision = revisions.current(self._world, space)
+            return LinkTarget(status, "space", space)
+        revision = revisions.get_current(self._world, space)
         found = trees.at_path(revision["pages"], wanted) or trees.find(revision["pages"], wanted)
         if found is None or not has_anchor(self._world, revision, found, anchor):
             return None
-        return Target(status, "page", found["id"], space, anchor)
+        return LinkTarget(status, "page", found["id"], space, anchor)
 
-    def _collection(self, name: str, status: str) -> Target | None:
+    def _collection(self, name: str, status: str) -> LinkTarget | None:
         collection = self._known("collections", name)
-        seen = collection is not None and sees_collection(self._world, collection)
-        return Target(status, "collection", name) if seen else None
+        seen = collection is not None and can_see_collection(self._world, collection)
+        return LinkTarget(status, "collection", name) if seen else None
 
-    def _spec(self, slug: str) -> Target:
+    def _spec(self, slug: str) -> LinkTarget:
         known = self._known(f"orgs/{self._space['organization']}/openapi", slug)
-        return Target("ok", "openapi", slug) if known else Target("broken", "url", slug)
+        return LinkTarget("ok", "openapi", slug) if known else LinkTarget("broken", "url", slug)
 
     def _known(self, collection: str, name: str) -> Json | None:
         """A document by its id. Pages may name anything: what is no id could name what is filed below a document."""
-        return self._world.store.find(f"/{collection}/{name}") if NAME.fullmatch(name) else None
+        return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
 
-    def _reusable(self, says: str, page: Json) -> Target:
-        item = reusable(self._revision, says, posixpath.dirname(trees.place_of(page)))
+    def _reusable(self, says: str, page: Json) -> LinkTarget:
+        item = find_reusable(self._revision, says, posixpath.dirname(trees.place_of(page)))
         return (
-            Target("ok", "reusable-content", item["id"], self._space["id"]) if item else Target("broken", "url", says)
+            LinkTarget("ok", "reusable-content", item["id"], self._space["id"])
+            if item
+            else LinkTarget("broken", "url", says)
         )
 
 
-_NAMED = {
+_ID_FIELDS = {
     "url": "url",
     "file": "file",
     "page": "page",
@@ -239,29 +241,29 @@ def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
     """Whether a link to `anchor` leads to a heading of a page, or of reusable content that the page includes."""
     if not anchor or page["type"] != "document":
         return True
-    found, left, known = list(said(world, page).anchors), [page], set[str]()
-    while left and len(known) < _MOST_INCLUDED:
+    found, left, known = list(text_links(world, page).anchors), [page], set[str]()
+    while left and len(known) < _INCLUDE_LIMIT:
         part = left.pop()
         folder = posixpath.dirname(trees.place_of(part))
-        for usage in said(world, part).usages:
-            item = reusable(revision, usage.says, folder) if usage.kind == "include" else None
+        for usage in text_links(world, part).usages:
+            item = find_reusable(revision, usage.says, folder) if usage.kind == "include" else None
             if item is not None and item["id"] not in known:
                 known.add(item["id"])
                 left.append(item)
-                found += said(world, item).anchors
+                found += text_links(world, item).anchors
     return anchors.match(anchor, found) is not None
 
 
-def said(world: World, page: Json) -> Said:
+def text_links(world: World, page: Json) -> TextLinks:
     """What a page, or reusable content, speaks of."""
     name = page.get("text")
     if not name:
-        return Said()
-    known = _KNOWN.get(name)
+        return TextLinks()
+    known = _CACHE.get(name)
     if known is None:
         document = parse(world.store.text(name))
-        known = Said(tuple(usages(document)), tuple(heading.anchor for heading in document.headings))
-        if len(_KNOWN) >= _MOST_KNOWN:
-            _KNOWN.clear()
-        _KNOWN[name] = known
+        known = TextLinks(tuple(usages(document)), tuple(heading.anchor for heading in document.headings))
+        if len(_CACHE) >= _CACHE_LIMIT:
+            _CACHE.clear()
+        _CACHE[name] = known
     return known

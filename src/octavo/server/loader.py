@@ -39,7 +39,7 @@ from octavo.server.folder import (
     walk_entries,
 )
 from octavo.server.handlers import revisions, spaces
-from octavo.server.image_size import dimensions
+from octavo.server.image_size import image_size
 from octavo.server.store import Json
 from octavo.server.table_of_contents import read_folder
 from octavo.server.world import World
@@ -94,7 +94,7 @@ def load(
     with world.store.transaction():
         if space is None:
             name = (title or readable_name(found.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
-            space = spaces.new(world, organization, title=name)
+            space = spaces.create_space(world, organization, title=name)
         world.store.set_setting(_setting_name(found), space["id"])
         revision, conflicts = _merge_changes(
             world, space, before, after, known=record is not None, found_later=on_progress is not None
@@ -131,24 +131,24 @@ def _merge_changes(
     """Bring what changed in the folder into the space: the new revision, or None, and how many conflicts it has."""
     if not space["revision"]:
         revision = revisions.add(world, space["id"], after, type="edits", parents=[])
-        revisions.move_primary(world, space["id"], revision, found_later=found_later)
+        revisions.set_current(world, space["id"], revision, found_later=found_later)
         return revision, 0
     if known and not differences(before, after, _blob):
         return None, 0
-    main = revisions.current(world, space["id"])
+    main = revisions.get_current(world, space["id"])
     outcome = tree.merge(before, main, after, FOLDER_SIDE, world.store)
     held = {**outcome.held, "pages": trees.placed(outcome.held["pages"])}
     if not differences(main, {**main, **held}, _blob):
         return None, 0
-    revision = revisions.next_after(world, main, **held)
-    revisions.move_primary(world, space["id"], revision, found_later=found_later)
+    revision = revisions.add_next(world, main, **held)
+    revisions.set_current(world, space["id"], revision, found_later=found_later)
     return revision, len(outcome.conflicts)
 
 
 def _summarize(world: World, space: Json, revision: Json | None, conflicts: int, folder: Folder) -> LoadedFolder:
     problems = tuple(folder.problems)
     if revision is None:
-        return LoadedFolder(space["id"], revisions.current(world, space["id"])["id"], problems=problems)
+        return LoadedFolder(space["id"], revisions.get_current(world, space["id"])["id"], problems=problems)
     parents = revision["parents"]
     before = revisions.get(world, space["id"], parents[0]) if parents else NOTHING
     counts = Counter(change["type"] for change in differences(before, revision, _blob))
@@ -228,7 +228,7 @@ class _FolderReader:
         page_id = self.before["keys"].get(f"page:{path}")
         if (page := trees.find(self.before["pages"], page_id or "")) is not None:
             self._not_read_now[path] = page
-            return revisions.text(self.world, page)
+            return revisions.page_text(self.world, page)
         name = readable_name(str(path))
         why = next(each.message for each in reversed(self.folder.problems) if each.path == name)
         return f'{{% hint style="warning" %}}\n{trees.escaped(f"{name} {why}")}\n{{% endhint %}}\n'
@@ -257,7 +257,7 @@ class _FolderReader:
         self._keys[key] = self.before["keys"].get(key) or self.world.new_id()
         title = _single_line(matter.get("title")) or title_from_name(readable_name(path.stem))
         git = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(path)}
-        return revisions.written(self.world, {"id": self._keys[key], "title": title, "git": git}, body)
+        return revisions.with_text(self.world, {"id": self._keys[key], "title": title, "git": git}, body)
 
     def _variables(self) -> Json:
         text = self.folder.text(VARIABLES) if self.folder.holds(VARIABLES) else None
@@ -332,7 +332,7 @@ class _FolderReader:
         if cover := self._cover(entry.path, matter):
             says["cover"] = cover
         says["git"] = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(entry.path)}
-        return revisions.written(self.world, says, body)
+        return revisions.with_text(self.world, says, body)
 
     def _cover(self, page: Path, matter: Json) -> Json | None:
         address = _single_line(matter.get("cover"))
@@ -392,7 +392,7 @@ class _FolderReader:
             "size": len(data),
             "blob": blob,
         }
-        if size := dimensions(data):
+        if size := image_size(data):
             file["dimensions"] = size
         return {**file, "git": {"oid": hashlib.sha1(data).hexdigest(), "path": _posix_path(path)}}
 

@@ -46,60 +46,66 @@ from octavo.server.store import Json
 BODY = "Vera"
 MONO = "Courier"
 
-_FOLDERS = (Path("/usr/share/fonts"), Path("/usr/local/share/fonts"), Path("/System/Library/Fonts/Supplemental"))
-_OTHERS = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "LiberationSans-Regular.ttf", "FreeSans.ttf", "Arial Unicode.ttf")
-_ASIAN = (
+_FONT_FOLDERS = (Path("/usr/share/fonts"), Path("/usr/local/share/fonts"), Path("/System/Library/Fonts/Supplemental"))
+_SYSTEM_FONTS = (
+    "DejaVuSans.ttf",
+    "NotoSans-Regular.ttf",
+    "LiberationSans-Regular.ttf",
+    "FreeSans.ttf",
+    "Arial Unicode.ttf",
+)
+_CJK_FONTS = (
     ("HeiseiKakuGo-W5", ((0x3040, 0x30FF),)),
     ("HYGothic-Medium", ((0x1100, 0x11FF), (0xAC00, 0xD7AF))),
     ("STSong-Light", ((0x2E80, 0x303F), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF))),
 )
 """Typefaces that every reader of PDFs brings, and what they are for."""
-_NONE = "?"
+_MISSING_GLYPH = "?"
 """What stands for a letter that nobody has."""
 
 
 def typeset(words: str, *, mono: bool = False) -> str:
     """`words` as the markup of paragraphs: each letter in a typeface that has it, and none of them markup."""
-    _register()
+    _register_typefaces()
     first = MONO if mono else BODY
     parts = []
-    for name, group in groupby(words, lambda letter: _of(letter, first)):
+    for name, group in groupby(words, lambda letter: _typeface_of(letter, first)):
         letters = "".join(group)
-        said = escape(letters) if name else _NONE * len(letters)
+        said = escape(letters) if name else _MISSING_GLYPH * len(letters)
         parts.append(said if name in (BODY, None) else f'<font name="{name}">{said}</font>')
     return "".join(parts)
 
 
 @cache
-def _register() -> None:
+def _register_typefaces() -> None:
     """Make the typefaces known to reportlab."""
     for suffix in ("", "Bd", "It", "BI"):
         pdfmetrics.registerFont(TTFont(f"Vera{suffix}", f"Vera{suffix}.ttf"))
     pdfmetrics.registerFontFamily("Vera", "Vera", "VeraBd", "VeraIt", "VeraBI")
-    for name, _ in _ASIAN:
+    for name, _ in _CJK_FONTS:
         pdfmetrics.registerFont(UnicodeCIDFont(name))
 
 
 @cache
-def _of(letter: str, first: str) -> str | None:
+def _typeface_of(letter: str, first: str) -> str | None:
     """The typeface for a letter. None if nobody has it."""
     point = ord(letter)
     if first == MONO and point < 0x100 and letter.isprintable():
         return MONO
-    if point in _letters(BODY) or letter.isspace():
+    if point in _characters_of(BODY) or letter.isspace():
         return BODY
-    for name, ranges in _ASIAN:
+    for name, ranges in _CJK_FONTS:
         if any(low <= point <= high for low, high in ranges):
             return name
-    return next((name for name in _found() if point in _letters(name)), None)
+    return next((name for name in _system_typefaces() if point in _characters_of(name)), None)
 
 
 @cache
-def _found() -> tuple[str, ...]:
+def _system_typefaces() -> tuple[str, ...]:
     """Typefaces of this machine that have letters of many scripts."""
     names = []
-    for wanted in _OTHERS:
-        path = next((path for folder in _FOLDERS if folder.is_dir() for path in folder.rglob(wanted)), None)
+    for wanted in _SYSTEM_FONTS:
+        path = next((path for folder in _FONT_FOLDERS if folder.is_dir() for path in folder.rglob(wanted)), None)
         if path is None:
             continue
         try:
@@ -112,24 +118,24 @@ def _found() -> tuple[str, ...]:
 
 
 @cache
-def _letters(name: str) -> frozenset[int]:
+def _characters_of(name: str) -> frozenset[int]:
     face: TTFontFace = getattr(pdfmetrics.getFont(name), "face")  # noqa: B009  # only typefaces of this kind have one
     return frozenset(face.charToGlyph)
 
 
-_register()
+_register_typefaces()
 
 
 WIDTH = A4[0] - 40 * mm
 """Of what is printed on a sheet, in points."""
-MOST_PIXELS = 25_000_000
+PIXEL_LIMIT = 25_000_000
 """Larger pictures are named and not shown: unpacked they take four bytes for each."""
-DEEPEST = 6
+INDENT_LIMIT = 6
 """What stands deeper is set no further in."""
 _INDENT = 12
-_LINE = 88
+_CODE_LINE_LENGTH = 88
 """Characters of a line of code."""
-_CELL = 8000
+_CELL_LENGTH = 8000
 """Characters of a cell of a table: a longer one has no place on a sheet."""
 
 _TEXT = ParagraphStyle("text", fontName=BODY, fontSize=10, leading=14, spaceAfter=6)
@@ -156,7 +162,7 @@ _MARKS = {"bold": "b", "italic": "i", "strike": "strike", "underline": "u", "sub
 
 
 @dataclass
-class Book:
+class PdfBook:
     """Pages to print. `texts` are what documents say by id, `pictures` give the bytes of pictures by id of the file."""
 
     title: str
@@ -170,7 +176,7 @@ class Book:
     def made(self) -> bytes:
         """The PDF."""
         buffer = BytesIO()
-        document = _Document(buffer, self.title)
+        document = _DocumentTemplate(buffer, self.title)
         document.build(list(self._story()) or [Spacer(1, 1)])
         return buffer.getvalue()
 
@@ -195,7 +201,7 @@ class Book:
 
     def _within(self, blocks: tuple[Block, ...], by: float = _INDENT) -> Iterator[Flowable]:
         """Blocks set further in."""
-        by = by if self._depth < DEEPEST else 0
+        by = by if self._depth < INDENT_LIMIT else 0
         self._depth += 1
         yield Indenter(left=by)
         yield from self._blocks(blocks)
@@ -236,7 +242,11 @@ class Book:
         if block.attrs.get("title"):
             yield Paragraph(typeset(str(block.attrs["title"])), _SMALL)
         whole = block.text.expandtabs(4).split("\n")
-        lines = [line[start : start + _LINE] for line in whole for start in range(0, max(len(line), 1), _LINE)]
+        lines = [
+            line[start : start + _CODE_LINE_LENGTH]
+            for line in whole
+            for start in range(0, max(len(line), 1), _CODE_LINE_LENGTH)
+        ]
         for first in range(0, len(lines), 50):
             yield Preformatted(
                 "\n".join(line.encode("cp1252", "replace").decode("cp1252") for line in lines[first : first + 50]),
@@ -265,7 +275,7 @@ class Book:
     def _cell(self, cell: Block) -> str:
         value = cell.attrs.get("value")
         said = {True: "[x]", False: "[ ]"}.get(value, str(value)) if value is not None else ""
-        return self._runs(cell.runs, _CELL) or said
+        return self._runs(cell.runs, _CELL_LENGTH) or said
 
     def _card(self, block: Block) -> Iterator[Flowable]:
         for cell in block.children:
@@ -291,7 +301,7 @@ class Book:
     def _picture(self, address: str) -> Flowable | None:
         match links.resolve(address, trees.link_base(self._page), self.places):
             case links.ToFile(file=name) if name in self.pictures:
-                return _shown(self.pictures[name]())
+                return _load_image(self.pictures[name]())
         return None
 
     def _include(self, block: Block) -> Iterator[Flowable]:
@@ -341,14 +351,14 @@ class Book:
         return f'<a href={quoteattr(leads)} color="#1f5fbf">{words}</a>'
 
 
-def _shown(data: bytes) -> Flowable | None:
+def _load_image(data: bytes) -> Flowable | None:
     """A picture as wide as it is, or as the sheet. None if it cannot be read."""
     from PIL import Image as Picture
 
     try:
         with Picture.open(BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as picture:
             width, height = picture.size
-            if not 0 < width * height <= MOST_PIXELS:
+            if not 0 < width * height <= PIXEL_LIMIT:
                 return None
             plain = BytesIO()
             picture.convert("RGBA" if "A" in picture.getbands() or "transparency" in picture.info else "RGB").save(
@@ -378,7 +388,7 @@ class _Bookmark(Flowable):
         canvas.addOutlineEntry(title, name, depth, closed=depth > 0)
 
 
-class _Document(BaseDocTemplate):
+class _DocumentTemplate(BaseDocTemplate):
     """Sheets with the title and their number at the foot."""
 
     def __init__(self, buffer: BytesIO, title: str) -> None:

@@ -1,7 +1,7 @@
 """What each operation does. `handle` dispatches on its class: handler modules register what has a mind of its own.
 
 What is not registered is plain REST: read, file, change or remove the document at the path of the operation, or list
-those below it. How a document is shown is said once, by the `shows` of the module of its subject; what is checked or
+those below it. How a document is shown is said once, by the `presents` of the module of its subject; what is checked or
 added when it is written, by its `completes`. Who may do what is plain is said by a `guards`: no write does without.
 """
 
@@ -41,7 +41,7 @@ COMPLETERS: dict[type[Model], Completer] = {}
 """What plain documents become when they are written, by the model they answer."""
 
 
-def shows(kind: type[Model]) -> Callable[[P], P]:
+def presents(kind: type[Model]) -> Callable[[P], P]:
     """Let a function say how documents that answer a `kind` are shown to the caller."""
 
     def register(present: P) -> P:
@@ -79,26 +79,26 @@ def handle(op: Operation[Any], world: World) -> Any:
     """The JSON value that answers `op`, or None. Raises Refused and Missing."""
     spec = SPECS[type(op)]
     path = path_of(op)
-    _let_in(op, world)
+    _check_guard(op, world)
     if spec.method == "GET":
-        return shown(op, world, world.store.get(path))
+        return present(op, world, world.store.get(path))
     if spec.method == "DELETE":
         world.store.delete(path)
         return None
-    return shown(op, world, _written(op, world, path))
+    return present(op, world, _save(op, world, path))
 
 
-def shown(op: Operation[Any], world: World, document: Json) -> Json:
+def present(op: Operation[Any], world: World, document: Json) -> Json:
     """A document as `op` answers it."""
     return PRESENTERS[SPECS[type(op)].answer](world, document)
 
 
-def without(document: Json, *names: str) -> Json:
+def omit(document: Json, *names: str) -> Json:
     """A document but for these fields."""
     return {name: value for name, value in document.items() if name not in names}
 
 
-def _written(op: Operation[Any], world: World, path: str) -> Json:
+def _save(op: Operation[Any], world: World, path: str) -> Json:
     """File a new document below a collection, or change the one that the path of `op` ends in."""
     spec = SPECS[type(op)]
     if spec.path.endswith("}") or not spec.path:
@@ -106,13 +106,13 @@ def _written(op: Operation[Any], world: World, path: str) -> Json:
     else:
         document = {"id": world.new_id()}
         path = f"{path}/{document['id']}"
-    document |= given(op)
+    document |= request_fields(op)
     if complete := COMPLETERS.get(spec.answer):
         document = complete(op, world, document)
     return world.store.put(path, document)
 
 
-def _let_in(op: Operation[Any], world: World) -> None:
+def _check_guard(op: Operation[Any], world: World) -> None:
     """Refuse who may not do what is plain. Whoever sees its place may read, unless a guard says otherwise."""
     guard = GUARDS.get(type(op))
     if guard:
@@ -124,9 +124,9 @@ def _let_in(op: Operation[Any], world: World) -> None:
 @handle.register(Listing)
 def plain_list(op: Listing[Any], world: World) -> Json:
     """The documents filed below the path of `op`, in the order they came."""
-    _let_in(op, world)
+    _check_guard(op, world)
     kind = item_of(SPECS[type(op)].answer)
-    return page(op, world.store.items(path_of(op)), lambda document: PRESENTERS[kind](world, document))
+    return paginate(op, world.store.items(path_of(op)), lambda document: PRESENTERS[kind](world, document))
 
 
 def item_of(answer: type[ListPage[Any]]) -> type[Model]:
@@ -140,7 +140,7 @@ def path_of(op: Operation[Any]) -> str:
     return unquote(location(op).removeprefix(VERSION))
 
 
-def given(op: Operation[Any]) -> Json:
+def request_fields(op: Operation[Any]) -> Json:
     """What the caller set, under wire names. Refuses null where it means nothing."""
     fields: Json = op.model_dump(mode="json", by_alias=True, include=set(arguments(op)), exclude_unset=True)
     if wrong := about_null(SPECS[type(op)], fields):
@@ -148,7 +148,7 @@ def given(op: Operation[Any]) -> Json:
     return fields
 
 
-def page(
+def paginate(
     op: Listing[Any],
     items: Iterable[tuple[Any, Any]],
     show: Callable[[Any], Any] = lambda item: item,
@@ -162,14 +162,14 @@ def page(
     """
     found = list(items)
     size = PAGE_SIZE if op.limit is None else op.limit
-    rest = found if op.page is None else _after(found, _opened(op.page), descending)
+    rest = found if op.page is None else _items_after(found, _parse_cursor(op.page), descending)
     answer: Json = {"items": [show(item) for _, item in rest[:size]], "count": len(found)}
     if size and len(rest) > size:
         answer["next"] = {"page": _cursor(rest[size - 1][0])}
     return answer
 
 
-def _after(items: list[tuple[Any, Any]], place: Any, descending: bool) -> list[tuple[Any, Any]]:
+def _items_after(items: list[tuple[Any, Any]], place: Any, descending: bool) -> list[tuple[Any, Any]]:
     try:
         return [pair for pair in items if (pair[0] < place if descending else pair[0] > place)]
     except TypeError:
@@ -180,7 +180,7 @@ def _cursor(place: Any) -> str:
     return urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
 
 
-def _opened(cursor: str) -> Any:
+def _parse_cursor(cursor: str) -> Any:
     try:
         place = from_json(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), allow_inf_nan=False)
     except ValueError:
@@ -194,17 +194,17 @@ def _unknown_page() -> Refusal:
     )
 
 
-_LAST = 1 << 40
-Filed = tuple[str, Json]
+_LAST_POSITION = 1 << 40
+StoredDocument = tuple[str, Json]
 """A document with its path."""
 
 
-def order(place: int, document: Json) -> tuple[int, int]:
+def order_key(place: int, document: Json) -> tuple[int, int]:
     """What orders a document that the store holds at `place` among its neighbours."""
-    return (document.get("position", _LAST), place)
+    return (document.get("position", _LAST_POSITION), place)
 
 
-def settle(world: World, row: list[Filed]) -> None:
+def save_order(world: World, row: list[StoredDocument]) -> None:
     """Keep neighbours in the order of `row`."""
     for position, (path, document) in enumerate(row):
         world.store.put(path, {**document, "position": position})

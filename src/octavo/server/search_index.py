@@ -8,7 +8,7 @@ from itertools import islice
 from octavo.api.searchable import apart, diagram_labels, mention
 from octavo.documents import trees
 from octavo.documents.blocks import Block
-from octavo.server.includes import dereferenced
+from octavo.server.includes import expand_includes
 from octavo.server.store import Json, Section
 from octavo.server.world import World
 
@@ -72,7 +72,7 @@ def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Jso
             text = world.store.text(name) if name else ""
             if not differs and "include" not in text:
                 continue
-            whole = dereferenced(world.store, text, pages[page_id], new)
+            whole = expand_includes(world.store, text, pages[page_id], new)
             found = split_sections(whole, title, description)
             world.store.index(space_id, page_id, [(anchor, apart(head), apart(body)) for anchor, head, body in found])
             yield page_id

@@ -27,9 +27,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from octavo.server.app import Platform, error_response
 
 LOOPBACK = "127.0.0.1"
-AT_ONCE = 64
+REQUEST_LIMIT = 64
 """How many requests may be under way. More are told to come again, with a sentence and before their bodies are read."""
-CONNECTIONS = 4 * AT_ONCE
+CONNECTION_LIMIT = 4 * REQUEST_LIMIT
 """How many connections may be open. Beyond, those whose client is waited for are closed, the oldest first."""
 HEADER_CAP = 16 << 10
 """The most bytes of a request line with its headers."""
@@ -43,7 +43,7 @@ ANSWER_SECONDS = 30.0
 IDLE_SECONDS = 15
 """How long a connection may wait for another request."""
 
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 async def serve(platform: Platform, port: int, announce: Callable[[str], None]) -> None:
@@ -52,15 +52,15 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
     `announce` is called with the origin once it answers, such as http://127.0.0.1:8311. Requests under way are
     answered first. Raises OSError when the port is taken.
     """
-    with socket.create_server((LOOPBACK, port), backlog=CONNECTIONS) as listener:
+    with socket.create_server((LOOPBACK, port), backlog=CONNECTION_LIMIT) as listener:
         # asyncio does so only for sockets that were made for TCP by name. Without it each body waits 40 ms for its head.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         origin = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
         platform.world = replace(platform.world, origin=origin)
-        server = _Server(_config(_Guard(platform, origin)), lambda: announce(origin))
+        server = _Server(_config(_OriginGuard(platform, origin)), lambda: announce(origin))
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:
-            with _told_to_end(server.end):
+            with _stop_on_signals(server.end):
                 await asyncio.wait({running})
         finally:
             server.end()
@@ -89,18 +89,18 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def _told_to_end(end: Callable[[], None]) -> Iterator[None]:
+def _stop_on_signals(end: Callable[[], None]) -> Iterator[None]:
     loop = asyncio.get_running_loop()
-    for each in _ENDING:
+    for each in _STOP_SIGNALS:
         loop.add_signal_handler(each, end)
     try:
         yield
     finally:
-        for each in _ENDING:
+        for each in _STOP_SIGNALS:
             loop.remove_signal_handler(each)
 
 
-class _Guard:
+class _OriginGuard:
     """Lets through what is addressed to this very server and was not sent by a web page."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
@@ -116,8 +116,8 @@ class _Guard:
             refusal = error_response(421, "This request is addressed to another server.")
         elif b"origin" in headers or headers.get(b"sec-fetch-site", b"none") != b"none":
             refusal = error_response(403, "Web pages are not allowed to use this server.")
-        elif self._under_way >= AT_ONCE:
-            sentence = f"This server handles at most {AT_ONCE} requests at once."
+        elif self._under_way >= REQUEST_LIMIT:
+            sentence = f"This server handles at most {REQUEST_LIMIT} requests at once."
             refusal = error_response(503, sentence, {"retry-after": "1"})
         else:
             return await self._answer(scope, receive, send)
@@ -155,7 +155,7 @@ class _Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._watch()
-        if len(self.connections) >= CONNECTIONS:
+        if len(self.connections) >= CONNECTION_LIMIT:
             # uvicorn's set holds protocols of this class only: its configuration names no other.
             others: list[Any] = [each for each in self.connections if each is not self]
             waited_for = [each for each in others if each.is_waited_for]
@@ -260,7 +260,7 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=CONNECTIONS,
+        limit_concurrency=CONNECTION_LIMIT,
         h11_max_incomplete_event_size=HEADER_CAP,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=5,

@@ -24,7 +24,7 @@ from octavo.documents import trees
 from octavo.documents.markdown_to_json import json_document
 from octavo.documents.parse import parse
 from octavo.server.demo import people, register
-from octavo.server.demo.history import Clock, Names
+from octavo.server.demo.history import DemoClock, DemoIds
 from octavo.server.dispatch import answer
 from octavo.server.handlers import revisions, spaces
 from octavo.server.handlers.comments import post
@@ -32,19 +32,19 @@ from octavo.server.handlers.permissions import RANKS
 from octavo.server.store import Json
 from octavo.server.world import World
 
-SPACES, OPEN_THREADS, UNDECIDED = 200, 5000, 600
+SPACES, OPEN_THREADS, CHANGE_REQUESTS = 200, 5000, 600
 """How many there are at least."""
 PAGES_OF_BOOK = 51
 _MONTHS_OF_BOOK = 46
-_SPOKEN_OF = 8
+_DISCUSSED_MONTHS = 8
 """Threads are about as many months of a book, the last."""
 _FIRST_YEAR = 2023
-_BOOKS_WRITTEN = timedelta(days=110)
-_LAST_DAYS = timedelta(days=90)
+_BOOKS_AGE = timedelta(days=110)
+_ACTIVITY_DAYS = timedelta(days=90)
 """All threads and change requests were begun in these."""
 _COLLECTION = "harbours"
 
-Act = Callable[[], None]
+Action = Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,17 @@ class _Book:
     months: tuple[str, ...]
 
 
-def fill(world: World, clock: Clock, names: Names, today: datetime, share: float = 1.0) -> None:
+def fill(world: World, clock: DemoClock, names: DemoIds, today: datetime, share: float = 1.0) -> None:
     """Put all of it beside the demo library, which is there already, or a `share` of it. All takes half a minute."""
     chance = Random("large")
-    clock.moment = today - _BOOKS_WRITTEN
+    clock.moment = today - _BOOKS_AGE
     titles = _titles()
-    books = [_write(world, names, place, kind, chance) for place, kind in titles[: max(1, round(len(titles) * share))]]
+    books = [
+        _write_book(world, names, place, kind, chance) for place, kind in titles[: max(1, round(len(titles) * share))]
+    ]
     acts = [
         *_threads(world, books, chance, names, round(OPEN_THREADS * share)),
-        *_change_requests(world, books, chance, names, round(UNDECIDED * share)),
+        *_change_requests(world, books, chance, names, round(CHANGE_REQUESTS * share)),
     ]
     for ago, act in sorted(acts, key=lambda pair: pair[0], reverse=True):
         clock.moment = today - ago
@@ -73,13 +75,13 @@ def fill(world: World, clock: Clock, names: Names, today: datetime, share: float
 
 def _titles() -> list[tuple[str, str]]:
     """Station and kind of each book."""
-    found = [(station.name, kind) for kind in _words()["books"] for station in register.stations()]
+    found = [(station.name, kind) for kind in _word_lists()["books"] for station in register.stations()]
     return found[: SPACES - 4]
 
 
-def _write(world: World, names: Names, place: str, kind: str, chance: Random) -> _Book:
+def _write_book(world: World, names: DemoIds, place: str, kind: str, chance: Random) -> _Book:
     """Make the space of a book and write its pages: what it is, and below each year its months."""
-    writer = world.for_user(chance.choice(_people("edit")))
+    writer = world.for_user(chance.choice(_people_with_role("edit")))
     if world.store.find(f"/collections/{_COLLECTION}") is None:
         names.name = _COLLECTION
         at = OrganizationRef(organization_id=people.ORGANIZATION)
@@ -87,21 +89,23 @@ def _write(world: World, names: Names, place: str, kind: str, chance: Random) ->
         said = collections.Update(at=CollectionRef(collection_id=_COLLECTION), description="A book for each place")
         answer(said, world.for_user(people.PEOPLE[0].id))
     names.name = trees.slug_of(f"{place} {kind}")
-    space = spaces.new(writer, people.ORGANIZATION, title=f"{place}: {kind.lower()}", parent=_COLLECTION, emoji="🧭")
+    space = spaces.create_space(
+        writer, people.ORGANIZATION, title=f"{place}: {kind.lower()}", parent=_COLLECTION, emoji="🧭"
+    )
     names.name = f"{space['id']}-page"
-    first = revisions.new_page(writer, f"{kind} of {place}", _said(chance, "about", place, "") + "\n")
+    first = revisions.new_page(writer, f"{kind} of {place}", _sentence(chance, "about", place, "") + "\n")
     years: dict[str, Json] = {}
     months = []
     for month in _months():
         year = month.split()[1]
         above = years.setdefault(year, revisions.new_page(writer, year, f"All of {year} at {place}.\n"))
-        page = revisions.new_page(writer, month, _month(chance, place, month))
+        page = revisions.new_page(writer, month, _month_text(chance, place, month))
         above["pages"].append(page)
         months.append(page["id"])
     pages = [first, *years.values()]
     names.name = f"{space['id']}-revision"
     revision = revisions.add(writer, space["id"], {"pages": pages}, type="edits", parents=[])
-    revisions.move_primary(writer, space["id"], revision)
+    revisions.set_current(writer, space["id"], revision)
     return _Book(space["id"], place, tuple(months))
 
 
@@ -111,41 +115,44 @@ def _months() -> Iterator[str]:
         yield f"{register.MONTHS[month]} {_FIRST_YEAR + year}"
 
 
-def _month(chance: Random, place: str, month: str) -> str:
+def _month_text(chance: Random, place: str, month: str) -> str:
     """What a book says of a month."""
-    said = [_said(chance, "opening", place, month)]
-    said += [_said(chance, "middle", place, month) for _ in range(chance.randrange(1, 3))]
+    said = [_sentence(chance, "opening", place, month)]
+    said += [_sentence(chance, "middle", place, month) for _ in range(chance.randrange(1, 3))]
     if chance.random() < 0.3:
-        said.append(f'{{% hint style="warning" %}}\n{_said(chance, "warning", place, month)}\n{{% endhint %}}')
+        said.append(f'{{% hint style="warning" %}}\n{_sentence(chance, "warning", place, month)}\n{{% endhint %}}')
     said += [
         "## What was done",
-        "\n".join(f"* {_said(chance, 'work', place, month)}." for _ in range(chance.randrange(2, 5))),
+        "\n".join(f"* {_sentence(chance, 'work', place, month)}." for _ in range(chance.randrange(2, 5))),
     ]
     rows = [f"| {day} | {chance.randrange(210, 460) / 100:.2f} | {chance.randrange(1, 9)} |" for day in (1, 15)]
     said += ["## Levels", "\n".join(["| Day | High water, m | Wind, Bft |", "|--:|--:|--:|", *rows])]
-    return "\n\n".join([*said, _said(chance, "closing", place, month)]) + "\n"
+    return "\n\n".join([*said, _sentence(chance, "closing", place, month)]) + "\n"
 
 
 # What people say
 
 
 def _threads(
-    world: World, books: list[_Book], chance: Random, names: Names, most: int
-) -> Iterator[tuple[timedelta, Act]]:
+    world: World, books: list[_Book], chance: Random, names: DemoIds, most: int
+) -> Iterator[tuple[timedelta, Action]]:
     """Threads on the pages of books, each as one act with its answers. Some books have many, most have few."""
     weights = [chance.paretovariate(1.2) for _ in books]
     for number in range(most):
         book = chance.choices(books, weights)[0]
-        ago = _LAST_DAYS * chance.random() ** 2
-        yield ago, _Talk(world, names, SpaceRef(space_id=book.id), book, f"l{number}", Random(f"thread {number}"))
+        ago = _ACTIVITY_DAYS * chance.random() ** 2
+        yield (
+            ago,
+            _ThreadAction(world, names, SpaceRef(space_id=book.id), book, f"l{number}", Random(f"thread {number}")),
+        )
 
 
 @dataclass(frozen=True)
-class _Talk:
+class _ThreadAction:
     """Somebody starts a thread on a block of a page, and others may answer."""
 
     world: World
-    names: Names
+    names: DemoIds
     at: Discussion
     book: _Book
     name: str
@@ -153,36 +160,36 @@ class _Talk:
 
     def __call__(self) -> None:
         chance, book = self.chance, self.book
-        page_id, month = chance.choice(list(zip(book.months, _months(), strict=True))[-_SPOKEN_OF:])
-        by = chance.choice(_people("comment"))
-        said = _said(chance, "question", book.place, month)
+        page_id, month = chance.choice(list(zip(book.months, _months(), strict=True))[-_DISCUSSED_MONTHS:])
+        by = chance.choice(_people_with_role("comment"))
+        said = _sentence(chance, "question", book.place, month)
         if chance.random() < 0.12:
-            said = f"{said} {_asked(chance, book.place, month)}"
+            said = f"{said} {_mention(chance, book.place, month)}"
         world, self.names.name = self.world.for_user(by), self.name
         node = None
         if chance.random() < 0.4:
-            page = next(each for each in trees.walk(revisions.at(world, self.at)["pages"]) if each["id"] == page_id)
-            node = _first_block(revisions.text(world, page))
+            page = next(each for each in trees.walk(revisions.get_at(world, self.at)["pages"]) if each["id"] == page_id)
+            node = _first_block(revisions.page_text(world, page))
         post(world, self.at, said, page=page_id, node=node)
         self.names.name = f"{self.name}-r"
         for _ in range(chance.choices((0, 1, 2, 5), (60, 25, 12, 3))[0]):
-            reply = Markdown(markdown=_said(chance, "answer", book.place, month))
+            reply = Markdown(markdown=_sentence(chance, "answer", book.place, month))
             answer(
                 comments.CreateReply(at=self.at, comment_id=self.name, body=reply),
-                world.for_user(chance.choice(_people("comment"))),
+                world.for_user(chance.choice(_people_with_role("comment"))),
             )
 
 
 def _change_requests(
-    world: World, books: list[_Book], chance: Random, names: Names, most: int
-) -> Iterator[tuple[timedelta, Act]]:
+    world: World, books: list[_Book], chance: Random, names: DemoIds, most: int
+) -> Iterator[tuple[timedelta, Action]]:
     """The change requests of books. In some books an early one was merged, which leaves the others outdated."""
     proposals = [
         _Proposal(world, names, chance.choice(books), f"c{number}", Random(f"change {number}"))
         for number in range(most)
     ]
     for number, proposal in enumerate(proposals):
-        yield _LAST_DAYS * (0.02 + 0.98 * chance.random() ** 1.6), proposal.propose
+        yield _ACTIVITY_DAYS * (0.02 + 0.98 * chance.random() ** 1.6), proposal.propose
         if number % 12 == 0:
             yield (
                 timedelta(days=1.5),
@@ -195,7 +202,7 @@ class _Proposal:
     """Somebody changes a page or two of a book, asks for a review, and may get one."""
 
     world: World
-    names: Names
+    names: DemoIds
     book: _Book
     id: str
     chance: Random
@@ -208,36 +215,38 @@ class _Proposal:
         chance, book = self.chance, self.book
         world, self.names.name = self.world.for_user(by), self.id
         month = chance.choice(list(_months()))
-        subject = _said(chance, "subject", book.place, month)
+        subject = _sentence(chance, "subject", book.place, month)
         answer(change_requests.Create(at=SpaceRef(space_id=book.id), subject=subject), world)
-        if why := _said(chance, "why", book.place, month):
+        if why := _sentence(chance, "why", book.place, month):
             answer(change_requests.Update(at=self.at, description=json_document(why)), world)
         wanted = set(chance.sample(book.months, chance.choice((1, 1, 2, 4))))
         self.names.name = f"{self.id}-edit"
         edits = tuple(
             content.UpdatePage(
-                page=page["id"], document=DocumentBody(markdown=self._changed(revisions.text(world, page), month))
+                page=page["id"], document=DocumentBody(markdown=self._changed(revisions.page_text(world, page), month))
             )
-            for page in trees.walk(revisions.at(world, self.at)["pages"])
+            for page in trees.walk(revisions.get_at(world, self.at)["pages"])
             if page["id"] in wanted
         )
         answer(content.Edit(at=self.at, changes=edits, compat=False), world)
 
     def _changed(self, text: str, month: str) -> str:
         """A page with a paragraph more, and another closing sentence."""
-        added, closing = (_said(self.chance, kind, self.book.place, month) for kind in ("addition", "closing"))
+        added, closing = (_sentence(self.chance, kind, self.book.place, month) for kind in ("addition", "closing"))
         begin, head, rest = text.partition("## What was done")
         return f"{begin}{added}\n\n{head}{rest.rstrip().rpartition(chr(10))[0]}\n{closing}\n"
 
     def propose(self) -> None:
         chance = self.chance
-        by = chance.choice(_people("edit"))
+        by = chance.choice(_people_with_role("edit"))
         self._edited(by)
         world = self.world.for_user(by)
         if chance.random() < 0.2:
             return  # it stays a draft
         answer(change_requests.Update(at=self.at, status="open"), world)
-        reviewers = sorted({chance.choice(_people("review")) for _ in range(chance.choice((0, 1, 1, 2)))} - {by})
+        reviewers = sorted(
+            {chance.choice(_people_with_role("review")) for _ in range(chance.choice((0, 1, 1, 2)))} - {by}
+        )
         if reviewers:
             answer(reviews.Request(at=self.at, users=tuple(reviewers)), world)
         for each in reviewers:
@@ -246,20 +255,22 @@ class _Proposal:
         if reviewers and chance.random() < 0.2:
             self.names.name = f"{self.id}-again"
             page = next(
-                each for each in trees.walk(revisions.at(world, self.at)["pages"]) if each["id"] == self.book.months[-1]
+                each
+                for each in trees.walk(revisions.get_at(world, self.at)["pages"])
+                if each["id"] == self.book.months[-1]
             )
-            text = revisions.text(world, page) + "\nSeen again since.\n"
+            text = revisions.page_text(world, page) + "\nSeen again since.\n"
             edit = content.UpdatePage(page=page["id"], document=DocumentBody(markdown=text))
             answer(content.Edit(at=self.at, changes=(edit,), compat=False), world)
         for number in range(chance.choices((0, 1, 3), (55, 30, 15))[0]):
-            _Talk(self.world, self.names, self.at, self.book, f"{self.id}-t{number}", chance)()
+            _ThreadAction(self.world, self.names, self.at, self.book, f"{self.id}-t{number}", chance)()
 
     def _review(self, by: str) -> None:
         status: Literal["approved", "changes-requested"] = (
             "approved" if self.chance.random() < 0.65 else "changes-requested"
         )
         self.names.name = f"{self.id}-review"
-        words = Markdown(markdown=self.chance.choice(_words()["verdict"]))
+        words = Markdown(markdown=self.chance.choice(_word_lists()["verdict"]))
         answer(reviews.Submit(at=self.at, status=status, comment=words), self.world.for_user(by))
 
     def merge(self) -> None:
@@ -278,22 +289,22 @@ def _first_block(text: str) -> str:
 
 
 @cache
-def _people(least: str) -> tuple[str, ...]:
+def _people_with_role(least: str) -> tuple[str, ...]:
     """Those who may do what takes the role `least`: who one can be, and who came first of the others."""
     roles = RANKS[RANKS.index(least) :]
     return tuple(each.id for each in (*people.PEOPLE, *people.members()[: people.NEVER_DISABLED]) if each.role in roles)
 
 
-def _asked(chance: Random, place: str, month: str) -> str:
+def _mention(chance: Random, place: str, month: str) -> str:
     person = chance.choice((people.DEFAULT_PERSON, *people.PEOPLE[2:5]))
-    return _said(chance, "asking", place, month, f"[@{person.name}](/users/{person.id})")
+    return _sentence(chance, "asking", place, month, f"[@{person.name}](/users/{person.id})")
 
 
-def _said(chance: Random, kind: str, place: str, month: str, who: str = "") -> str:
-    words: str = chance.choice(_words()[kind])
+def _sentence(chance: Random, kind: str, place: str, month: str, who: str = "") -> str:
+    words: str = chance.choice(_word_lists()[kind])
     return words.format(place=place, month=month, n=chance.randrange(2, 12), mm=chance.randrange(13, 60), who=who)
 
 
 @cache
-def _words() -> Any:
+def _word_lists() -> Any:
     return tomllib.loads((Path(__file__).parent / "large.toml").read_text(encoding="utf-8"))

@@ -15,7 +15,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import CollectionRef, OrganizationRef, SiteRef
 from octavo.server import handlers
 from octavo.server.demo import people, register
-from octavo.server.demo.history import Clock, Names, deeds
+from octavo.server.demo.history import DemoClock, DemoIds, list_actions
 from octavo.server.dispatch import answer
 from octavo.server.handlers import spaces
 from octavo.server.loader import load
@@ -23,7 +23,7 @@ from octavo.server.world import World, iso
 
 
 @dataclass(frozen=True)
-class Section:
+class DemoSection:
     """A section that holds one space."""
 
     id: str
@@ -35,12 +35,12 @@ class Section:
 SITE = SiteRef(organization_id=people.ORGANIZATION, site_id="docs")
 TITLE = "Saltmarsh Docs"
 SECTIONS = (
-    Section("docs-instruments", "limpet", "Instruments", "ruler"),
-    Section("docs-software", "harbour-api", "Harbour software", "anchor"),
+    DemoSection("docs-instruments", "limpet", "Instruments", "ruler"),
+    DemoSection("docs-software", "harbour-api", "Harbour software", "anchor"),
 )
 
 
-def steps() -> Iterator[tuple[str, Operation[Any]]]:
+def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
     """What an administrator asks to make the site and publish it, each with the name of what it makes."""
     yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=people.ORGANIZATION), title=TITLE)
     for section in SECTIONS:
@@ -54,13 +54,13 @@ TODAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 """When the demo is, unless told otherwise: a Monday."""
 
 _FOLDER = Path(__file__).parent
-_FOUNDED = timedelta(days=1300)
-_WRITTEN = timedelta(days=120)
+_SPACES_AGE = timedelta(days=1300)
+_PAGES_AGE = timedelta(days=120)
 """How long ago the spaces were made, and how long ago their pages were last brought in as a whole."""
 
 
 @dataclass(frozen=True)
-class Shelf:
+class DemoCollection:
     """A collection, and the one it lies in."""
 
     id: str
@@ -70,7 +70,7 @@ class Shelf:
 
 
 @dataclass(frozen=True)
-class Manual:
+class DemoSpace:
     """A space, the collection it lies in, and its default level. Its pages are in the folder of its id."""
 
     id: str
@@ -80,18 +80,18 @@ class Manual:
     level: str = "inherit"
 
 
-SHELVES = (
-    Shelf("products", "Products", "What we make, and how to use it"),
-    Shelf("harbour-software", "Harbour software", "For developers who use our levels", "products"),
-    Shelf("instruments", "Instruments", "For people who work on the quay", "products"),
-    Shelf("field-work", "Field work", "Where our gauges stand"),
-    Shelf("company", "Company", "How we work"),
+COLLECTIONS = (
+    DemoCollection("products", "Products", "What we make, and how to use it"),
+    DemoCollection("harbour-software", "Harbour software", "For developers who use our levels", "products"),
+    DemoCollection("instruments", "Instruments", "For people who work on the quay", "products"),
+    DemoCollection("field-work", "Field work", "Where our gauges stand"),
+    DemoCollection("company", "Company", "How we work"),
 )
-MANUALS = (
-    Manual("harbour-api", "Harbour API", "⚓", "harbour-software"),
-    Manual("limpet", "Limpet manual", "📏", "instruments", level="review"),
-    Manual("stations", "Station register", "🗼", "field-work"),
-    Manual("handbook", "Handbook", "🛟", "company"),
+SPACES = (
+    DemoSpace("harbour-api", "Harbour API", "⚓", "harbour-software"),
+    DemoSpace("limpet", "Limpet manual", "📏", "instruments", level="review"),
+    DemoSpace("stations", "Station register", "🗼", "field-work"),
+    DemoSpace("handbook", "Handbook", "🛟", "company"),
 )
 
 
@@ -102,19 +102,19 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
     It holds no key: whoever opens the demo adds one for `people.DEFAULT_PERSON`, or for another of `people.PEOPLE`.
     """
     handlers.load()
-    clock, names = Clock(today - _FOUNDED), Names()
+    clock, names = DemoClock(today - _SPACES_AGE), DemoIds()
     past = replace(world, now=clock, new_id=names)
     with world.store.transaction():
-        _found(past, today)
-        _arrange(past.for_user(people.PEOPLE[0].id), names)
-        clock.moment = today - _WRITTEN
-        _write(past.for_user(people.DEFAULT_PERSON.id), names)
+        _create_organization(past, today)
+        _create_places(past.for_user(people.PEOPLE[0].id), names)
+        clock.moment = today - _PAGES_AGE
+        _load_pages(past.for_user(people.DEFAULT_PERSON.id), names)
         for path in sorted((_FOLDER / "openapi").glob("*.json")):
             names.name = path.stem
-            _describe(past.for_user(people.PEOPLE[0].id), path)
-        for names.name, op in steps():
+            _upload_specification(past.for_user(people.PEOPLE[0].id), path)
+        for names.name, op in site_operations():
             answer(op, past.for_user(people.PEOPLE[0].id))
-        for deed in deeds():
+        for deed in list_actions():
             clock.moment, names.name = today - deed.ago, deed.name
             for op in deed.asks(past.for_user(deed.by)):
                 answer(op, past.for_user(deed.by))
@@ -124,7 +124,7 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
             fill(past, clock, names, today, large)
 
 
-def _found(world: World, today: datetime) -> None:
+def _create_organization(world: World, today: datetime) -> None:
     """The organization and its people, which no operation makes."""
     organization = {
         "id": people.ORGANIZATION,
@@ -140,43 +140,43 @@ def _found(world: World, today: datetime) -> None:
         "mergeRules": {"type": "none"},
     }
     world.store.put(f"/orgs/{people.ORGANIZATION}", organization)
-    people.move_in(world, today)
+    people.add_people(world, today)
 
 
-def _arrange(world: World, names: Names) -> None:
+def _create_places(world: World, names: DemoIds) -> None:
     """Collections, spaces still without a revision (loading their folders gives them the first), teams and guests."""
     at = OrganizationRef(organization_id=people.ORGANIZATION)
-    for shelf in SHELVES:
+    for shelf in COLLECTIONS:
         names.name = shelf.id
         placed = {"parent": shelf.parent} if shelf.parent else {}
         answer(collections.Create(at=at, title=shelf.title, **placed), world)
         answer(collections.Update(at=CollectionRef(collection_id=shelf.id), description=shelf.about), world)
-    for manual in MANUALS:
+    for manual in SPACES:
         names.name = manual.id
         placed = {"emoji": manual.emoji, "parent": manual.parent, "defaultLevel": manual.level}
-        spaces.new(world, people.ORGANIZATION, title=manual.title, **placed)
-    for crew in people.CREWS:
+        spaces.create_space(world, people.ORGANIZATION, title=manual.title, **placed)
+    for crew in people.TEAMS:
         names.name = crew.id
-        people.gather(world, crew)
+        people.create_team(world, crew)
     for guest in (person for person in people.members() if person.role is None):
-        world.store.put(f"/spaces/{MANUALS[0].id}/permissions/users/{guest.id}", {"id": guest.id, "role": "comment"})
+        world.store.put(f"/spaces/{SPACES[0].id}/permissions/users/{guest.id}", {"id": guest.id, "role": "comment"})
 
 
-def _write(world: World, names: Names) -> None:
+def _load_pages(world: World, names: DemoIds) -> None:
     """The pages of each space, from its folder. Those of the register are written to one first."""
     with tempfile.TemporaryDirectory() as temporary:
         written = Path(temporary) / "stations"
         shutil.copytree(_FOLDER / "stations", written)
-        for path, text in register.files().items():
+        for path, text in register.generated_files().items():
             (written / path).parent.mkdir(parents=True, exist_ok=True)
             (written / path).write_text(text, encoding="utf-8")
-        for manual in MANUALS:
+        for manual in SPACES:
             names.name = f"{manual.id}-page"
             folder = written if manual.id == "stations" else _FOLDER / manual.id
             load(world, folder, organization=people.ORGANIZATION, author=world.caller, space_id=manual.id)
 
 
-def _describe(world: World, path: Path) -> None:
+def _upload_specification(world: World, path: Path) -> None:
     """File the description of an interface that pages show the operations of, and read it at once."""
     source = openapi.Source(text=path.read_text(encoding="utf-8"))
     at = OrganizationRef(organization_id=people.ORGANIZATION)

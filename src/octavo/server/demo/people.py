@@ -23,7 +23,7 @@ NEVER_DISABLED = 21
 
 
 @dataclass(frozen=True)
-class Person:
+class DemoPerson:
     """Someone of the demo, and their role in the organization. None makes a guest."""
 
     id: str
@@ -36,12 +36,12 @@ class Person:
 
 
 PEOPLE = (
-    Person("noor-haddad", "Noor Haddad", "admin"),
-    Person("mara-lindqvist", "Mara Lindqvist", "create"),
-    Person("tomas-okafor", "Tomás Okafor", "review"),
-    Person("yuki-tanabe", "Yuki Tanabe", "edit"),
-    Person("sipho-dlamini", "Sipho Dlamini", "comment"),
-    Person("elin-brandt", "Elin Brandt", "read"),
+    DemoPerson("noor-haddad", "Noor Haddad", "admin"),
+    DemoPerson("mara-lindqvist", "Mara Lindqvist", "create"),
+    DemoPerson("tomas-okafor", "Tomás Okafor", "review"),
+    DemoPerson("yuki-tanabe", "Yuki Tanabe", "edit"),
+    DemoPerson("sipho-dlamini", "Sipho Dlamini", "comment"),
+    DemoPerson("elin-brandt", "Elin Brandt", "read"),
 )
 """Those one can be, from the highest role down."""
 
@@ -49,33 +49,39 @@ DEFAULT_PERSON = PEOPLE[1]
 """Who opens the demo: she may review and merge, but not administer."""
 
 
-def members() -> list[Person]:
+def members() -> list[DemoPerson]:
     """The three hundred others, in the order they joined. Those who speak in threads are the first."""
     names = tomllib.loads((Path(__file__).parent / "names.toml").read_text(encoding="utf-8"))
-    found = [Person(_id(name, place), name, role) for place, (name, role) in enumerate(names["named"].items())]
+    found = [
+        DemoPerson(_person_id(name, place), name, role) for place, (name, role) in enumerate(names["named"].items())
+    ]
     first, last = names["lists"]["first"], names["lists"]["last"]
     chance, taken = Random("members"), {person.id for person in (*PEOPLE, *found)}
     while len(found) < MEMBERS:
         name = f"{chance.choice(first)} {chance.choice(last)}"
         role = chance.choices(("read", "comment", "edit", "review", None), weights=(66, 24, 6, 2, 2))[0]
-        if _id(name, 0) not in taken:
-            taken.add(_id(name, 0))
-            found.append(Person(_id(name, 0), name, role))
+        if _person_id(name, 0) not in taken:
+            taken.add(_person_id(name, 0))
+            found.append(DemoPerson(_person_id(name, 0), name, role))
     return found
 
 
-def move_in(world: World, today: datetime) -> None:
+def add_people(world: World, today: datetime) -> None:
     """File the organization's people, as if they had joined over the years and been seen until `today`."""
     chance = Random("days")
     for person in PEOPLE:
-        _file(world, person, joined=today - timedelta(days=chance.randrange(200, 4000)), seen=today)
+        _save_person(world, person, joined=today - timedelta(days=chance.randrange(200, 4000)), seen=today)
     for place, person in enumerate(members()):
         joined = today - timedelta(days=4400 * (1 - place / MEMBERS) + 3, minutes=chance.randrange(1440))
         seen = joined + (today - joined) * chance.random() ** 0.1 if chance.random() < 0.94 else None
-        _file(world, person, joined=joined, seen=seen, disabled=chance.random() < 0.02 and place >= NEVER_DISABLED)
+        _save_person(
+            world, person, joined=joined, seen=seen, disabled=chance.random() < 0.02 and place >= NEVER_DISABLED
+        )
 
 
-def _file(world: World, person: Person, *, joined: datetime, seen: datetime | None, disabled: bool = False) -> None:
+def _save_person(
+    world: World, person: DemoPerson, *, joined: datetime, seen: datetime | None, disabled: bool = False
+) -> None:
     user: Json = {"id": person.id, "displayName": person.name, "email": person.email}
     member: Json = {"id": person.id, "role": person.role, "joinedAt": iso(joined), "disabled": disabled, "sso": False}
     if seen:
@@ -84,18 +90,18 @@ def _file(world: World, person: Person, *, joined: datetime, seen: datetime | No
     world.store.put(f"/orgs/{ORGANIZATION}/members/{person.id}", member)
 
 
-def _id(name: str, place: int) -> str:
+def _person_id(name: str, place: int) -> str:
     """An id made of the Latin letters of a name, or of its place where there are none."""
-    plain = unicodedata.normalize("NFKD", name.lower().translate(_LETTERS))
+    plain = unicodedata.normalize("NFKD", name.lower().translate(_TRANSLITERATION))
     words = "".join(letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain)
     return "-".join(words.replace("-", " ").split()) or f"member-{place + 1}"
 
 
-_LETTERS = str.maketrans({"đ": "d", "ł": "l", "ı": "i", "ø": "o", "-": " "})
+_TRANSLITERATION = str.maketrans({"đ": "d", "ł": "l", "ı": "i", "ø": "o", "-": " "})
 
 
 @dataclass(frozen=True)
-class Crew:
+class DemoTeam:
     """A team, who owns it, who else is in it, and its role in a collection."""
 
     id: str
@@ -106,8 +112,8 @@ class Crew:
     role: Role
 
 
-CREWS = (
-    Crew(
+TEAMS = (
+    DemoTeam(
         "software",
         "Harbour software",
         "mara-lindqvist",
@@ -115,7 +121,7 @@ CREWS = (
         "harbour-software",
         "edit",
     ),
-    Crew(
+    DemoTeam(
         "makers",
         "Instrument makers",
         "tomas-okafor",
@@ -123,19 +129,19 @@ CREWS = (
         "instruments",
         "comment",
     ),
-    Crew("field-crew", "Field crew", "sipho-dlamini", ("elin-brandt", "ingrid-aasen"), "field-work", "read"),
-    Crew(
+    DemoTeam("field-crew", "Field crew", "sipho-dlamini", ("elin-brandt", "ingrid-aasen"), "field-work", "read"),
+    DemoTeam(
         "handbook-editors", "Handbook editors", "yuki-tanabe", ("mara-lindqvist", "jonas-weidmann"), "company", "edit"
     ),
 )
-_FIELD = 11
+_READER_STEP = 11
 """Every how manieth of the members who only read is in the crew that only reads."""
 
 
-def gather(world: World, crew: Crew) -> None:
+def create_team(world: World, crew: DemoTeam) -> None:
     """Make a team, as an administrator, and give it its role."""
     at = OrganizationRef(organization_id=ORGANIZATION)
-    readers = [person.id for person in members() if person.role == "read"][::_FIELD]
+    readers = [person.id for person in members() if person.role == "read"][::_READER_STEP]
     crew_members = (*crew.members, *(readers if crew.role == "read" else ()))
     answer(teams.Create(at=at, title=crew.title, members=crew_members), world)
     answer(teams.AddMember(at=at, team_id=crew.id, user_id=crew.owner, role="owner"), world)

@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parent
 FIRST_DAY = date(2017, 4, 3)
 LAST_DAY = date(2026, 11, 13)
 LOG_LINES = 5000
-_TYPED_BEFORE = date(2026, 5, 1)
+_PLAIN_TEXT_BEFORE = date(2026, 5, 1)
 _LOG_HEAD = """---
 icon: book-bookmark
 description: What was done at each station, the latest first.
@@ -41,7 +41,7 @@ _LEVELS = (
     ("Lowest astronomical tide", 0.0, 0.0),
 )
 """Each level, as a share of mean high water springs and metres above that."""
-_RENAMED = {"Queen's Pier": "brannoch-pier"}
+_SLUGS = {"Queen's Pier": "brannoch-pier"}
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Station:
 
     @property
     def slug(self) -> str:
-        return _RENAMED.get(self.name) or re.sub(r"[^a-z0-9]+", "-", self.name.lower().replace("'", ""))
+        return _SLUGS.get(self.name) or re.sub(r"[^a-z0-9]+", "-", self.name.lower().replace("'", ""))
 
     @property
     def path(self) -> str:
@@ -63,34 +63,38 @@ class Station:
 
 def stations() -> list[Station]:
     """All stations, region by region."""
-    return [station for region in _words()["region"] for station in _of(region)]
+    return [station for region in _word_lists()["region"] for station in _stations_of(region)]
 
 
-def _of(region: Any) -> list[Station]:
+def _stations_of(region: Any) -> list[Station]:
     return [Station(name, region["slug"]) for name in region["stations"]]
 
 
-def files() -> dict[str, str]:
+def generated_files() -> dict[str, str]:
     """Path and text of every page written by rule, the table of contents that names them among them."""
-    written = {f"regions/{region['slug']}/README.md": _region_page(region) for region in _words()["region"]}
-    written |= {station.path: _sheet(station, region) for region in _words()["region"] for station in _of(region)}
+    written = {f"regions/{region['slug']}/README.md": _region_page(region) for region in _word_lists()["region"]}
+    written |= {
+        station.path: _station_page(station, region)
+        for region in _word_lists()["region"]
+        for station in _stations_of(region)
+    }
     contents = (FOLDER / "stations" / "SUMMARY.md").read_text(encoding="utf-8")
-    return written | {"SUMMARY.md": contents + "".join(_entries()), "log.md": _log()}
+    return written | {"SUMMARY.md": contents + "".join(_summary_lines()), "log.md": _log()}
 
 
 @cache
-def _words() -> Any:
+def _word_lists() -> Any:
     return tomllib.loads((FOLDER / "register.toml").read_text(encoding="utf-8"))
 
 
-def _entries() -> Iterator[str]:
-    for region in _words()["region"]:
+def _summary_lines() -> Iterator[str]:
+    for region in _word_lists()["region"]:
         yield f"* [{region['name']}](regions/{region['slug']}/README.md)\n"
-        yield from (f"  * [{station.name}]({station.path})\n" for station in _of(region))
+        yield from (f"  * [{station.name}]({station.path})\n" for station in _stations_of(region))
 
 
 def _region_page(region: Any) -> str:
-    rows = [f"| [{station.name}]({station.slug}.md) | `{station.slug}` |" for station in _of(region)]
+    rows = [f"| [{station.name}]({station.slug}.md) | `{station.slug}` |" for station in _stations_of(region)]
     return "\n".join(
         [
             "---",
@@ -111,8 +115,8 @@ def _region_page(region: Any) -> str:
     )
 
 
-def _sheet(station: Station, region: Any) -> str:
-    facts = _facts(station)
+def _station_page(station: Station, region: Any) -> str:
+    facts = _station_facts(station)
     latitude, longitude = facts["position"]
     lines = [
         "---",
@@ -126,7 +130,7 @@ def _sheet(station: Station, region: Any) -> str:
         f"| Slug | `{station.slug}` |",
         f"| Region | [{region['name']}](README.md) |",
         f"| Position | {latitude:.4f}° N, {-longitude:.4f}° W |",
-        f"| Gauge | {facts['model']}, since {_long(facts['since'])} |",
+        f"| Gauge | {facts['model']}, since {_long_date(facts['since'])} |",
         f"| Exposure | {facts['exposure']} |",
         f"| Power | sun, {60 if latitude > 61.8 else 30} W |",
         f"| Link | {facts['link']} |",
@@ -140,7 +144,7 @@ def _sheet(station: Station, region: Any) -> str:
         "| Level | Metres above chart datum |",
         "|:------|-------------------------:|",
         *(f"| {name} | {facts['high'] * share + above:.2f} |" for name, share, above in _LEVELS),
-        f"| Record, {_long(facts['recorded'])} | {facts['record']:.2f} |",
+        f"| Record, {_long_date(facts['recorded'])} | {facts['record']:.2f} |",
         "",
         "## How to get there",
         "",
@@ -154,10 +158,10 @@ def _sheet(station: Station, region: Any) -> str:
 
 
 @cache
-def _facts(station: Station) -> dict[str, Any]:
+def _station_facts(station: Station) -> dict[str, Any]:
     """What the sheet of a station says: drawn from the word lists, except for what is fixed."""
-    words, chance = _words()["sheet"], Random(station.slug)
-    region = next(each for each in _words()["region"] if each["slug"] == station.region)
+    words, chance = _word_lists()["sheet"], Random(station.slug)
+    region = next(each for each in _word_lists()["region"] if each["slug"] == station.region)
     high = region["range"] * chance.uniform(0.97, 1.12)
     drawn = {name: chance.choice(words[name]) for name in sorted(words) if name != "known"}
     drawn |= {
@@ -168,7 +172,7 @@ def _facts(station: Station) -> dict[str, Any]:
         "recorded": chance.choice(_STORMS),
         "known": chance.choice(words["known"]) if chance.random() < 0.3 else None,
     }
-    fixed: dict[str, Any] = _words()["fixed"].get(station.slug, {})
+    fixed: dict[str, Any] = _word_lists()["fixed"].get(station.slug, {})
     return drawn | fixed
 
 
@@ -176,11 +180,11 @@ def _log() -> str:
     """What was done at the stations, the latest first: exactly LOG_LINES lines."""
     lines = _LOG_HEAD.split("\n")
     month, typed = "", False
-    for entry in _entries_of_log():
+    for entry in _log_entries():
         heading = f"{MONTHS[entry.day.month - 1]} {entry.day.year}"
         if heading != month:
             lines += [*(["```"] if typed else []), *([""] if month else []), f"## {heading}", ""]
-            month, typed = heading, entry.day < _TYPED_BEFORE
+            month, typed = heading, entry.day < _PLAIN_TEXT_BEFORE
             lines += ["```text"] if typed else []
         if len(lines) == LOG_LINES - 1:
             break
@@ -189,7 +193,7 @@ def _log() -> str:
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _LogEntry:
     """A line of the log."""
 
     day: date
@@ -205,17 +209,17 @@ class _Entry:
         return f"{self.day:%d}  {self.who}  {self.station:<16}  {self.did}"
 
 
-def _entries_of_log() -> Iterator[_Entry]:
+def _log_entries() -> Iterator[_LogEntry]:
     """Visits and surprises from the last day back, at stations that stood by then, without an end."""
-    words, chance = _words()["log"], Random("log")
-    since = [(_facts(station)["since"], station.name) for station in stations()]
+    words, chance = _word_lists()["log"], Random("log")
+    since = [(_station_facts(station)["since"], station.name) for station in stations()]
     day = LAST_DAY
     while True:
         standing = [name for begun, name in since if begun <= day]
         did = chance.choice(words["work"]).format(mm=chance.randrange(1, 9), n=chance.randrange(2, 9))
-        yield _Entry(day, chance.choice(standing), did, chance.choice(words["initials"]))
+        yield _LogEntry(day, chance.choice(standing), did, chance.choice(words["initials"]))
         day = max(FIRST_DAY, day - timedelta(days=chance.choice((0, 1, 1, 1))))
 
 
-def _long(day: date) -> str:
+def _long_date(day: date) -> str:
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"

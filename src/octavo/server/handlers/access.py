@@ -7,65 +7,65 @@ from collections.abc import Iterator
 from octavo.api import invites, permissions
 from octavo.api.folding import fold
 from octavo.api.places import Shared
-from octavo.server.handlers.members import by_address, need_to_manage, present_team, present_user
-from octavo.server.handlers.permissions import RANKS, allows, need, organization_role, refuse_guests, role, sees
+from octavo.server.handlers.members import present_team, present_user, require_admin, user_ids_by_email
+from octavo.server.handlers.permissions import RANKS, allows, can_see, organization_role, refuse_guests, require, role
 from octavo.server.handlers.spaces import present_space, visible_spaces
-from octavo.server.rest import completes, guards, handle, page, path_of, shows, without
+from octavo.server.rest import completes, guards, handle, omit, paginate, path_of, presents
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
 
-@shows(permissions.UserPermission)
+@presents(permissions.UserPermission)
 def _present_user_permission(world: World, grant: Json) -> Json:
     return {"permission": grant["role"], "user": present_user(world, grant["id"])}
 
 
-@shows(permissions.TeamPermission)
+@presents(permissions.TeamPermission)
 def _present_team_permission(world: World, grant: Json) -> Json:
     team = world.store.get(f"/orgs/{grant['organization']}/teams/{grant['id']}")
     return {"permission": grant["role"], "team": present_team(world, team)}
 
 
-def _holder(world: World, at: Shared) -> Json:
+def _shared_document(world: World, at: Shared) -> Json:
     """The space or collection that is shared."""
     return world.store.get(at.path.format(**at.model_dump()))
 
 
 @guards(permissions.ListUsers, permissions.ListTeams)
-def _may_see(op: permissions.AtShared, world: World) -> None:
-    holder = _holder(world, op.at)
+def _require_access_view(op: permissions.AtShared, world: World) -> None:
+    holder = _shared_document(world, op.at)
     if not allows(role(world, holder), "admin"):
         refuse_guests(world, holder["organization"], "see who has access")
 
 
 @guards(permissions.DeleteUser, permissions.DeleteTeam)
-def _may_manage(op: permissions.AtShared, world: World) -> None:
-    need(world, _holder(world, op.at), "admin")
+def _require_access_admin(op: permissions.AtShared, world: World) -> None:
+    require(world, _shared_document(world, op.at), "admin")
 
 
 @handle.register
 def _grant(op: permissions.Grant, world: World) -> None:
-    _may_manage(op, world)
+    _require_access_admin(op, world)
     if op.users is None and op.teams is None:
         raise Refusal(400, "users or teams is required: choose who gets the role.")
-    organization = _holder(world, op.at)["organization"]
+    organization = _shared_document(world, op.at)["organization"]
     for user in dict.fromkeys(op.users or ()):
         world.store.get(f"/orgs/{organization}/members/{user}")
-        _give(world, f"{path_of(op)}/users/{user}", {"id": user}, op.role)
+        _save_role(world, f"{path_of(op)}/users/{user}", {"id": user}, op.role)
     for team in dict.fromkeys(op.teams or ()):
         world.store.get(f"/orgs/{organization}/teams/{team}")
-        _give(world, f"{path_of(op)}/teams/{team}", {"id": team, "organization": organization}, op.role)
+        _save_role(world, f"{path_of(op)}/teams/{team}", {"id": team, "organization": organization}, op.role)
 
 
 @handle.register(permissions.UpdateUser)
 @handle.register(permissions.UpdateTeam)
 def _update(op: permissions.UpdateUser | permissions.UpdateTeam, world: World) -> None:
-    _may_manage(op, world)
+    _require_access_admin(op, world)
     held = world.store.get(path_of(op))
-    _give(world, path_of(op), held, op.role if "role" in op.model_fields_set else held["role"])
+    _save_role(world, path_of(op), held, op.role if "role" in op.model_fields_set else held["role"])
 
 
-def _give(world: World, path: str, whom: Json, given: str | None) -> None:
+def _save_role(world: World, path: str, whom: Json, given: str | None) -> None:
     """Keep a role given on a space or collection, or take it back."""
     if given is None:
         world.store.delete(path)
@@ -75,13 +75,15 @@ def _give(world: World, path: str, whom: Json, given: str | None) -> None:
 
 @handle.register
 def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
-    _may_see(op, world)
-    return page(
-        op, _everybody(world, _holder(world, op.at), op.role), lambda held: _present_user_permission(world, held)
+    _require_access_view(op, world)
+    return paginate(
+        op,
+        _members_with_role(world, _shared_document(world, op.at), op.role),
+        lambda held: _present_user_permission(world, held),
     )
 
 
-def _everybody(world: World, holder: Json, wanted: str | None) -> Iterator[tuple[int, Json]]:
+def _members_with_role(world: World, holder: Json, wanted: str | None) -> Iterator[tuple[int, Json]]:
     """The members with a role in a space or collection, with what orders them."""
     for place, member in world.store.items(f"/orgs/{holder['organization']}/members"):
         held = role(world, holder, member["id"])
@@ -101,10 +103,10 @@ def _list_of_member(op: permissions.ListOfMember, world: World) -> Json:
     descending = op.order == "desc"
     found.sort(key=lambda pair: pair[0], reverse=descending)
     show = lambda pair: {"permission": pair[1], "space": present_space(world, pair[0])}  # noqa: E731  # it is said once
-    return page(op, found, show, descending=descending)
+    return paginate(op, found, show, descending=descending)
 
 
-_KINDS = ("space", "collection")
+_PLACE_KINDS = ("space", "collection")
 """The places a link may let into."""
 
 
@@ -112,11 +114,11 @@ _KINDS = ("space", "collection")
 def _invite(op: invites.Invite, world: World) -> Json:
     """Whoever is invited is a member at once: a platform on this machine sends no mail, and nobody could answer."""
     organization = op.at.organization_id
-    need_to_manage(world, organization)
+    require_admin(world, organization)
     settings = world.store.get(f"/orgs/{organization}")
     usual = op.role if "role" in op.model_fields_set else settings.get("defaultRole")
     domains = {fold(domain) for domain in settings.get("emailDomains", ())}
-    people = by_address(world)
+    people = user_ids_by_email(world)
     users: dict[str, None] = {}
     failed, invited = [], 0
     for each in op.emails:
@@ -127,7 +129,7 @@ def _invite(op: invites.Invite, world: World) -> Json:
         address = fold(email)
         user = people[address] = people.get(address) or _new_user(world, email)
         users[user] = None
-        invited += _join(world, f"/orgs/{organization}/members/{user}", given, sso=bool(op.sso))
+        invited += _add_member(world, f"/orgs/{organization}/members/{user}", given, sso=bool(op.sso))
     return {"users": list(users), "invited": invited, **({"failedSSOEmails": failed} if failed else {})}
 
 
@@ -137,7 +139,7 @@ def _new_user(world: World, email: str) -> str:
     return str(world.store.put(f"/users/{user['id']}", user)["id"])
 
 
-def _join(world: World, path: str, role: str | None, *, sso: bool) -> bool:
+def _add_member(world: World, path: str, role: str | None, *, sso: bool) -> bool:
     """Let somebody be a member. False if they are one already: then they stay what they are."""
     if world.store.find(path):
         return False
@@ -147,19 +149,19 @@ def _join(world: World, path: str, role: str | None, *, sso: bool) -> bool:
     return True
 
 
-@shows(invites.InviteLink)
+@presents(invites.InviteLink)
 def present_link(world: World, link: Json) -> Json:
     """An invite link as the caller sees it."""
-    facts = without(link, "organization")
+    facts = omit(link, "organization")
     return {"object": "invite", **facts, "redundant": _is_redundant(world, link)}
 
 
 def _is_redundant(world: World, link: Json) -> bool:
     """Whether its place is gone, or another link to the same gives more, or has given as much for longer."""
-    if _kind(link) and _place(world, link) is None:
+    if _place_kind(link) and _shared_place(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
-    alike = [each for each in others if all(each.get(kind) == link.get(kind) for kind in _KINDS)]
+    alike = [each for each in others if all(each.get(kind) == link.get(kind) for kind in _PLACE_KINDS)]
     best = max(alike, key=_rank)  # the first of several
     return bool(best["id"] != link["id"])
 
@@ -169,62 +171,64 @@ def _rank(link: Json) -> int:
     return RANKS.index(given) if given else -1
 
 
-def _kind(link: Json) -> str | None:
+def _place_kind(link: Json) -> str | None:
     """Whether a link lets into a space, a collection or, None, the organization."""
-    return next((kind for kind in _KINDS if link.get(kind)), None)
+    return next((kind for kind in _PLACE_KINDS if link.get(kind)), None)
 
 
-def _place(world: World, link: Json) -> Json | None:
+def _shared_place(world: World, link: Json) -> Json | None:
     """The space or collection a link lets into. None if it is gone."""
-    kind = _kind(link)
+    kind = _place_kind(link)
     place = world.store.find(f"/{kind}s/{link[kind]}") if kind else None
     return None if place is None or place.get("deletedAt") else place
 
 
-def _administers(world: World, link: Json) -> bool:
-    place = _place(world, link)
+def _can_administer(world: World, link: Json) -> bool:
+    place = _shared_place(world, link)
     return organization_role(world, link["organization"]) == "admin" or bool(
         place and allows(role(world, place), "admin")
     )
 
 
 @guards(invites.GetLink, invites.UpdateLink, invites.DeleteLink)
-def _may_administer(op: invites.GetLink | invites.UpdateLink | invites.DeleteLink, world: World) -> None:
+def _require_link_admin(op: invites.GetLink | invites.UpdateLink | invites.DeleteLink, world: World) -> None:
     link = world.store.get(path_of(op))
-    if place := _place(world, link):
-        if not sees(world, place):
+    if place := _shared_place(world, link):
+        if not can_see(world, place):
             raise MissingResource(path_of(op))
-        need(world, place, "admin")
+        require(world, place, "admin")
     else:
-        need_to_manage(world, link["organization"])
+        require_admin(world, link["organization"])
 
 
 @guards(invites.CreateLink)
-def _may_create(op: invites.CreateLink, world: World) -> None:
+def _require_link_creator(op: invites.CreateLink, world: World) -> None:
     organization = op.at.organization_id
     if op.space is None and op.collection is None:
-        need_to_manage(world, organization)
+        require_admin(world, organization)
         return
     for kind, identifier in (("space", op.space), ("collection", op.collection)):
         if identifier is not None:
-            place = _place(world, {kind: identifier})
-            if place is None or place["organization"] != organization or not sees(world, place):
+            place = _shared_place(world, {kind: identifier})
+            if place is None or place["organization"] != organization or not can_see(world, place):
                 raise MissingResource(f"/{kind}s/{identifier}")
-            need(world, place, "admin")
+            require(world, place, "admin")
 
 
 @completes(invites.InviteLink)
 def _complete_link(op: invites.CreateLink | invites.UpdateLink, world: World, link: Json) -> Json:
-    if link.keys() - {"id", "organization"} not in _FORMS:
+    if link.keys() - {"id", "organization"} not in _FIELD_SETS:
         raise Refusal(400, "Give either a role, or a level with a space or a collection.")
     return {**link, "organization": op.at.organization_id}
 
 
-_FORMS = ({"role"}, {"level", "space"}, {"level", "collection"})
+_FIELD_SETS = ({"role"}, {"level", "space"}, {"level", "collection"})
 """What a link may be made of."""
 
 
 @handle.register
 def _list_links(op: invites.ListLinks, world: World) -> Json:
     every = world.store.items(path_of(op))
-    return page(op, [pair for pair in every if _administers(world, pair[1])], lambda link: present_link(world, link))
+    return paginate(
+        op, [pair for pair in every if _can_administer(world, pair[1])], lambda link: present_link(world, link)
+    )

@@ -11,9 +11,9 @@ from octavo.documents.merging import tree
 from octavo.server.handlers import revisions
 from octavo.server.handlers.members import present_user
 from octavo.server.handlers.merge_rules import refuse_unless_met
-from octavo.server.handlers.permissions import need
+from octavo.server.handlers.permissions import require
 from octavo.server.handlers.spaces import visible_spaces
-from octavo.server.rest import given, handle, page, shows, without
+from octavo.server.rest import handle, omit, paginate, presents, request_fields
 from octavo.server.store import Json
 from octavo.server.world import Refusal, World
 
@@ -33,7 +33,7 @@ def is_outdated(space: Json, change_request: Json) -> bool:
     return change_request["status"] != "merged" and base_of(change_request) != str(space["revision"])
 
 
-@shows(change_requests.ChangeRequest)
+@presents(change_requests.ChangeRequest)
 def present_change_request(world: World, document: Json) -> Json:
     """A change request as the caller sees it, with what is open in it counted."""
     space = world.store.get(f"/spaces/{document['space']}")
@@ -42,7 +42,7 @@ def present_change_request(world: World, document: Json) -> Json:
     people: Json = {name: present_user(world, document[name]) for name in ("createdBy", "mergedBy") if name in document}
     return {
         "object": "change-request",
-        **without(document, "editors"),
+        **omit(document, "editors"),
         **people,
         "comments": world.store.count_by(f"{path}/comments", "status")["open"],
         "outdated": is_outdated(space, document),
@@ -71,7 +71,7 @@ def create(world: World, space_id: str, subject: str = "") -> Json:
     return world.store.put(f"/spaces/{space_id}/change-requests/{change_request['id']}", change_request)
 
 
-def edited(world: World, change_request: Json, revision: Json) -> Json:
+def record_edit(world: World, change_request: Json, revision: Json) -> Json:
     """Let a change request stand at `revision`, which the caller made. Returns the change request."""
     before = change_request["editors"].get(world.caller, {"count": 0})
     now = world.timestamp()
@@ -91,18 +91,18 @@ def refuse_closed(change_request: Json, deed: str) -> None:
 
 @handle.register
 def _list(op: change_requests.List, world: World) -> Json:
-    found = _wanted(op, world, [op.at.space_id])
-    return page(op, found, lambda each: present_change_request(world, each), descending=True)
+    found = _list_matching(op, world, [op.at.space_id])
+    return paginate(op, found, lambda each: present_change_request(world, each), descending=True)
 
 
 @handle.register
 def _list_of_organization(op: change_requests.ListOfOrganization, world: World) -> Json:
     spaces = [space["id"] for _, space in visible_spaces(world, op.at.organization_id)]
-    found = _wanted(op, world, spaces)
-    return page(op, found, lambda each: present_change_request(world, each), descending=True)
+    found = _list_matching(op, world, spaces)
+    return paginate(op, found, lambda each: present_change_request(world, each), descending=True)
 
 
-def _wanted(op: change_requests.Filters, world: World, spaces: Iterable[str]) -> list[tuple[Any, Json]]:
+def _list_matching(op: change_requests.Filters, world: World, spaces: Iterable[str]) -> list[tuple[Any, Json]]:
     """The change requests that the filters let through, those touched last first, with their places in this order."""
     found = [
         ((each["updatedAt"], space, each["number"]), each)
@@ -116,21 +116,21 @@ def _wanted(op: change_requests.Filters, world: World, spaces: Iterable[str]) ->
 
 @handle.register
 def _create(op: change_requests.Create, world: World) -> Json:
-    need(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
+    require(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
     return present_change_request(world, create(world, op.at.space_id, op.subject or ""))
 
 
 @handle.register
 def _update(op: change_requests.Update, world: World) -> Json:
-    need(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
+    require(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
     document = world.store.get(change_request_path(op.at))
-    fields = given(op)
+    fields = request_fields(op)
     if "status" in fields and document["status"] == "merged":
         raise Refusal(400, f"Change request #{document['number']} is merged, so its status cannot change.")
-    return present_change_request(world, describe(world, document, **fields))
+    return present_change_request(world, update_fields(world, document, **fields))
 
 
-def describe(world: World, document: Json, **fields: Any) -> Json:
+def update_fields(world: World, document: Json, **fields: Any) -> Json:
     """Change fields of a change request. A description of None takes it away."""
     description = fields.get("description")
     if description is not None and description.get("object") != "document":
@@ -170,7 +170,7 @@ def _contributions(world: World, document: Json) -> Iterator[tuple[str, Json]]:
 def _merge(op: change_requests.Merge, world: World) -> Json:
     space = world.store.get(f"/spaces/{op.at.space_id}")
     document = world.store.get(change_request_path(op.at))
-    need(world, space, "merge")
+    require(world, space, "merge")
     refuse_closed(document, "be merged")
     refuse_unless_met(world, space, document, outdated=is_outdated(space, document))
     return merge(world, document)
@@ -179,11 +179,11 @@ def _merge(op: change_requests.Merge, world: World) -> Json:
 def merge(world: World, document: Json) -> Json:
     """Merge a change request into the primary content, whatever the rules say. Answers a MergeResult."""
     space_id = document["space"]
-    main = revisions.current(world, space_id)
-    outcome = _merged(world, document, main)
+    main = revisions.get_current(world, space_id)
+    outcome = _merge_contents(world, document, main)
     parents = [main["id"], document["revision"]]
     revision = revisions.add(world, space_id, outcome.held, type="merge", parents=parents, merged_from=document["id"])
-    revisions.move_primary(world, space_id, revision)
+    revisions.set_current(world, space_id, revision)
     now = world.timestamp()
     world.store.update(
         f"/spaces/{space_id}/change-requests/{document['id']}",
@@ -198,7 +198,7 @@ def merge(world: World, document: Json) -> Json:
 
 @handle.register
 def _update_from_main(op: change_requests.UpdateFromMain, world: World) -> Json:
-    need(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
+    require(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
     document = world.store.get(change_request_path(op.at))
     refuse_closed(document, "be updated")
     return update_from_main(world, document)
@@ -208,8 +208,8 @@ def update_from_main(world: World, document: Json) -> Json:
     """Bring the primary content into a change request. Nothing happens to one that is up to date."""
     if not is_outdated(world.store.get(f"/spaces/{document['space']}"), document):
         return {"revision": document["revision"], "result": "update"}
-    main = revisions.current(world, document["space"])
-    outcome = _merged(world, document, main)
+    main = revisions.get_current(world, document["space"])
+    outcome = _merge_contents(world, document, main)
     parents = [document["revision"], main["id"]]
     revision = revisions.add(world, document["space"], outcome.held, type="update", parents=parents)
     world.store.update(
@@ -221,7 +221,7 @@ def update_from_main(world: World, document: Json) -> Json:
     return {"revision": revision["id"], "result": "conflicts" if outcome.conflicts else "update"}
 
 
-def _merged(world: World, document: Json, main: Json) -> tree.Outcome:
+def _merge_contents(world: World, document: Json, main: Json) -> tree.Outcome:
     base = revisions.get(world, document["space"], base_of(document))
     proposed = revisions.get(world, document["space"], document["revision"])
     return tree.merge(base, main, proposed, f"#{document['number']}", world.store)

@@ -15,9 +15,9 @@ from octavo.documents.markdown_to_json import body
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, change_request_path
 from octavo.server.handlers.members import present_member, present_user
-from octavo.server.handlers.permissions import allows, need, role
-from octavo.server.includes import dereferenced
-from octavo.server.rest import handle, page, path_of
+from octavo.server.handlers.permissions import allows, require, role
+from octavo.server.includes import expand_includes
+from octavo.server.rest import handle, paginate, path_of
 from octavo.server.store import Json
 from octavo.server.world import Refusal, World
 
@@ -47,7 +47,7 @@ class Threads:
     @cached_property
     def revision(self) -> Json:
         """The revision the content of the place stands at."""
-        return revisions.at(self.world, self.at)
+        return revisions.get_at(self.world, self.at)
 
     @cached_property
     def pages(self) -> dict[str, Json]:
@@ -150,13 +150,13 @@ class Threads:
         name = page["id"], page.get("text", "")
         if name not in self._said:
             text = self.world.store.text(page["text"]) if page.get("text") else ""
-            whole = dereferenced(self.world.store, text, page, revision or self.revision)
-            self._said[name] = _blocks(text) if whole is text else {**_blocks(whole), **_blocks(text)}
+            whole = expand_includes(self.world.store, text, page, revision or self.revision)
+            self._said[name] = _block_texts(text) if whole is text else {**_block_texts(whole), **_block_texts(text)}
         return self._said[name].get(node)
 
 
 @lru_cache(maxsize=256)
-def _blocks(text: str) -> dict[str, str]:
+def _block_texts(text: str) -> dict[str, str]:
     """What each block of a text says, by the key of the block."""
     # Parsing brings markdown-it with it: only comments on blocks have use for that.
     from octavo.documents.parse import parse
@@ -200,7 +200,7 @@ def post(
         target["tableCell"] = {"record": cell.record, "definition": cell.definition}
     if review:
         target["review"] = review
-    document = {**_message(world, markdown), "target": target, "status": "open"}
+    document = {**_new_message(world, markdown), "target": target, "status": "open"}
     return world.store.put(f"{threads.path}/{document['id']}", document)
 
 
@@ -209,11 +209,11 @@ def _list(op: comments.List, world: World) -> Json:
     threads = Threads(world, op.at)
     newest_first = op.order == "desc"
     every = world.store.items(threads.path, newest_first=newest_first)
-    found = [pair for pair in every if _wanted(op, pair[1])]
-    return page(op, found, lambda each: threads.comment(each, op.format), descending=newest_first)
+    found = [pair for pair in every if _matches_filters(op, pair[1])]
+    return paginate(op, found, lambda each: threads.comment(each, op.format), descending=newest_first)
 
 
-def _wanted(op: comments.List, comment: Json) -> bool:
+def _matches_filters(op: comments.List, comment: Json) -> bool:
     return (
         op.status in ("all", comment["status"])
         and op.target_page in (None, comment["target"].get("page"))
@@ -223,8 +223,8 @@ def _wanted(op: comments.List, comment: Json) -> bool:
 
 @handle.register
 def _create(op: comments.Create, world: World) -> Json:
-    _need_to_comment(op.at, world)
-    comment = post(world, op.at, written(op.body), page=op.page, node=op.node, cell=op.table_cell)
+    _require_commenter(op.at, world)
+    comment = post(world, op.at, body_markdown(op.body), page=op.page, node=op.node, cell=op.table_cell)
     return Threads(world, op.at).comment(comment)
 
 
@@ -236,7 +236,7 @@ def _get(op: comments.Get, world: World) -> Json:
 @handle.register
 def _update(op: comments.Update, world: World) -> Json:
     threads = Threads(world, op.at)
-    comment = _edited(op, world, threads)
+    comment = _apply_edits(op, world, threads)
     if op.resolved is not None and op.resolved != (comment["status"] == "resolved"):
         if not threads.may_resolve(comment):
             raise Refusal(403, "Only the author of the thread and editors of the space can resolve or reopen it.")
@@ -260,15 +260,15 @@ def _list_replies(op: comments.ListReplies, world: World) -> Json:
     threads = Threads(world, op.at)
     world.store.get(f"{threads.path}/{op.comment_id}")
     replies = world.store.items(path_of(op))
-    return page(op, replies, lambda each: threads.reply(op.comment_id, each, op.format))
+    return paginate(op, replies, lambda each: threads.reply(op.comment_id, each, op.format))
 
 
 @handle.register
 def _create_reply(op: comments.CreateReply, world: World) -> Json:
-    _need_to_comment(op.at, world)
+    _require_commenter(op.at, world)
     threads = Threads(world, op.at)
     world.store.get(f"{threads.path}/{op.comment_id}")
-    reply = _message(world, written(op.body))
+    reply = _new_message(world, body_markdown(op.body))
     world.store.put(f"{path_of(op)}/{reply['id']}", reply)
     return threads.reply(op.comment_id, reply, op.format)
 
@@ -281,7 +281,7 @@ def _get_reply(op: comments.GetReply, world: World) -> Json:
 @handle.register
 def _update_reply(op: comments.UpdateReply, world: World) -> Json:
     threads = Threads(world, op.at)
-    reply = world.store.put(path_of(op), _edited(op, world, threads))
+    reply = world.store.put(path_of(op), _apply_edits(op, world, threads))
     return threads.reply(op.comment_id, reply)
 
 
@@ -292,25 +292,27 @@ def _list_commenters(op: comments.ListCommenters, world: World) -> Json:
     for comment in world.store.all(path):
         authors |= {each["postedBy"] for each in (comment, *world.store.all(f"{path}/{comment['id']}/replies"))}
     organization = world.store.get(f"/spaces/{op.at.space_id}")["organization"]
-    return page(op, [(each, each) for each in sorted(authors)], lambda user: _commenter(world, organization, user))
+    return paginate(
+        op, [(each, each) for each in sorted(authors)], lambda user: _present_commenter(world, organization, user)
+    )
 
 
-def _commenter(world: World, organization: str, user: str) -> Json:
+def _present_commenter(world: World, organization: str, user: str) -> Json:
     gone = {"id": user, "role": None, "disabled": True}
     return present_member(world, organization, world.store.find(f"/orgs/{organization}/members/{user}") or gone)
 
 
-def _need_to_comment(at: Discussion, world: World) -> None:
-    need(world, world.store.get(f"/spaces/{at.space_id}"), "comment")
+def _require_commenter(at: Discussion, world: World) -> None:
+    require(world, world.store.get(f"/spaces/{at.space_id}"), "comment")
 
 
-def _message(world: World, markdown: str) -> Json:
+def _new_message(world: World, markdown: str) -> Json:
     _refuse_empty(markdown)
     posted = {"postedBy": world.caller, "postedAt": world.timestamp()}
     return {"id": world.new_id(), "body": {"markdown": markdown}, **posted, "reactions": []}
 
 
-def written(body: Markdown) -> str:
+def body_markdown(body: Markdown) -> str:
     """What somebody wrote, as it is kept: as markdown."""
     if body.document is None:
         return body.markdown
@@ -324,19 +326,19 @@ def _refuse_empty(markdown: str) -> None:
         raise Refusal(400, "body is empty. Write text in body.markdown or body.document.")
 
 
-def _edited(op: comments.Update | comments.UpdateReply, world: World, threads: Threads) -> Json:
+def _apply_edits(op: comments.Update | comments.UpdateReply, world: World, threads: Threads) -> Json:
     """The comment or reply `op` is about, with its text and reactions as `op` wants them. It is not yet filed."""
     document = world.store.get(path_of(op))
-    if op.body is not None and (says := written(op.body)) != document["body"]["markdown"]:
+    if op.body is not None and (says := body_markdown(op.body)) != document["body"]["markdown"]:
         if not threads.may_edit(document):
             raise Refusal(403, "Only the author can edit this comment.")
         _refuse_empty(says)
         document |= {"body": {"markdown": says}, "editedAt": world.timestamp()}
-    document["reactions"] = _reactions(op, world, document.get("reactions", ()))
+    document["reactions"] = _apply_reactions(op, world, document.get("reactions", ()))
     return document
 
 
-def _reactions(op: comments.Update | comments.UpdateReply, world: World, before: Iterable[Json]) -> list[Json]:
+def _apply_reactions(op: comments.Update | comments.UpdateReply, world: World, before: Iterable[Json]) -> list[Json]:
     """The reactions to a document once the caller has taken some back, and has reacted once with each of the others."""
     removed, added = op.removed_reactions or (), op.added_reactions or ()
     if not all(0 < len(emoji) <= EMOJI_LIMIT for emoji in (*removed, *added)):

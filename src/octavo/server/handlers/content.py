@@ -11,19 +11,19 @@ from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.documents import links, trees
 from octavo.documents.markdown_to_json import body
 from octavo.documents.revision_changes import NOTHING, differences, document_id
-from octavo.server.expressions import evaluated, outside_code
+from octavo.server.expressions import change_outside_code, evaluate_text
 from octavo.server.folder import rewrite_links
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, present_change_request
-from octavo.server.includes import dereferenced
-from octavo.server.rest import handle, page
+from octavo.server.includes import expand_includes
+from octavo.server.rest import handle, paginate
 from octavo.server.store import Json
 from octavo.server.world import Refusal, World
 
 CHANGES_LIMIT = 10
 """How many changes are listed when the caller does not say."""
 
-_KIND = {"document": "sheet", "group": "group", "link": "link"}
+_KINDS = {"document": "sheet", "group": "group", "link": "link"}
 _LAYOUT: Json = {
     "width": "default",
     "cover": True,
@@ -35,8 +35,8 @@ _LAYOUT: Json = {
     "pagination": True,
     "metadata": True,
 }
-_OF_PAGE = ("id", "type", "title", "emoji", "icon", "createdAt", "updatedAt", "hidden")
-_OF_TYPE = {
+_PAGE_FIELDS = ("id", "type", "title", "emoji", "icon", "createdAt", "updatedAt", "hidden")
+_TYPE_FIELDS = {
     "document": ("description", "slug", "path", "noIndex", "noRobotsIndex", "cover", "variables", "git"),
     "group": ("slug", "path", "noIndex", "noRobotsIndex"),
     "link": ("target",),
@@ -46,11 +46,11 @@ _OF_TYPE = {
 def present_page(shown: Json, app: str, *, metadata: bool = True) -> Json:
     """A page as it is shown, with those below it and without a body. `app` is the address of its content."""
     kind = shown["type"]
-    names = (*_OF_PAGE, *_OF_TYPE.get(kind, ("computed",)))
+    names = (*_PAGE_FIELDS, *_TYPE_FIELDS.get(kind, ("computed",)))
     result = {name: shown[name] for name in names if shown.get(name) is not None and (metadata or name != "git")}
-    if kind in _KIND:
-        result["kind"] = _KIND[kind]
-    if kind == "link" and (href := _href(shown.get("target"))):
+    if kind in _KINDS:
+        result["kind"] = _KINDS[kind]
+    if kind == "link" and (href := _link_url(shown.get("target"))):
         result["href"] = href
     if kind in ("document", "group"):
         result["pages"] = [present_page(below, app, metadata=metadata) for below in shown["pages"]]
@@ -66,17 +66,17 @@ def present_file(world: World, file: Json, *, metadata: bool = True) -> Json:
     """A file as it is shown."""
     names = ("id", "name", "contentType", "size", "dimensions", *(("git",) if metadata else ()))
     shown = {name: file[name] for name in names if file.get(name) is not None}
-    return {**shown, "downloadURL": file_address(world, file)}
+    return {**shown, "downloadURL": file_url(world, file)}
 
 
-def file_address(world: World, file: Json) -> str:
+def file_url(world: World, file: Json) -> str:
     """Where the bytes of a file are."""
     return world.url(f"/~/files/{file['blob']}/{quote(file['name'], safe='')}")
 
 
 def present_revision(world: World, revision: Json, at: ContentRef, *, metadata: bool = True) -> Json:
     """A revision as it is shown, with its page tree and files."""
-    app = app_of(world, at)
+    app = app_url(world, at)
     shown: Json = {
         "object": "revision",
         "id": revision["id"],
@@ -89,12 +89,12 @@ def present_revision(world: World, revision: Json, at: ContentRef, *, metadata: 
         "variables": revision["variables"],
         "urls": {"app": world.url(f"/o/{_organization(world, at)}/s/{at.space_id}/~/revisions/{revision['id']}")},
     }
-    if merged := _merged_from(world, revision):
+    if merged := _present_merged_change_request(world, revision):
         shown["mergedFrom"] = merged
     return shown
 
 
-def _merged_from(world: World, revision: Json) -> Json | None:
+def _present_merged_change_request(world: World, revision: Json) -> Json | None:
     if revision["type"] != "merge":
         return None
     path = f"/spaces/{revision['space']}/change-requests/{revision.get('mergedFrom')}"
@@ -106,7 +106,7 @@ def _organization(world: World, at: ContentRef) -> str:
     return str(world.store.get(f"/spaces/{at.space_id}")["organization"])
 
 
-def app_of(world: World, at: ContentRef) -> str:
+def app_url(world: World, at: ContentRef) -> str:
     """The address in the app that the paths of pages follow."""
     space = f"/o/{_organization(world, at)}/s/{at.space_id}"
     match at:
@@ -119,7 +119,7 @@ def app_of(world: World, at: ContentRef) -> str:
             return world.url(space)
 
 
-def _href(target: Any) -> str | None:
+def _link_url(target: Any) -> str | None:
     """Where a link page leads when that is an address."""
     is_address = isinstance(target, dict) and target.get("kind") == "url"
     return target.get("url") if is_address else None
@@ -134,24 +134,26 @@ def present_reusable(item: Json) -> Json:
 
 @handle.register
 def _get(op: content.Get, world: World) -> Json:
-    return present_revision(world, revisions.at(world, op.at), op.at, metadata=op.metadata)
+    return present_revision(world, revisions.get_at(world, op.at), op.at, metadata=op.metadata)
 
 
 @handle.register
 def _list_pages(op: content.ListPages, world: World) -> Json:
-    app = app_of(world, op.at)
-    return {"pages": [present_page(each, app, metadata=op.metadata) for each in revisions.at(world, op.at)["pages"]]}
+    app = app_url(world, op.at)
+    return {
+        "pages": [present_page(each, app, metadata=op.metadata) for each in revisions.get_at(world, op.at)["pages"]]
+    }
 
 
 @handle.register
 def _get_page(op: content.GetPage, world: World) -> Json:
-    revision = revisions.at(world, op.at)
+    revision = revisions.get_at(world, op.at)
     return _with_body(world, revision, revisions.page_of(revision, op.page_id), op)
 
 
 @handle.register
 def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
-    revision = revisions.at(world, op.at)
+    revision = revisions.get_at(world, op.at)
     found = trees.at_path(revision["pages"], op.page_path)
     if found is None:
         raise Refusal(404, f"There is no page at “{op.page_path[:300]}”. The page may have been moved or deleted.")
@@ -159,26 +161,26 @@ def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
 
 
 def _with_body(world: World, revision: Json, found: Json, op: content.GetPage | content.GetPageByPath) -> Json:
-    shown = present_page(found, app_of(world, op.at), metadata=op.metadata)
+    shown = present_page(found, app_url(world, op.at), metadata=op.metadata)
     if found["type"] != "document":
         return shown
-    return shown | body(as_asked(world, revision, found, op), op.format)
+    return shown | body(requested_text(world, revision, found, op), op.format)
 
 
 @handle.register
 def _list_files(op: content.ListFiles, world: World) -> Json:
-    files = sorted(((each["name"], each["id"]), each) for each in revisions.at(world, op.at)["files"])
-    return page(op, files, lambda file: present_file(world, file, metadata=op.metadata))
+    files = sorted(((each["name"], each["id"]), each) for each in revisions.get_at(world, op.at)["files"])
+    return paginate(op, files, lambda file: present_file(world, file, metadata=op.metadata))
 
 
 @handle.register
 def _get_file(op: content.GetFile, world: World) -> Json:
-    return present_file(world, revisions.file_of(revisions.at(world, op.at), op.file_id), metadata=op.metadata)
+    return present_file(world, revisions.file_of(revisions.get_at(world, op.at), op.file_id), metadata=op.metadata)
 
 
 @handle.register
 def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
-    items = revisions.at(world, op.at)["reusableContents"]
+    items = revisions.get_at(world, op.at)["reusableContents"]
     found = next((each for each in items if each["id"] == op.reusable_content_id), None)
     if found is None:
         raise Refusal(404, f"This space has no reusable content “{op.reusable_content_id}”.")
@@ -187,35 +189,35 @@ def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
 
 @handle.register
 def _list_changes(op: content.ListChanges, world: World) -> Json:
-    after = revisions.at(world, op.at)
+    after = revisions.get_at(world, op.at)
     if isinstance(op.at, ChangeRequestRef):
         path = f"/spaces/{op.at.space_id}/change-requests/{op.at.change_request_id}"
         before = revisions.get(world, op.at.space_id, base_of(world.store.get(path)))
     else:
         parents = after["parents"]
         before = revisions.get(world, op.at.space_id, parents[0]) if parents else NOTHING
-    every = differences(before, after, lambda file: file_address(world, file))
+    every = differences(before, after, lambda file: file_url(world, file))
     limit = CHANGES_LIMIT if op.limit is None else op.limit
     answer: Json = {"changes": every[:limit]}
     if len(every) > limit:
         answer["more"] = len(every) - limit
-    if isinstance(op.at, RevisionRef) and (merged := _merged_from(world, after)):
+    if isinstance(op.at, RevisionRef) and (merged := _present_merged_change_request(world, after)):
         answer["mergedFrom"] = merged
     return answer
 
 
-def as_asked(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
+def requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
     """What a page of a revision says, its links and includes as the caller wants them."""
-    text = revisions.text(world, page)
+    text = revisions.page_text(world, page)
     if op.dereferenced:
-        text = dereferenced(world.store, text, page, revision)
+        text = expand_includes(world.store, text, page, revision)
     if op.evaluated:
         known = {"space": revision["variables"], "page": page.get("variables") or {}}
-        text = evaluated(text, known, fixed_only=op.evaluated == "deterministic-only")
-    return stable(text, page, revision) if op.refs == "stable" else text
+        text = evaluate_text(text, known, fixed_only=op.evaluated == "deterministic-only")
+    return with_stable_links(text, page, revision) if op.refs == "stable" else text
 
 
-def stable(text: str, page: Json, revision: Json) -> str:
+def with_stable_links(text: str, page: Json, revision: Json) -> str:
     """`text` with what its links to pages and files of the space name by id: `/pages/<id>` and `/files/<id>`."""
     places, path = trees.places_of(revision), trees.link_base(page)
 
@@ -228,4 +230,4 @@ def stable(text: str, page: Json, revision: Json) -> str:
             case _:
                 return None
 
-    return outside_code(text, lambda part: rewrite_links(part, lead))
+    return change_outside_code(text, lambda part: rewrite_links(part, lead))

@@ -14,9 +14,9 @@ from octavo.documents.reverting import UnknownBlock, reverted
 from octavo.documents.trees import Pages
 from octavo.server.handlers import change_requests, revisions
 from octavo.server.handlers.content import present_file
-from octavo.server.handlers.permissions import need
-from octavo.server.image_size import dimensions
-from octavo.server.rest import handle, without
+from octavo.server.handlers.permissions import require
+from octavo.server.image_size import image_size
+from octavo.server.rest import handle, omit
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
@@ -25,7 +25,7 @@ FILE_LIMIT = 1_000_000
 DEPTH_LIMIT = 30
 """How deep pages may stand below each other."""
 
-_FIELDS = {
+_WIRE_NAMES = {
     "emoji": "emoji",
     "icon": "icon",
     "description": "description",
@@ -33,16 +33,16 @@ _FIELDS = {
     "no_index": "noIndex",
     "no_robots_index": "noRobotsIndex",
 }
-_IN_FRONT_MATTER = ("description", "icon", "emoji")
-_NEVER_NULL = ("title", "slug", "hidden", "no_index", "no_robots_index", "at")
+_FRONT_MATTER_FIELDS = ("description", "icon", "emoji")
+_REQUIRED_FIELDS = ("title", "slug", "hidden", "no_index", "no_robots_index", "at")
 
 
 @handle.register
 def _edit(op: content.Edit, world: World) -> Json:
-    need(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
+    require(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
     change_request = world.store.get(change_requests.change_request_path(op.at))
     change_requests.refuse_closed(change_request, "be edited")
-    editing = Editing(world, change_request)
+    editing = ContentEditor(world, change_request)
     for number, change in enumerate(op.changes):
         editing.apply(change, f"changes[{number}]")
     shown = change_requests.present_change_request(world, editing.finish())
@@ -52,7 +52,7 @@ def _edit(op: content.Edit, world: World) -> Json:
     return {"changeRequest": shown, "changes": editing.done, **({"insertedFiles": files} if files else {})}
 
 
-class Editing:
+class ContentEditor:
     """The content of a change request while it is edited. Nothing is filed before `finish`."""
 
     def __init__(self, world: World, change_request: Json) -> None:
@@ -80,9 +80,9 @@ class Editing:
         """File the revision with all that was done, and let the change request stand at it. Returns that."""
         for name, markdown in self._texts.items():
             if page := trees.find(self._pages, name):
-                self._put(revisions.written(self._world, page, self._linked(markdown)))
-        revision = revisions.next_after(self._world, self._before, pages=self._pages, files=self._files)
-        return change_requests.edited(self._world, self._change_request, revision)
+                self._put(revisions.with_text(self._world, page, self._linked(markdown)))
+        revision = revisions.add_next(self._world, self._before, pages=self._pages, files=self._files)
+        return change_requests.record_edit(self._world, self._change_request, revision)
 
     @singledispatchmethod
     def _apply(self, change: Any) -> None:
@@ -103,7 +103,7 @@ class Editing:
 
     def _given(self, change: content.PageFields) -> Json:
         given = {name: getattr(change, name) for name in change.model_fields_set}
-        for name in _NEVER_NULL:
+        for name in _REQUIRED_FIELDS:
             if name in given and given[name] is None:
                 raise self._refused(400, f"{name} cannot be null")
         return given
@@ -119,7 +119,7 @@ class Editing:
             self._texts[page["id"]] = markdown
         elif "title" in given and says:
             self._texts[page["id"]] = trees.retitled(says, before, given["title"])
-        page = {**page, **{_FIELDS[name]: value for name, value in given.items() if name in _FIELDS}}
+        page = {**page, **{_WIRE_NAMES[name]: value for name, value in given.items() if name in _WIRE_NAMES}}
         page["title"] = given.get("title", before)
         if "slug" in given and "slug" in page:
             page["slug"] = trees.slug_of(given["slug"] or page["title"])
@@ -134,12 +134,12 @@ class Editing:
             matter, body = {}, markdown  # the page shows why
         given = {
             **self._given(change),
-            **{name: matter[name] for name in _IN_FRONT_MATTER if _is_words(matter.get(name))},
+            **{name: matter[name] for name in _FRONT_MATTER_FIELDS if _is_text(matter.get(name))},
         }
         heading = trees.leading_heading(markdown[front_matter.split(markdown)[1] :])
-        title = matter.get("title") if _is_words(matter.get("title")) else heading
+        title = matter.get("title") if _is_text(matter.get("title")) else heading
         page = revisions.new_page(self._world, title or change.title or revisions.UNTITLED)
-        page = self._described(page, without(given, "title"), None)
+        page = self._described(page, omit(given, "title"), None)
         self._insert_into(page, change.into, change.at)
         self._texts[page["id"]] = body
         self._refer(change.ref, f"/pages/{page['id']}")
@@ -178,7 +178,7 @@ class Editing:
 
     def _revert_blocks(self, then: Json, now: Json, keys: set[str]) -> None:
         try:
-            text = reverted(revisions.text(self._world, then), self._text(now), keys)
+            text = reverted(revisions.page_text(self._world, then), self._text(now), keys)
         except UnknownBlock as unknown:
             raise self._refused(
                 400, f"there is no block “{unknown}” in “{now['title']}”, before or after the changes"
@@ -208,7 +208,7 @@ class Editing:
             data = self._bytes(file, f"files[{number}]")
             document: Json = {"id": self._world.new_id(), "name": file.name, "contentType": file.content_type}
             document |= {"size": len(data), "blob": self._world.store.put_blob(data)}
-            if size := dimensions(data):
+            if size := image_size(data):
                 document["dimensions"] = size
             self._files = [*self._files, document]
             self.inserted.append(document)
@@ -264,7 +264,7 @@ class Editing:
 
     def _text(self, page: Json) -> str:
         written = self._texts.get(page["id"])
-        return revisions.text(self._world, page) if written is None else written
+        return revisions.page_text(self._world, page) if written is None else written
 
     def _markdown(self, document: content.DocumentBody) -> str:
         if document.markdown is None:
@@ -281,7 +281,7 @@ class Editing:
     def _linked(self, markdown: str) -> str:
         """`markdown` with its links to the temporary names of this edit leading where these ended up."""
         for ref, leads in self._refs.items():
-            markdown = _link_to(ref).sub(rf"\g<1>{leads}", markdown)
+            markdown = _reference_pattern(ref).sub(rf"\g<1>{leads}", markdown)
         return markdown
 
     def _named(self, page_id: str) -> Json:
@@ -293,7 +293,7 @@ class Editing:
         return Refusal(status, f"{self._where}: {message}. Nothing was changed.")
 
 
-def _is_words(value: Any) -> bool:
+def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
@@ -301,6 +301,6 @@ def _depth(page: Json) -> int:
     return 1 + max(map(_depth, page.get("pages", ())), default=0)
 
 
-def _link_to(ref: str) -> re.Pattern[str]:
+def _reference_pattern(ref: str) -> re.Pattern[str]:
     """A markdown or HTML address that is a temporary name, from what comes before it to its end."""
     return re.compile(rf"""(\]\(<?|\]:\s*<?|(?:href|src|url)=["'])\./{re.escape(ref)}(?:\.md)?(?=[)>#\s"']|$)""")

@@ -14,80 +14,84 @@ from octavo.api import imports
 from octavo.api.folding import fold
 from octavo.api.places import ChangeRequestRef
 from octavo.documents.trees import Pages
-from octavo.server.fetcher import Fetched, Fetcher
+from octavo.server.fetcher import FetchedFile, Fetcher
 from octavo.server.folder import EXTERNAL_URL, rewrite_links
 from octavo.server.handlers import change_requests, revisions, uploads
-from octavo.server.handlers.permissions import need
-from octavo.server.import_sources import Gathered, NotGathered, gather
-from octavo.server.rest import handle, without
+from octavo.server.handlers.permissions import require
+from octavo.server.import_sources import ImportedFiles, ImportFailure, read_source
+from octavo.server.rest import handle, omit
 from octavo.server.store import Json
 from octavo.server.world import BackgroundWork, Refusal, World
 
-_READ = ("website", "html", "markdown", "docx", "zip")
+_SUPPORTED_SOURCES = ("website", "html", "markdown", "docx", "zip")
 
 
 @handle.register
-def _create(op: imports.Create, world: World) -> BackgroundWork[Gathered | NotGathered]:
-    _refuse(op, world)
-    if op.source not in _READ:
+def _create(op: imports.Create, world: World) -> BackgroundWork[ImportedFiles | ImportFailure]:
+    _require_editable(op, world)
+    if op.source not in _SUPPORTED_SOURCES:
         sentence = f"source {op.source} is not supported. Export it as markdown, html, docx, or zip"
         raise Refusal(400, f"{sentence}, then import that file.")
     is_large = op.source in ("zip", "docx")
-    return BackgroundWork(partial(_gather, op, _fetcher(op, world)), partial(_bring_in, op, world), is_large=is_large)
+    return BackgroundWork(
+        partial(_read_source, op, _fetcher(op, world)), partial(_add_imported, op, world), is_large=is_large
+    )
 
 
 def _fetcher(op: imports.Create, world: World) -> Fetcher:
     """What fetches the address. That of a file which was sent to storage is nobody's to fetch but ours."""
     fetcher = Fetcher(private=world.private_imports)
-    if (upload := uploads.at_address(world, op.url)) is None:
+    if (upload := uploads.upload_key(world, op.url)) is None:
         return fetcher
     organization = world.store.get(f"/spaces/{op.at.space_id}")["organization"]
-    sent = uploads.uploaded(world, organization, upload, "import_file")
-    return _Sent(private=False, file=Fetched(sent["name"], sent["type"], None, world.store.blob(sent["blob"])))
+    sent = uploads.find_upload(world, organization, upload, "import_file")
+    return _UploadFetcher(
+        private=False, file=FetchedFile(sent["name"], sent["type"], None, world.store.blob(sent["blob"]))
+    )
 
 
 @dataclass(frozen=True)
-class _Sent(Fetcher):
+class _UploadFetcher(Fetcher):
     """Gives a file that was sent to storage."""
 
-    file: Fetched = field(kw_only=True)
+    file: FetchedFile = field(kw_only=True)
 
-    def fetch(self, url: str) -> Fetched:
+    def fetch(self, url: str) -> FetchedFile:
         return self.file
 
 
-def _refuse(op: imports.Create, world: World) -> None:
+def _require_editable(op: imports.Create, world: World) -> None:
     """Refuse those who may not edit this content, and content that cannot be edited."""
     space = world.store.get(f"/spaces/{op.at.space_id}")
     if isinstance(op.at, ChangeRequestRef):
-        need(world, space, "edit")
+        require(world, space, "edit")
         change_requests.refuse_closed(world.store.get(change_requests.change_request_path(op.at)), "receive imports")
         return
-    need(world, space, "create")
+    require(world, space, "create")
     if space.get("editMode") == "locked":
         raise Refusal(
             409, f"“{space['title']}” can only be edited in change requests. Import into a change request instead."
         )
 
 
-def _gather(op: imports.Create, fetcher: Fetcher) -> Gathered | NotGathered:
+def _read_source(op: imports.Create, fetcher: Fetcher) -> ImportedFiles | ImportFailure:
     try:
-        return gather(op.source, op.url, fetcher)
-    except NotGathered as failure:
+        return read_source(op.source, op.url, fetcher)
+    except ImportFailure as failure:
         return failure
 
 
-def _bring_in(op: imports.Create, world: World, gathered: Gathered | NotGathered) -> Json:
-    if isinstance(gathered, NotGathered):
+def _add_imported(op: imports.Create, world: World, gathered: ImportedFiles | ImportFailure) -> Json:
+    if isinstance(gathered, ImportFailure):
         raise Refusal(400, f"{gathered}. Nothing was imported.")
-    _refuse(op, world)  # it may have been merged, or locked, while we were away
-    pages, files = _made(world, gathered)
-    before = revisions.at(world, op.at)
-    revision = revisions.next_after(world, before, pages=[*before["pages"], *pages], files=[*before["files"], *files])
+    _require_editable(op, world)  # it may have been merged, or locked, while we were away
+    pages, files = _load_files(world, gathered)
+    before = revisions.get_at(world, op.at)
+    revision = revisions.add_next(world, before, pages=[*before["pages"], *pages], files=[*before["files"], *files])
     if isinstance(op.at, ChangeRequestRef):
-        change_requests.edited(world, world.store.get(change_requests.change_request_path(op.at)), revision)
+        change_requests.record_edit(world, world.store.get(change_requests.change_request_path(op.at)), revision)
     else:
-        revisions.move_primary(world, op.at.space_id, revision)
+        revisions.set_current(world, op.at.space_id, revision)
     return {
         "revision": revision["id"],
         "importedResources": gathered.pages,
@@ -95,21 +99,21 @@ def _bring_in(op: imports.Create, world: World, gathered: Gathered | NotGathered
     }
 
 
-def _made(world: World, gathered: Gathered) -> tuple[Pages, list[Json]]:
+def _load_files(world: World, gathered: ImportedFiles) -> tuple[Pages, list[Json]]:
     """Pages and files of what was gathered: read as a folder is, with links that lead by id."""
     # Loading folders brings what the first screen does not need.
     from octavo.server.loader import content
 
     with TemporaryDirectory(prefix="octavo-import-") as place:
         for path, data in gathered.files.items():
-            _write(Path(place, path), data)
+            _write_file(Path(place, path), data)
         loaded = content(world, Path(place))
     keys = {fold(name): key for name, key in loaded["keys"].items()} | loaded["keys"]
-    pages: Pages = [_settled(world, page, keys) for page in loaded["pages"]]
-    return pages, [without(file, "git") for file in loaded["files"]]
+    pages: Pages = [_detach_page(world, page, keys) for page in loaded["pages"]]
+    return pages, [omit(file, "git") for file in loaded["files"]]
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write_file(path: Path, data: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -117,18 +121,20 @@ def _write(path: Path, data: bytes) -> None:
         pass  # an archive may hold a file and a folder of one name: the first stays
 
 
-def _settled(world: World, page: Json, keys: dict[str, str]) -> Json:
+def _detach_page(world: World, page: Json, keys: dict[str, str]) -> Json:
     """A page that no longer lies in a folder: without its file, and with links by id."""
-    rest = without(page, "git")
+    rest = omit(page, "git")
     if page.get("text"):
         start = page["git"]["path"]
-        rest = revisions.written(world, rest, rewrite_links(revisions.text(world, page), partial(_leads, keys, start)))
+        rest = revisions.with_text(
+            world, rest, rewrite_links(revisions.page_text(world, page), partial(_link_by_id, keys, start))
+        )
     if "pages" in page:
-        rest["pages"] = [_settled(world, below, keys) for below in page["pages"]]
+        rest["pages"] = [_detach_page(world, below, keys) for below in page["pages"]]
     return rest
 
 
-def _leads(keys: dict[str, str], start: str, address: str) -> str | None:
+def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
     """The address by id of a page or file that came along. None for everything else."""
     path, anchor = re.split("[?#]", address, maxsplit=1)[0], address.partition("#")[2]
     if not path or EXTERNAL_URL.match(path):

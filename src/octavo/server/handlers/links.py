@@ -11,83 +11,91 @@ from octavo.documents import trees
 from octavo.documents.links import APP_HOSTS, steps
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, change_request_path, present_change_request
-from octavo.server.handlers.content import app_of, present_file, present_page, present_reusable
+from octavo.server.handlers.content import app_url, present_file, present_page, present_reusable
 from octavo.server.handlers.members import present_user
 from octavo.server.handlers.openapi_specs import present_spec
 from octavo.server.handlers.organizations import present_organization
-from octavo.server.handlers.permissions import role, sees_collection
+from octavo.server.handlers.permissions import can_see_collection, role
 from octavo.server.handlers.spaces import present_collection, present_space
-from octavo.server.link_survey import NAME, Found, Spot, Survey, Target
-from octavo.server.rest import handle, page
+from octavo.server.link_survey import ID_PATTERN, LinkedResource, LinkPlace, LinkSurvey, LinkTarget
+from octavo.server.rest import handle, paginate
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
 
 @handle.register
 def _list_of_space(op: links.ListOfSpace, world: World) -> Json:
-    return _listed(op, Showing(world, op.at), _wanted(op, Survey(world, revisions.at(world, op.at)).found()))
+    return _present_list(
+        op, LinkPresenter(world, op.at), _filter_status(op, LinkSurvey(world, revisions.get_at(world, op.at)).found())
+    )
 
 
 @handle.register
 def _list_of_page(op: links.ListOfPage, world: World) -> Json:
-    revision = revisions.at(world, op.at)
+    revision = revisions.get_at(world, op.at)
     page = revisions.page_of(revision, op.page_id)
-    return _listed(op, Showing(world, op.at), _wanted(op, Survey(world, revision).found(page["id"])))
+    return _present_list(
+        op, LinkPresenter(world, op.at), _filter_status(op, LinkSurvey(world, revision).found(page["id"]))
+    )
 
 
 @handle.register
 def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json:
     base = base_of(world.store.get(change_request_path(op.at)))
-    before = Survey(world, revisions.get(world, op.at.space_id, base)).broken()
-    found = Survey(world, revisions.at(world, op.at)).found()
-    ours = [each for each in found if each.target.status == "broken" and not _was(each, before)]
+    before = LinkSurvey(world, revisions.get(world, op.at.space_id, base)).broken()
+    found = LinkSurvey(world, revisions.get_at(world, op.at)).found()
+    ours = [each for each in found if each.target.status == "broken" and not _was_broken(each, before)]
     if op.broken_context == "change-request":
         found = ours
     elif op.broken_context == "space":
         found = [each for each in found if each.target.status == "broken" and each not in ours]
-    answer = _listed(op, Showing(world, op.at), _wanted(op, found))
+    answer = _present_list(op, LinkPresenter(world, op.at), _filter_status(op, found))
     answer["stats"]["broken"]["changeRequest"] = len([each for each in ours if each in found])
     return answer
 
 
-def _was(found: Found, before: set[tuple[str, str]]) -> bool:
+def _was_broken(found: LinkedResource, before: set[tuple[str, str]]) -> bool:
     """Whether a broken link was as broken before, wherever it stands."""
     return all((spot.page, found.target.name) in before for spot in found.spots)
 
 
-def _wanted(op: links.ListOfSpace | links.ListOfPage | links.ListOfChangeRequest, found: list[Found]) -> list[Found]:
+def _filter_status(
+    op: links.ListOfSpace | links.ListOfPage | links.ListOfChangeRequest, found: list[LinkedResource]
+) -> list[LinkedResource]:
     return [each for each in found if op.status in (None, each.target.status)]
 
 
-def _listed(
-    op: links.ListOfSpace | links.ListOfPage | links.ListOfChangeRequest, showing: Showing, found: list[Found]
+def _present_list(
+    op: links.ListOfSpace | links.ListOfPage | links.ListOfChangeRequest,
+    showing: LinkPresenter,
+    found: list[LinkedResource],
 ) -> Json:
-    answer = page(op, ((each.key, each) for each in found), showing.link)
+    answer = paginate(op, ((each.key, each) for each in found), showing.link)
     broken = sum(each.target.status == "broken" for each in found)
     return {**answer, "stats": {"total": len(found), "broken": {"total": broken}}}
 
 
 @handle.register
 def _list_to_page(op: links.ListToPage, world: World) -> Json:
-    revision = revisions.at(world, op.at)
+    revision = revisions.get_at(world, op.at)
     page = revisions.page_of(revision, op.page_id)
-    return _leading(op, world, Survey(world, revision).leading_to("page", page["id"]))
+    return _present_places(op, world, LinkSurvey(world, revision).leading_to("page", page["id"]))
 
 
 @handle.register
 def _list_to_file(op: links.ListToFile, world: World) -> Json:
-    revision = revisions.at(world, op.at)
+    revision = revisions.get_at(world, op.at)
     file = revisions.file_of(revision, op.file_id)
-    return _leading(op, world, Survey(world, revision).leading_to("file", file["id"]))
+    return _present_places(op, world, LinkSurvey(world, revision).leading_to("file", file["id"]))
 
 
-def _leading(op: links.ListToPage | links.ListToFile, world: World, spots: list[Spot]) -> Json:
+def _present_places(op: links.ListToPage | links.ListToFile, world: World, spots: list[LinkPlace]) -> Json:
     found = sorted((spot.page, spot.block) for spot in spots)
-    showing = Showing(world, op.at)
-    return page(op, ((key, Spot(*key)) for key in found), showing.spot)
+    showing = LinkPresenter(world, op.at)
+    return paginate(op, ((key, LinkPlace(*key)) for key in found), showing.spot)
 
 
-class Showing:
+class LinkPresenter:
     """Locations as they are shown, with the things they name embedded whole, each built once."""
 
     def __init__(self, world: World, at: SpaceRef | ChangeRequestRef) -> None:
@@ -95,7 +103,7 @@ class Showing:
         self._at = at
         self._spaces: dict[str, Json] = {}
 
-    def link(self, found: Found) -> Json:
+    def link(self, found: LinkedResource) -> Json:
         """A thing linked to, with the places that do."""
         return {
             "status": found.target.status,
@@ -104,12 +112,12 @@ class Showing:
             "locationReferences": [self.spot(spot) for spot in found.spots],
         }
 
-    def spot(self, spot: Spot) -> Json:
+    def spot(self, spot: LinkPlace) -> Json:
         """A place where a link stands."""
         inside: Json = {"internalLocation": {"type": "node", "node": spot.block}} if spot.block else {}
         return {"kind": "page", **self._in(self._at.space_id), "page": self._page(spot.page), **self._context, **inside}
 
-    def target(self, target: Target) -> Json:
+    def target(self, target: LinkTarget) -> Json:
         """What a link leads to."""
         kind, name, world = target.kind, target.name, self._world
         match kind:
@@ -119,7 +127,7 @@ class Showing:
                 )
                 if target.space != self._at.space_id:
                     there = SpaceRef(space_id=target.space)
-                    shown = Showing(world, there)._page(name)
+                    shown = LinkPresenter(world, there)._page(name)
                     return {"kind": kind, **self._in(target.space), "page": shown, **inside}
                 return {"kind": kind, **self._in(target.space), "page": self._page(name), **self._context, **inside}
             case "file":
@@ -146,7 +154,7 @@ class Showing:
 
     @cached_property
     def _revision(self) -> Json:
-        return revisions.at(self._world, self._at)
+        return revisions.get_at(self._world, self._at)
 
     @cached_property
     def _pages(self) -> dict[str, Json]:
@@ -154,7 +162,7 @@ class Showing:
 
     @cached_property
     def _app(self) -> str:
-        return app_of(self._world, self._at)
+        return app_url(self._world, self._at)
 
     @cached_property
     def _context(self) -> Json:
@@ -181,20 +189,20 @@ class Showing:
 
 @handle.register
 def _get_content(op: urls.GetContent, world: World) -> Json:
-    parts = _parts(op.url, world)
+    parts = _app_path_steps(op.url, world)
     match parts:
-        case [_, name, *_] if not NAME.fullmatch(name):
+        case [_, name, *_] if not ID_PATTERN.fullmatch(name):
             raise MissingResource(f"/spaces/{name}")
         case ["c", collection, *_]:
-            return {"collection": present_collection(world, _collection(world, collection))}
+            return {"collection": present_collection(world, _visible_collection(world, collection))}
         case ["s", space, "~", "changes", number, *path]:
-            return _in_space(world, space, number, path)
+            return _present_space_url(world, space, number, path)
         case ["s", space, "~", "revisions", _, *path] | ["s", space, *path]:
-            return _in_space(world, space, None, path)
+            return _present_space_url(world, space, None, path)
     raise Refusal(404, "This link does not lead to a space or collection on this server.")
 
 
-def _parts(url: str, world: World) -> list[str]:
+def _app_path_steps(url: str, world: World) -> list[str]:
     """The steps of an address of the app that follow its organization. Raises Refused for others."""
     for origin in (world.origin, *(f"https://{host}" for host in APP_HOSTS)):
         if url.startswith(f"{origin}/"):
@@ -204,14 +212,14 @@ def _parts(url: str, world: World) -> list[str]:
     raise Refusal(400, f"url must be a link to this server: it must begin with {world.origin}/.")
 
 
-def _collection(world: World, name: str) -> Json:
+def _visible_collection(world: World, name: str) -> Json:
     collection = world.store.get(f"/collections/{name}")
-    if not sees_collection(world, collection):
+    if not can_see_collection(world, collection):
         raise MissingResource(f"/collections/{name}")
     return collection
 
 
-def _in_space(world: World, name: str, number: str | None, path: list[str]) -> Json:
+def _present_space_url(world: World, name: str, number: str | None, path: list[str]) -> Json:
     space = world.store.get(f"/spaces/{name}")
     if space.get("deletedAt") or role(world, space) is None:
         raise MissingResource(f"/spaces/{name}")
@@ -226,9 +234,9 @@ def _in_space(world: World, name: str, number: str | None, path: list[str]) -> J
         answer["changeRequest"] = present_change_request(world, found)
     path = path[1:] if path[:1] == ["pages"] else path
     if path and path[0] != "~":
-        pages = revisions.at(world, at)["pages"]
+        pages = revisions.get_at(world, at)["pages"]
         page = trees.at_path(pages, "/".join(path)) or trees.find(pages, "/".join(path))
         if page is None:
             raise MissingResource(f"/spaces/{name}/pages/{'/'.join(path)}")
-        answer["page"] = present_page(page, app_of(world, at))
+        answer["page"] = present_page(page, app_url(world, at))
     return answer

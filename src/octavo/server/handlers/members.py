@@ -5,14 +5,14 @@ from __future__ import annotations
 from octavo.api import organizations, teams, users
 from octavo.api.folding import fold
 from octavo.server.handlers.permissions import (
-    around,
+    containers,
     membership,
-    need_in_organization,
     organization_role,
     refuse_guests,
+    require_in_organization,
     role,
 )
-from octavo.server.rest import completes, given, guards, handle, page, path_of, shows, without
+from octavo.server.rest import completes, guards, handle, omit, paginate, path_of, presents, request_fields
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
@@ -23,7 +23,7 @@ def present_user(world: World, user_id: str) -> Json:
     return {"object": "user", **document, "urls": {"location": world.url(f"/v1/users/{user_id}")}}
 
 
-def by_address(world: World) -> dict[str, str]:
+def user_ids_by_email(world: World) -> dict[str, str]:
     """The ids of people by their e-mail addresses, in lower case."""
     return {fold(user["email"]): user["id"] for user in world.store.all("/users") if user.get("email")}
 
@@ -36,12 +36,12 @@ def _get_me(op: users.Me, world: World) -> Json:
 @handle.register
 def _get_user(op: users.Get, world: World) -> Json:
     user = world.store.get(f"/users/{op.user_id}")
-    if op.user_id != world.caller and not _share_an_organization(world, op.user_id):
+    if op.user_id != world.caller and not _have_common_organization(world, op.user_id):
         raise MissingResource(f"/users/{op.user_id}")
     return present_user(world, user["id"])
 
 
-def _share_an_organization(world: World, user_id: str) -> bool:
+def _have_common_organization(world: World, user_id: str) -> bool:
     organizations = [organization["id"] for organization in world.store.all("/orgs")]
     return any(membership(world, each) and membership(world, each, user_id) for each in organizations)
 
@@ -72,16 +72,16 @@ def team_path(team: Json) -> str:
     return f"/orgs/{team['organization']}/teams/{team['id']}"
 
 
-def shared_places(world: World, organization: str) -> list[str]:
+def shareable_paths(world: World, organization: str) -> list[str]:
     """The paths of the spaces and collections of an organization, on which roles may be given."""
     kinds = ("/spaces", "/collections")
     every = ((kind, each) for kind in kinds for each in world.store.all(kind))
     return [f"{kind}/{each['id']}" for kind, each in every if each["organization"] == organization]
 
 
-def need_to_manage(world: World, organization: str) -> None:
+def require_admin(world: World, organization: str) -> None:
     """Refuse all but administrators of an organization."""
-    need_in_organization(world, world.store.get(f"/orgs/{organization}"), "admin")
+    require_in_organization(world, world.store.get(f"/orgs/{organization}"), "admin")
 
 
 @handle.register
@@ -94,7 +94,7 @@ def _list_members(op: organizations.ListMembers, world: World) -> Json:
     )
     ordered = sorted(found, key=lambda pair: pair[0], reverse=op.order == "desc")
     show = lambda member: present_member(world, op.at.organization_id, member)  # noqa: E731  # it is said once
-    return page(op, ordered, show, descending=op.order == "desc")
+    return paginate(op, ordered, show, descending=op.order == "desc")
 
 
 def _is_listed(op: organizations.ListMembers, member: Json, world: World) -> bool:
@@ -117,8 +117,8 @@ def _get_member(op: organizations.GetMember, world: World) -> Json:
 
 @handle.register
 def _update_member(op: organizations.UpdateMember, world: World) -> Json:
-    need_to_manage(world, op.at.organization_id)
-    fields = given(op)
+    require_admin(world, op.at.organization_id)
+    fields = request_fields(op)
     if fields.get("role", "admin") != "admin":
         _refuse_last_administrator(world, op)
     return present_member(world, op.at.organization_id, world.store.update(path_of(op), **fields))
@@ -126,7 +126,7 @@ def _update_member(op: organizations.UpdateMember, world: World) -> Json:
 
 @handle.register
 def _enroll_member(op: organizations.EnrollMember, world: World) -> Json:
-    need_to_manage(world, op.at.organization_id)
+    require_admin(world, op.at.organization_id)
     path = path_of(op).removesuffix("/sso")
     return present_member(world, op.at.organization_id, world.store.update(path, sso=True))
 
@@ -142,12 +142,12 @@ def _ping(op: organizations.Ping, world: World) -> Json:
 def _delete_member(op: organizations.DeleteMember, world: World) -> None:
     organization = op.at.organization_id
     if op.user_id != world.caller:
-        need_to_manage(world, organization)
+        require_admin(world, organization)
     world.store.get(path_of(op))
     _refuse_last_administrator(world, op)
     for _, team in teams_of(world, organization, op.user_id):
         world.store.delete(f"{team_path(team)}/members/{op.user_id}")
-    for path in shared_places(world, organization):
+    for path in shareable_paths(world, organization):
         world.store.delete(f"{path}/permissions/users/{op.user_id}")
         for change_request in world.store.all(f"{path}/change-requests"):
             world.store.delete(f"{path}/change-requests/{change_request['id']}/requested-reviewers/{op.user_id}")
@@ -163,12 +163,12 @@ def _refuse_last_administrator(world: World, op: organizations.UpdateMember | or
         raise Refusal(409, f"{name} is the only admin of the organization. Give another member the Admin role first.")
 
 
-@shows(teams.Team)
+@presents(teams.Team)
 def present_team(world: World, document: Json) -> Json:
     """A team, with its members and the spaces it has a role in counted."""
-    facts = without(document, "organization")
+    facts = omit(document, "organization")
     members = world.store.count(f"{team_path(document)}/members")
-    permissions = {"view": True, "admin": manages(world, document)}
+    permissions = {"view": True, "admin": can_manage_team(world, document)}
     return {
         "object": "team",
         **facts,
@@ -184,11 +184,12 @@ def _count_spaces(world: World, team: Json) -> int:
     return sum(
         1
         for space in of_organization
-        if not space.get("deletedAt") and any(world.store.find(f"{path}/{grant}") for path, _ in around(world, space))
+        if not space.get("deletedAt")
+        and any(world.store.find(f"{path}/{grant}") for path, _ in containers(world, space))
     )
 
 
-@shows(teams.TeamMember)
+@presents(teams.TeamMember)
 def _present_team_member(world: World, document: Json) -> Json:
     organization = document["organization"]
     member = world.store.get(f"/orgs/{organization}/members/{document['id']}")
@@ -196,7 +197,7 @@ def _present_team_member(world: World, document: Json) -> Json:
     return {"organization": person, "team": {"role": document["role"]}, "permissions": {"view": True}}
 
 
-def manages(world: World, team: Json, user: str | None = None) -> bool:
+def can_manage_team(world: World, team: Json, user: str | None = None) -> bool:
     """Whether `user` (or the caller) may change a team: as an administrator, or as its owner."""
     if organization_role(world, team["organization"], user) == "admin":
         return True
@@ -205,26 +206,26 @@ def manages(world: World, team: Json, user: str | None = None) -> bool:
 
 
 @guards(teams.Get, teams.ListMembers)
-def _need_to_see_team(op: teams.Get | teams.ListMembers | teams.List, world: World) -> None:
+def _require_team_access(op: teams.Get | teams.ListMembers | teams.List, world: World) -> None:
     refuse_guests(world, op.at.organization_id, "see the teams")
     if not isinstance(op, teams.List):
         world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
 
 
 @guards(teams.Update, teams.DeleteMember)
-def _need_to_manage_team(
+def _require_team_manager(
     op: teams.Update | teams.Delete | teams.UpdateMembers | teams.AddMember | teams.DeleteMember, world: World
 ) -> None:
     team = world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
     leaves = isinstance(op, teams.DeleteMember) and op.user_id == world.caller
-    if not leaves and not manages(world, team):
+    if not leaves and not can_manage_team(world, team):
         sentence = f"Only owners of the team “{team['title']}” and admins can change the team."
         raise Refusal(403, f"{sentence} Ask an owner or an admin to change the team, or to make you an owner.")
 
 
 @guards(teams.Create)
-def _need_to_create_team(op: teams.Create, world: World) -> None:
-    need_to_manage(world, op.at.organization_id)
+def _require_team_creator(op: teams.Create, world: World) -> None:
+    require_admin(world, op.at.organization_id)
 
 
 @completes(teams.Team)
@@ -247,11 +248,11 @@ def _add_to_team(world: World, team: Json, user: str, role: str | None = None) -
 
 @handle.register
 def _list_teams(op: teams.List, world: World) -> Json:
-    _need_to_see_team(op, world)
+    _require_team_access(op, world)
     every = world.store.items(path_of(op))
     wanted = ((place, team) for place, team in every if _has_title(team, op.title))
-    found = [pair for pair in wanted if op.owner is None or manages(world, pair[1], op.owner)]
-    return page(op, found, lambda team: present_team(world, team))
+    found = [pair for pair in wanted if op.owner is None or can_manage_team(world, pair[1], op.owner)]
+    return paginate(op, found, lambda team: present_team(world, team))
 
 
 def _has_title(team: Json, words: str | None) -> bool:
@@ -260,23 +261,23 @@ def _has_title(team: Json, words: str | None) -> bool:
 
 @handle.register
 def _delete_team(op: teams.Delete, world: World) -> None:
-    _need_to_manage_team(op, world)
-    for path in shared_places(world, op.at.organization_id):
+    _require_team_manager(op, world)
+    for path in shareable_paths(world, op.at.organization_id):
         world.store.delete(f"{path}/permissions/teams/{op.team_id}")
     world.store.delete(path_of(op))
 
 
 @handle.register
 def _add_member(op: teams.AddMember, world: World) -> None:
-    _need_to_manage_team(op, world)
+    _require_team_manager(op, world)
     _add_to_team(world, world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}"), op.user_id, op.role)
 
 
 @handle.register
 def _update_members(op: teams.UpdateMembers, world: World) -> None:
-    _need_to_manage_team(op, world)
+    _require_team_manager(op, world)
     team = world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
-    people = by_address(world)
+    people = user_ids_by_email(world)
     for named in op.remove or ():
         world.store.delete(f"{team_path(team)}/members/{people.get(fold(named), named)}")
     for named in dict.fromkeys(op.add or ()):
@@ -292,7 +293,7 @@ def _list_of_member(op: teams.ListOfMember, world: World) -> Json:
         refuse_guests(world, organization, "see the teams of other members")
     world.store.get(f"/orgs/{organization}/members/{op.user_id}")
     found = [pair for pair in teams_of(world, organization, op.user_id) if _has_title(pair[1], op.title)]
-    return page(op, found, lambda team: _present_membership(world, team, op.user_id))
+    return paginate(op, found, lambda team: _present_membership(world, team, op.user_id))
 
 
 def _present_membership(world: World, team: Json, user: str) -> Json:

@@ -36,7 +36,7 @@ def refuse_unless_met(world: World, space: Json, change_request: Json, *, outdat
     rules = _rules(world, space)
     if any(rule.get("rule") == "allow_bypass" and world.caller in rule.get("users", ()) for rule in rules):
         return
-    asked = _Asked(world, change_request, outdated)
+    asked = _MergeAttempt(world, change_request, outdated)
     for rule in rules:
         for missing in asked.missing(rule):
             raise Refusal(409, f"Merge rule {rule['rule']} is not met: {missing}")
@@ -50,7 +50,7 @@ def _rules(world: World, space: Json) -> list[Json]:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _MergeAttempt:
     """A change request that someone wants to merge."""
 
     world: World

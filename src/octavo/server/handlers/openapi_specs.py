@@ -9,15 +9,15 @@ from typing import Any
 
 from octavo.api import openapi
 from octavo.documents.specifications import LARGEST, Unreadable, read
-from octavo.server.fetcher import Fetcher, NotFetched
-from octavo.server.handlers.permissions import allows, need_in_organization, organization_role
-from octavo.server.rest import completes, guards, handle, path_of, shows, without
+from octavo.server.fetcher import Fetcher, FetchFailure
+from octavo.server.handlers.permissions import allows, organization_role, require_in_organization
+from octavo.server.rest import completes, guards, handle, omit, path_of, presents
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import BackgroundWork, Refusal, World
 
 
 @dataclass(frozen=True)
-class Reading:
+class SpecificationContent:
     """What came of reading a specification: its content, or the code of what went wrong with sentences about it."""
 
     content: bytes = b""
@@ -25,7 +25,7 @@ class Reading:
     sentences: tuple[str, ...] = ()
 
 
-@shows(openapi.OpenApiSpec)
+@presents(openapi.OpenApiSpec)
 def present_spec(world: World, document: Json) -> Json:
     """A specification as the caller sees it."""
     organization, slug = document["organization"], document["slug"]
@@ -33,13 +33,13 @@ def present_spec(world: World, document: Json) -> Json:
     held = organization_role(world, organization)
     return {
         "object": "openapi-spec",
-        **without(document, "organization", "attempt"),
+        **omit(document, "organization", "attempt"),
         "permissions": {"view": held is not None, "edit": allows(held, "create")},
         "urls": {"location": world.url(f"/v1{path}"), "app": world.url(f"/o/{organization}/openapi/{slug}")},
     }
 
 
-@shows(openapi.Version)
+@presents(openapi.Version)
 def present_version(world: World, document: Json) -> Json:
     """A version as it is shown."""
     path = f"/orgs/{document['organization']}/openapi/{document['slug']}/versions/{document['id']}"
@@ -47,17 +47,17 @@ def present_version(world: World, document: Json) -> Json:
         "object": "openapi-spec-version",
         "id": document["id"],
         "createdAt": document["createdAt"],
-        "url": _download(world, document),
+        "url": _download_url(world, document),
         "urls": {"location": world.url(f"/v1{path}")},
     }
 
 
-def _download(world: World, version: Json) -> str:
+def _download_url(world: World, version: Json) -> str:
     return world.url(f"/~/files/{version['blob']}/{version['slug']}.json")
 
 
 @guards(openapi.List, openapi.Get, openapi.ListVersions)
-def _may_see(op: Any, world: World) -> None:
+def _require_viewer(op: Any, world: World) -> None:
     if organization_role(world, op.at.organization_id) is None:
         raise Refusal(403, "Guests cannot see OpenAPI specifications. Ask an admin of the organization for a role.")
     if isinstance(op, openapi.ListVersions):
@@ -65,32 +65,34 @@ def _may_see(op: Any, world: World) -> None:
 
 
 @guards(openapi.Update, openapi.Delete)
-def _may_change(op: Any, world: World) -> None:
-    need_in_organization(world, world.store.get(f"/orgs/{op.at.organization_id}"), "create")
+def _require_editor(op: Any, world: World) -> None:
+    require_in_organization(world, world.store.get(f"/orgs/{op.at.organization_id}"), "create")
 
 
 @completes(openapi.OpenApiSpec)
-def _changed(op: openapi.Update, world: World, document: Json) -> Json:
+def _touch(op: openapi.Update, world: World, document: Json) -> Json:
     return {**document, "updatedAt": world.timestamp()}
 
 
 @handle.register
-def _create(op: openapi.Create, world: World) -> BackgroundWork[Reading]:
-    _may_change(op, world)
+def _create(op: openapi.Create, world: World) -> BackgroundWork[SpecificationContent]:
+    _require_editor(op, world)
     path = f"{path_of(op)}/{op.slug}"
     if world.store.find(path):
         sentence = f"The slug “{op.slug}” is already used by another OpenAPI specification. Choose another slug, or add a version"
         raise Refusal(400, f"{sentence} with PUT.")
-    return _filed(op, world, path, op.slug)
+    return _start_processing(op, world, path, op.slug)
 
 
 @handle.register
-def _put(op: openapi.Put, world: World) -> BackgroundWork[Reading]:
-    _may_change(op, world)
-    return _filed(op, world, path_of(op), op.spec_slug)
+def _put(op: openapi.Put, world: World) -> BackgroundWork[SpecificationContent]:
+    _require_editor(op, world)
+    return _start_processing(op, world, path_of(op), op.spec_slug)
 
 
-def _filed(op: openapi.Create | openapi.Put, world: World, path: str, slug: str) -> BackgroundWork[Reading]:
+def _start_processing(
+    op: openapi.Create | openapi.Put, world: World, path: str, slug: str
+) -> BackgroundWork[SpecificationContent]:
     """File a specification as one that is about to be read. Its last version stays until then."""
     now = world.timestamp()
     identity = {"id": world.new_id(), "slug": slug, "organization": op.at.organization_id, "createdAt": now}
@@ -101,23 +103,23 @@ def _filed(op: openapi.Create | openapi.Put, world: World, path: str, slug: str)
         document["sourceURL"] = op.source.url
     world.store.put(path, document)
     return BackgroundWork(
-        partial(_read, op.source, Fetcher(private=world.private_imports, largest=LARGEST)),
-        partial(_settle, world, path, document["attempt"]),
+        partial(_read_specification, op.source, Fetcher(private=world.private_imports, largest=LARGEST)),
+        partial(_finish_processing, world, path, document["attempt"]),
         early_response=present_spec(world, {**document, "processingState": "pending"}),
     )
 
 
-def _read(source: openapi.Source, fetcher: Fetcher) -> Reading:
+def _read_specification(source: openapi.Source, fetcher: Fetcher) -> SpecificationContent:
     try:
         text = fetcher.fetch(source.url).text if source.url is not None else source.text or ""
-        return Reading(json.dumps(read(text), separators=(",", ":")).encode("ascii"))
-    except NotFetched as failure:
-        return Reading(code=failure.code, sentences=(f"The source could not be fetched: {failure}.",))
+        return SpecificationContent(json.dumps(read(text), separators=(",", ":")).encode("ascii"))
+    except FetchFailure as failure:
+        return SpecificationContent(code=failure.code, sentences=(f"The source could not be fetched: {failure}.",))
     except Unreadable as failure:
-        return Reading(code="PARSE_ERROR", sentences=failure.sentences)
+        return SpecificationContent(code="PARSE_ERROR", sentences=failure.sentences)
 
 
-def _settle(world: World, path: str, attempt: str, reading: Reading) -> None:
+def _finish_processing(world: World, path: str, attempt: str, reading: SpecificationContent) -> None:
     """Keep what was read, unless the specification is gone or is being read anew."""
     document = world.store.find(path)
     if document is None or document["attempt"] != attempt:
@@ -137,32 +139,34 @@ def _settle(world: World, path: str, attempt: str, reading: Reading) -> None:
     world.store.put(path, document)
 
 
-def give_up(world: World) -> None:
+def fail_unfinished(world: World) -> None:
     """Let specifications that were being read when the platform ended be ones whose source did not answer."""
     for organization in world.store.all("/orgs"):
         for document in world.store.all(f"/orgs/{organization['id']}/openapi"):
             if document["processingState"] != "complete":
-                reading = Reading(
+                reading = SpecificationContent(
                     code="FETCH_TIMEOUT",
                     sentences=("The server stopped before the source was processed. Upload the specification again.",),
                 )
-                _settle(world, f"/orgs/{organization['id']}/openapi/{document['slug']}", document["attempt"], reading)
+                _finish_processing(
+                    world, f"/orgs/{organization['id']}/openapi/{document['slug']}", document["attempt"], reading
+                )
 
 
 @handle.register
 def _get_latest_version(op: openapi.GetLatestVersion, world: World) -> Json:
-    return present_version(world, _latest(op, world))
+    return present_version(world, _latest_version(op, world))
 
 
 @handle.register
 def _get_latest_content(op: openapi.GetLatestContent, world: World) -> Json:
-    version = _latest(op, world)
+    version = _latest_version(op, world)
     content = json.loads(world.store.blob(version["blob"]))
-    return {"filesystem": {f"{version['slug']}.json": content}, "url": _download(world, version)}
+    return {"filesystem": {f"{version['slug']}.json": content}, "url": _download_url(world, version)}
 
 
-def _latest(op: openapi.GetLatestVersion | openapi.GetLatestContent, world: World) -> Json:
-    _may_see(op, world)
+def _latest_version(op: openapi.GetLatestVersion | openapi.GetLatestContent, world: World) -> Json:
+    _require_viewer(op, world)
     path = f"/orgs/{op.at.organization_id}/openapi/{op.spec_slug}"
     latest = world.store.get(path).get("lastVersion")
     if latest is None:

@@ -10,22 +10,22 @@ from octavo.api.teams import Team
 from octavo.server.handlers.merge_rules import refuse_malformed
 from octavo.server.handlers.permissions import (
     allows,
-    in_organization,
+    can_see,
     membership,
-    need_in_organization,
+    organization_guard,
     organization_permissions,
     organization_role,
-    sees,
+    require_in_organization,
 )
-from octavo.server.rest import PRESENTERS, completes, given, guards, handle, page, path_of, shows, without
+from octavo.server.rest import PRESENTERS, completes, guards, handle, omit, paginate, path_of, presents, request_fields
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
 
-@shows(organizations.Organization)
+@presents(organizations.Organization)
 def present_organization(world: World, document: Json) -> Json:
     """An organization as the caller sees it."""
-    facts = without(document, "logo")
+    facts = omit(document, "logo")
     if (first := facts.get("defaultContent")) and not _has_site(world, document, first["site"]):
         del facts["defaultContent"]  # the site was deleted since
     urls = {
@@ -50,18 +50,18 @@ def present_organization(world: World, document: Json) -> Json:
 @handle.register
 def _list(op: organizations.List, world: World) -> Json:
     mine = ((place, each) for place, each in world.store.items("/orgs") if membership(world, each["id"]))
-    return page(op, mine, lambda each: present_organization(world, each))
+    return paginate(op, mine, lambda each: present_organization(world, each))
 
 
 @handle.register
 def _update(op: organizations.Update, world: World) -> Json:
     organization = world.store.get(path_of(op))
-    need_in_organization(world, organization, "admin")
-    fields = given(op)
+    require_in_organization(world, organization, "admin")
+    fields = request_fields(op)
     if "mergeRules" in fields:
         refuse_malformed(fields["mergeRules"], kinds=("none", "rules"))
     if op.hostname is not None:
-        _refuse_taken(world, organization, op.hostname)
+        _refuse_taken_hostname(world, organization, op.hostname)
     if op.default_content and not _has_site(world, organization, op.default_content.site):
         raise Refusal(400, "defaultContent.site must be a site of this organization.")
     return present_organization(world, world.store.update(path_of(op), **fields))
@@ -71,7 +71,7 @@ def _has_site(world: World, organization: Json, site: str) -> bool:
     return world.store.find(f"/orgs/{organization['id']}/sites/{site}") is not None
 
 
-def _refuse_taken(world: World, organization: Json, hostname: str) -> None:
+def _refuse_taken_hostname(world: World, organization: Json, hostname: str) -> None:
     """Refuse the hostname of another organization: sites are published under it, and one without goes by its id."""
     for other in world.store.all("/orgs"):
         if other["id"] != organization["id"] and hostname in (other.get("hostname"), other["id"]):
@@ -100,16 +100,16 @@ _REQUIRED_FIELDS = ("entityID", "certificate", "ssoURL")
 """What must be known before anybody can sign in with a provider."""
 
 guards(sso.ListProviders, sso.GetProvider, sso.CreateProvider, sso.UpdateProvider, sso.DeleteProvider)(
-    in_organization("admin")
+    organization_guard("admin")
 )
 
 
-@shows(sso.SamlProvider)
+@presents(sso.SamlProvider)
 def present_provider(world: World, document: Json) -> Json:
     """A SAML provider, with what it must be told about the platform and the team people join."""
     organization, identifier = document["organization"], document["id"]
     entity = world.url(f"/~/saml/{identifier}")
-    shown = without(document, "organization", "defaultTeam")
+    shown = omit(document, "organization", "defaultTeam")
     team = world.store.find(f"/orgs/{organization}/teams/{document.get('defaultTeam')}")
     return {
         "object": "saml-provider",
@@ -144,10 +144,10 @@ def _list_logins(op: sso.ListLogins, world: World) -> Json:
 
 _TRANSLATION_TITLE_LIMIT = 100
 
-guards(translations.Create, translations.Update, translations.Delete)(in_organization("create"))
+guards(translations.Create, translations.Update, translations.Delete)(organization_guard("create"))
 
 
-@shows(translations.TranslationSettings)
+@presents(translations.TranslationSettings)
 def present_translation(world: World, document: Json) -> Json:
     """Translation settings as the caller sees them."""
     organization = document["organization"]
@@ -155,7 +155,7 @@ def present_translation(world: World, document: Json) -> Json:
     return {
         "object": "translation-settings",
         **({} if "title" in document else {"title": _translation_title(world, document)}),
-        **without(document, "organization"),
+        **omit(document, "organization"),
         "permissions": {"view": True, "edit": allows(organization_role(world, organization), "create")},
         "urls": {"location": location},
     }
@@ -167,14 +167,14 @@ def _complete_translation(op: translations.Create | translations.Update, world: 
     now, language = world.timestamp(), document.get("language")
     begun = {"organization": op.at.organization_id, "languages": [language] if language else [], "createdAt": now}
     if isinstance(op, translations.Create) and op.source:
-        _refuse_unseen(op, world, op.source.space)
+        _refuse_hidden_space(op, world, op.source.space)
     return {**begun, **document, "updatedAt": now}
 
 
-def _refuse_unseen(op: translations.Create, world: World, space_id: str) -> None:
+def _refuse_hidden_space(op: translations.Create, world: World, space_id: str) -> None:
     """Refuse to translate a space of another organization, or one the caller does not see."""
     space = world.store.find(f"/spaces/{space_id}")
-    if space is None or space["organization"] != op.at.organization_id or not sees(world, space):
+    if space is None or space["organization"] != op.at.organization_id or not can_see(world, space):
         raise Refusal(400, "source.space must be a space of this organization that you have access to.")
 
 
@@ -182,7 +182,7 @@ def _translation_title(world: World, document: Json) -> str:
     """What settings without a title go by: the space that is translated, if the caller sees it, and its language."""
     space = world.store.find(f"/spaces/{document['source']['space']}")
     language: str = document["language"]
-    return f"{space['title']} ({language})"[:_TRANSLATION_TITLE_LIMIT] if space and sees(world, space) else language
+    return f"{space['title']} ({language})"[:_TRANSLATION_TITLE_LIMIT] if space and can_see(world, space) else language
 
 
 @handle.register

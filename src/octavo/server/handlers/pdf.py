@@ -15,31 +15,31 @@ from octavo.api import pdf
 from octavo.documents import trees
 from octavo.documents.trees import Pages
 from octavo.server.handlers import revisions
-from octavo.server.includes import dereferenced
+from octavo.server.includes import expand_includes
 from octavo.server.rest import handle
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
-LASTS = timedelta(hours=1)
+LINK_LIFETIME = timedelta(hours=1)
 """How long an address works."""
-_SECRET = "pdf secret"
+_SECRET_NAME = "pdf secret"
 
 
 @handle.register
 def _get(op: pdf.Get, world: World) -> Json:
-    revision = revisions.at(world, op.at)
+    revision = revisions.get_at(world, op.at)
     if op.only and op.page is None:
         raise Refusal(400, "page is required if only is set.")
     page = revisions.page_of(revision, op.page) if op.page else None
     space = world.store.get(f"/spaces/{op.at.space_id}")
     wanted = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}
-    wanted["until"] = (world.now() + LASTS).timestamp()
+    wanted["until"] = (world.now() + LINK_LIFETIME).timestamp()
     payload = urlsafe_b64encode(json.dumps(wanted).encode()).decode().rstrip("=")
     name = trees.slug_of((page or space)["title"])
     return {"url": world.url(f"/~/pdf/{payload}/{_signature(world, payload)}/{name}.pdf")}
 
 
-def printing(world: World, payload: str, signature: str) -> Callable[[], bytes]:
+def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]:
     """What makes the PDF that an address names, away from the store. Raises Refused and Missing."""
     if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
         raise Refusal(404, "There is no PDF at this link. Export the PDF again.")
@@ -55,27 +55,29 @@ def printing(world: World, payload: str, signature: str) -> Callable[[], bytes]:
         page = trees.find(pages, wanted["page"]) or {}
         pages = [{**page, "pages": []} if wanted["only"] else page]
     documents = (page for page in trees.walk(pages) if page["type"] == "document")
-    texts = {page["id"]: dereferenced(world.store, revisions.text(world, page), page, revision) for page in documents}
+    texts = {
+        page["id"]: expand_includes(world.store, revisions.page_text(world, page), page, revision) for page in documents
+    }
     pictures = {file["id"]: file for file in revision["files"] if "dimensions" in file}
-    data = {name: partial(_blob, world, file["blob"]) for name, file in pictures.items()}
+    data = {name: partial(_read_blob, world, file["blob"]) for name, file in pictures.items()}
     # What makes PDFs is large, and most platforms never print.
-    from octavo.server.pdf_document import Book
+    from octavo.server.pdf_document import PdfBook
 
-    return Book(space["title"], pages, texts, trees.places_of(revision), data).made
+    return PdfBook(space["title"], pages, texts, trees.places_of(revision), data).made
 
 
-def _blob(world: World, name: str) -> bytes:
+def _read_blob(world: World, name: str) -> bytes:
     with world.store.lock:
         return world.store.blob(name)
 
 
 def _signature(world: World, payload: str) -> str:
-    secret = world.store.setting(_SECRET) or _new_secret(world)
+    secret = world.store.setting(_SECRET_NAME) or _new_secret(world)
     return hmac.new(secret.encode(), payload.encode(), hashlib.sha256).hexdigest()
 
 
 def _new_secret(world: World) -> str:
     with world.store.transaction():  # another process on this library may be making one too: the first counts
-        secret = world.store.setting(_SECRET) or secrets.token_hex(32)
-        world.store.set_setting(_SECRET, secret)
+        secret = world.store.setting(_SECRET_NAME) or secrets.token_hex(32)
+        world.store.set_setting(_SECRET_NAME, secret)
         return secret

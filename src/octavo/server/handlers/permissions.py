@@ -18,7 +18,7 @@ from octavo.server.world import Refusal, World
 RANKS = ("read", "comment", "edit", "review", "create", "admin")
 """Roles, each allowing all that those before it allow."""
 
-_LEAST = {
+_LEAST_ROLES = {
     "view": "read",
     "comment": "comment",
     "edit": "edit",
@@ -29,7 +29,7 @@ _LEAST = {
 }
 """The least role that allows each deed."""
 
-_DEEDS = {
+_ACTION_PHRASES = {
     "view": "see this",
     "comment": "comment",
     "edit": "edit",
@@ -57,64 +57,64 @@ def role(world: World, holder: Json, user: str | None = None) -> str | None:
     member = membership(world, holder["organization"], user)
     if member is None:
         return None
-    chain = list(around(world, holder))
+    chain = list(containers(world, holder))
     roles: list[str | None] = [
-        held for path, _ in chain for held in _granted(world, path, holder["organization"], member["id"])
+        held for path, _ in chain for held in _granted_roles(world, path, holder["organization"], member["id"])
     ]
     if own := member["role"]:
         levels = (document.get("defaultLevel", "inherit") for _, document in chain)
         level = next((level for level in levels if level != "inherit"), "admin")
-        roles.append(own if own == "admin" else _lowest(own, level))
+        roles.append(own if own == "admin" else _lower_role(own, level))
     return max(filter(None, roles), key=RANKS.index, default=None)
 
 
-def sees_collection(world: World, collection: Json) -> bool:
+def can_see_collection(world: World, collection: Json) -> bool:
     """Whether the caller has a role in a collection, or in something that lies in it."""
     if role(world, collection):
         return True
     path, spaces = f"/collections/{collection['id']}", world.store.all("/spaces")
-    inside = (each for each in spaces if not each.get("deletedAt") and path in dict(around(world, each)))
+    inside = (each for each in spaces if not each.get("deletedAt") and path in dict(containers(world, each)))
     return any(role(world, space) for space in inside)
 
 
-def sees(world: World, holder: Json) -> bool:
+def can_see(world: World, holder: Json) -> bool:
     """Whether the caller may know of a space or collection. Of others nothing is said, least of all their titles."""
     if "revision" not in holder:
-        return sees_collection(world, holder)
+        return can_see_collection(world, holder)
     return not holder.get("deletedAt") and role(world, holder) is not None
 
 
 def allows(role: str | None, deed: str) -> bool:
     """Whether a role is enough for view, comment, edit, review, merge, create or admin."""
-    return role is not None and RANKS.index(role) >= RANKS.index(_LEAST[deed])
+    return role is not None and RANKS.index(role) >= RANKS.index(_LEAST_ROLES[deed])
 
 
-def need(world: World, holder: Json, deed: str) -> None:
+def require(world: World, holder: Json, deed: str) -> None:
     """Refuse unless the caller may do this in a space or collection."""
     held = role(world, holder)
     if not allows(held, deed):
-        raise _too_low(held, f"“{holder['title']}”", deed)
+        raise _role_refusal(held, f"“{holder['title']}”", deed)
 
 
-def need_in_organization(world: World, organization: Json, deed: str) -> None:
+def require_in_organization(world: World, organization: Json, deed: str) -> None:
     """Refuse unless the caller's role in the organization allows this."""
     held = organization_role(world, organization["id"])
     if not allows(held, deed):
-        raise _too_low(held, f"the organization “{organization['title']}”", deed)
+        raise _role_refusal(held, f"the organization “{organization['title']}”", deed)
 
 
-def in_organization(deed: str) -> Callable[[Any, World], None]:
+def organization_guard(deed: str) -> Callable[[Any, World], None]:
     """The guard of what lies in an organization, for those whose role there allows this."""
 
     def guard(op: Any, world: World) -> None:
-        need_in_organization(world, world.store.get(f"/orgs/{op.at.organization_id}"), deed)
+        require_in_organization(world, world.store.get(f"/orgs/{op.at.organization_id}"), deed)
 
     return guard
 
 
-def _too_low(held: str | None, where: str, deed: str) -> Refusal:
+def _role_refusal(held: str | None, where: str, deed: str) -> Refusal:
     is_held = f"Your role in {where} is {label(held)}" if held else f"You have no role in {where}"
-    needed = f"To {_DEEDS[deed]}, you need the {label(_LEAST[deed])} role"
+    needed = f"To {_ACTION_PHRASES[deed]}, you need the {label(_LEAST_ROLES[deed])} role"
     higher = "" if deed == "admin" else " or a higher role"
     return Refusal(403, f"{is_held}. {needed}{higher}. Ask an admin for this role.")
 
@@ -169,7 +169,7 @@ def refuse_guests(world: World, organization: str, deed: str) -> None:
         raise Refusal(403, f"Guests cannot {deed}. Ask an admin for a role in the organization.")
 
 
-def around(world: World, holder: Json) -> Iterator[tuple[str, Json]]:
+def containers(world: World, holder: Json) -> Iterator[tuple[str, Json]]:
     """A space or collection and the collections it lies in, the innermost first, with their paths."""
     yield f"/{'spaces' if 'revision' in holder else 'collections'}/{holder['id']}", holder
     while parent := holder.get("parent"):
@@ -177,7 +177,7 @@ def around(world: World, holder: Json) -> Iterator[tuple[str, Json]]:
         yield f"/collections/{parent}", holder
 
 
-def _granted(world: World, path: str, organization: str, user: str) -> Iterator[str]:
+def _granted_roles(world: World, path: str, organization: str, user: str) -> Iterator[str]:
     """The roles a member was given right here, by themselves and by their teams."""
     if grant := world.store.find(f"{path}/permissions/users/{user}"):
         yield grant["role"]
@@ -186,5 +186,5 @@ def _granted(world: World, path: str, organization: str, user: str) -> Iterator[
             yield grant["role"]
 
 
-def _lowest(role: str, level: str | None) -> str | None:
+def _lower_role(role: str, level: str | None) -> str | None:
     return None if level is None else min(role, level, key=RANKS.index)

@@ -11,11 +11,11 @@ from octavo.api.bodies import Format
 from octavo.api.labels import label
 from octavo.api.places import ChangeRequestRef
 from octavo.server.handlers import comments
-from octavo.server.handlers.change_requests import change_request_path, describe, refuse_closed
+from octavo.server.handlers.change_requests import change_request_path, refuse_closed, update_fields
 from octavo.server.handlers.comments import Threads
 from octavo.server.handlers.members import present_user
-from octavo.server.handlers.permissions import allows, need, role
-from octavo.server.rest import given, handle, page
+from octavo.server.handlers.permissions import allows, require, role
+from octavo.server.rest import handle, paginate, request_fields
 from octavo.server.store import Json
 from octavo.server.world import Refusal, World
 
@@ -46,16 +46,16 @@ def present_requested(world: World, document: Json) -> Json:
 def _list(op: reviews.List, world: World) -> Json:
     every = world.store.items(f"{change_request_path(op.at)}/reviews", newest_first=True)
     found = [pair for pair in every if op.outdated in (None, pair[1]["outdated"])]
-    return page(op, found, lambda each: present_review(world, op.at, each, op.format), descending=True)
+    return paginate(op, found, lambda each: present_review(world, op.at, each, op.format), descending=True)
 
 
 @handle.register
 def _submit(op: reviews.Submit, world: World) -> Json:
-    need(world, world.store.get(f"/spaces/{op.at.space_id}"), "review")
+    require(world, world.store.get(f"/spaces/{op.at.space_id}"), "review")
     path, now = change_request_path(op.at), world.timestamp()
     change_request = world.store.get(path)
     refuse_closed(change_request, "be reviewed")
-    _outdate(world, path, world.caller)
+    _mark_outdated(world, path, world.caller)
     review: Json = {
         "id": world.new_id(),
         "revision": change_request["revision"],
@@ -70,13 +70,13 @@ def _submit(op: reviews.Submit, world: World) -> Json:
         review["requestedBy"] = request["requestedBy"]
         world.store.delete(requested)
     if op.comment is not None:
-        review["comment"] = comments.post(world, op.at, comments.written(op.comment), review=review["id"])["id"]
+        review["comment"] = comments.post(world, op.at, comments.body_markdown(op.comment), review=review["id"])["id"]
     world.store.put(f"{path}/reviews/{review['id']}", review)
     world.store.update(path, updatedAt=now)
     return present_review(world, op.at, review)
 
 
-def _outdate(world: World, path: str, user: str) -> None:
+def _mark_outdated(world: World, path: str, user: str) -> None:
     """Let the reviews of `user` that counted so far count no more."""
     for review in world.store.all(f"{path}/reviews"):
         if review["reviewer"] == user and not review["outdated"]:
@@ -86,27 +86,27 @@ def _outdate(world: World, path: str, user: str) -> None:
 @handle.register
 def _list_requested(op: reviews.ListRequested, world: World) -> Json:
     every = world.store.items(f"{change_request_path(op.at)}/requested-reviewers")
-    return page(op, every, lambda each: present_requested(world, each))
+    return paginate(op, every, lambda each: present_requested(world, each))
 
 
 @handle.register
 def _request(op: reviews.Request, world: World) -> Json:
     space = world.store.get(f"/spaces/{op.at.space_id}")
-    need(world, space, "edit")
+    require(world, space, "edit")
     path = change_request_path(op.at)
     change_request = world.store.get(path)
     refuse_closed(change_request, "be reviewed")
-    fields = given(op)
+    fields = request_fields(op)
     users = list(dict.fromkeys(fields.pop("users")))
     if not users:
         raise Refusal(400, "users is empty. Name at least one reviewer.")
     for user in users:
-        _refuse_unable(world, space, user)
-    describe(world, change_request, **fields)
-    return {"users": [_ask(world, path, change_request["revision"], user) for user in users]}
+        _refuse_reviewer(world, space, user)
+    update_fields(world, change_request, **fields)
+    return {"users": [_request_review(world, path, change_request["revision"], user) for user in users]}
 
 
-def _refuse_unable(world: World, space: Json, user: str) -> None:
+def _refuse_reviewer(world: World, space: Json, user: str) -> None:
     held = role(world, space, user)
     if held is None:
         raise Refusal(404, f"No one with the ID “{user}” has access to “{space['title']}”. Give them a role first.")
@@ -118,8 +118,8 @@ def _refuse_unable(world: World, space: Json, user: str) -> None:
         )
 
 
-def _ask(world: World, path: str, revision: str, user: str) -> Json:
-    _outdate(world, path, user)
+def _request_review(world: World, path: str, revision: str, user: str) -> Json:
+    _mark_outdated(world, path, user)
     asked: Json = {"id": user, "requestedBy": world.caller, "createdAt": world.timestamp(), "revision": revision}
     return present_requested(world, world.store.put(f"{path}/requested-reviewers/{user}", asked))
 
@@ -127,5 +127,5 @@ def _ask(world: World, path: str, revision: str, user: str) -> Json:
 @handle.register
 def _withdraw(op: reviews.Withdraw, world: World) -> None:
     if op.user_id != world.caller:
-        need(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
+        require(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
     world.store.delete(f"{change_request_path(op.at)}/requested-reviewers/{op.user_id}")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.documents import trees
 from octavo.server import search_index
-from octavo.server.rest import without
+from octavo.server.rest import omit
 from octavo.server.store import Json
 from octavo.server.world import Refusal, World
 
@@ -23,7 +23,7 @@ def get(world: World, space_id: str, revision_id: str) -> Json:
     return world.store.get(f"/spaces/{space_id}/revisions/{revision_id}")
 
 
-def current(world: World, space_id: str) -> Json:
+def get_current(world: World, space_id: str) -> Json:
     """The revision the primary content of a space stands at."""
     return get(world, space_id, world.store.get(f"/spaces/{space_id}")["revision"])
 
@@ -44,7 +44,7 @@ def file_of(revision: Json, file_id: str) -> Json:
     return file
 
 
-def at(world: World, place: ContentRef) -> Json:
+def get_at(world: World, place: ContentRef) -> Json:
     """The revision that the content of a space, change request or revision stands at."""
     match place:
         case RevisionRef():
@@ -53,10 +53,10 @@ def at(world: World, place: ContentRef) -> Json:
             path = f"/spaces/{place.space_id}/change-requests/{place.change_request_id}"
             return get(world, place.space_id, world.store.get(path)["revision"])
         case _:
-            return current(world, place.space_id)
+            return get_current(world, place.space_id)
 
 
-def first(world: World, space: Json, markdown: str = "") -> Json:
+def add_first(world: World, space: Json, markdown: str = "") -> Json:
     """Make the revision a space begins with: one page, which says `markdown`."""
     page = new_page(world, trees.leading_heading(markdown) or UNTITLED, markdown)
     return add(world, space["id"], {"pages": [page]}, type="edits", parents=[])
@@ -77,7 +77,7 @@ def add(
         "parents": list(parents),
         "createdAt": world.timestamp(),
         "author": world.caller,
-        **{name: held.get(name, empty()) for name, empty in HELD.items()},
+        **{name: held.get(name, empty()) for name, empty in CONTENT_FIELDS.items()},
         "pages": trees.placed(held["pages"]),
     }
     if merged_from is not None:
@@ -85,16 +85,16 @@ def add(
     return world.store.put(f"/spaces/{space_id}/revisions/{revision['id']}", revision)
 
 
-def next_after(world: World, revision: Json, **changes: object) -> Json:
+def add_next(world: World, revision: Json, **changes: object) -> Json:
     """Make a revision of edits that follows `revision` and differs from it in `changes`, such as `pages=`."""
     return add(world, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
 
 
-HELD: dict[str, type] = {"pages": list, "files": list, "reusableContents": list, "variables": dict}
+CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableContents": list, "variables": dict}
 """What a revision holds, each of a kind that may be empty."""
 
 
-def move_primary(world: World, space_id: str, revision: Json, *, found_later: bool = False) -> Json:
+def set_current(world: World, space_id: str, revision: Json, *, found_later: bool = False) -> Json:
     """Let the primary content of a space stand at `revision`, and be found by search. Returns the space.
 
     `found_later`: what it says is found once `search_index.reindex_rest` has run.
@@ -115,15 +115,15 @@ def new_page(world: World, title: str, markdown: str = "", **fields: object) -> 
     now = world.timestamp()
     page: Json = {"id": world.new_id(), "type": "document", "title": title, "slug": trees.slug_of(title)}
     page |= {"createdAt": now, "updatedAt": now, **fields, "pages": []}
-    return written(world, page, markdown)
+    return with_text(world, page, markdown)
 
 
-def written(world: World, page: Json, markdown: str) -> Json:
+def with_text(world: World, page: Json, markdown: str) -> Json:
     """`page` with another text. An empty one leaves it without."""
-    rest = without(page, "text")
+    rest = omit(page, "text")
     return {**rest, "text": world.store.put_blob(markdown)} if markdown else rest
 
 
-def text(world: World, page: Json) -> str:
+def page_text(world: World, page: Json) -> str:
     """What a page says, as markdown."""
     return world.store.text(page["text"]) if page.get("text") else ""

@@ -17,9 +17,9 @@ from octavo.api.folding import fold
 from octavo.api.searchable import SIGNED, apart, mentions, part_starts, together, whole_mention, with_titles
 from octavo.documents import links, trees
 from octavo.server.handlers import site_view
-from octavo.server.handlers.site_view import View
+from octavo.server.handlers.site_view import SiteView
 from octavo.server.handlers.spaces import visible_spaces
-from octavo.server.rest import handle, page
+from octavo.server.rest import handle, paginate
 from octavo.server.store import Json, SearchHit
 from octavo.server.world import World
 
@@ -29,7 +29,7 @@ SECTIONS_OF_PAGE = 5
 PAGES_OF_SPACE = 20
 """At most this many are shown of each."""
 
-SHOWN = 200
+SNIPPET_LENGTH = 200
 """Characters of a section that are shown where only parts of its words were found."""
 
 _WORD = re.compile(rf"\w+(?:{SIGNED})?")
@@ -38,41 +38,43 @@ _WORD = re.compile(rf"\w+(?:{SIGNED})?")
 @handle.register
 def _in_space(op: search.InSpace, world: World) -> Json:
     space = world.store.get(f"/spaces/{op.at.space_id}")
-    hits = _pages(world, space, _found(world, [space["id"]], op.query), op.query)
-    return page(op, enumerate(hits))
+    hits = _present_pages(world, space, _find_sections(world, [space["id"]], op.query), op.query)
+    return paginate(op, enumerate(hits))
 
 
 @handle.register
 def _in_organization(op: search.InOrganization, world: World) -> Json:
-    return across(op, world, {space["id"]: space for _, space in visible_spaces(world, op.at.organization_id)})
+    return search_spaces(op, world, {space["id"]: space for _, space in visible_spaces(world, op.at.organization_id)})
 
 
-def across(op: search.InOrganization | search.InSite, world: World, spaces: dict[str, Json]) -> Json:
+def search_spaces(op: search.InOrganization | search.InSite, world: World, spaces: dict[str, Json]) -> Json:
     """The pages of several spaces that are found, the space with the best first."""
     by_space: dict[str, list[SearchHit]] = {}
-    for found in _found(world, list(spaces), op.query):
+    for found in _find_sections(world, list(spaces), op.query):
         by_space.setdefault(found.space, []).append(found)
-    return page(op, enumerate(by_space.items()), lambda pair: _space_hit(world, spaces[pair[0]], pair[1], op.query))
+    return paginate(
+        op, enumerate(by_space.items()), lambda pair: _present_space(world, spaces[pair[0]], pair[1], op.query)
+    )
 
 
-def _found(world: World, spaces: list[str], typed: str) -> list[SearchHit]:
-    words = [apart(word) for word in _words(typed)]
+def _find_sections(world: World, spaces: list[str], typed: str) -> list[SearchHit]:
+    words = [apart(word) for word in _query_words(typed)]
     if not words or not spaces:
         return []
     query = " AND ".join(f'"{word}"' for word in words) + "*"
     return world.store.search(spaces, query, SECTION_LIMIT)
 
 
-def _words(typed: str) -> list[str]:
+def _query_words(typed: str) -> list[str]:
     return _WORD.findall(fold(typed))
 
 
-def _space_hit(world: World, space: Json, found: Iterable[SearchHit], typed: str) -> Json:
-    pages = _pages(world, space, found, typed)[:PAGES_OF_SPACE]
+def _present_space(world: World, space: Json, found: Iterable[SearchHit], typed: str) -> Json:
+    pages = _present_pages(world, space, found, typed)[:PAGES_OF_SPACE]
     return {"id": space["id"], "title": space["title"], "pages": pages}
 
 
-def _pages(world: World, space: Json, found: Iterable[SearchHit], typed: str) -> list[Json]:
+def _present_pages(world: World, space: Json, found: Iterable[SearchHit], typed: str) -> list[Json]:
     """The pages of a space that were found, in the order of their best sections."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {each["id"]: each for each in trees.walk(revision["pages"])}
@@ -87,10 +89,10 @@ def _pages(world: World, space: Json, found: Iterable[SearchHit], typed: str) ->
         shown = {each["id"] for each in hit["sections"]}
         if len(shown) < SECTIONS_OF_PAGE and section.anchor not in shown:
             at = f"#{section.anchor}" if section.anchor else ""
-            body = _parts_found(world, section, typed) if section.unmarked else together(section.snippet)
+            body = _partial_match_snippet(world, section, typed) if section.unmarked else together(section.snippet)
             if next(mentions(body), None):
                 places = places or trees.places_of(revision)
-                body, _ = with_titles(body, partial(_title, tree, places, document))
+                body, _ = with_titles(body, partial(_linked_page_title, tree, places, document))
             words = {"title": together(section.title), "body": body}
             path = document["path"] + at
             hit["sections"].append(
@@ -99,30 +101,30 @@ def _pages(world: World, space: Json, found: Iterable[SearchHit], typed: str) ->
     return list(hits.values())
 
 
-def _parts_found(world: World, section: SearchHit, typed: str) -> str:
+def _partial_match_snippet(world: World, section: SearchHit, typed: str) -> str:
     """The words around the first part of a word that was found, of a section that has no word as it was typed."""
-    body, words = together(world.store.section_body(section.unmarked)), _words(typed)
+    body, words = together(world.store.section_body(section.unmarked)), _query_words(typed)
     found = (at for at in part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))
-    start = max(0, next(found, 0) - SHOWN // 3)
+    start = max(0, next(found, 0) - SNIPPET_LENGTH // 3)
     start = body.find(" ", start) + 1 if start else 0
-    end = whole_mention(body, start + SHOWN)
+    end = whole_mention(body, start + SNIPPET_LENGTH)
     return f"{'…' if start else ''}{body[start:end]}{'…' if end < len(body) else ''}"
 
 
-def _title(tree: dict[str, Json], places: links.Places, page: Json, address: str) -> str | None:
-    """How the page is called that a mention on `page` leads to. None if it is not in this space."""
+def _linked_page_title(tree: dict[str, Json], places: links.Places, page: Json, address: str) -> str | None:
+    """How the page is called that a mention on `paginate` leads to. None if it is not in this space."""
     target = links.resolve(address, trees.link_base(page), places)
     return str(tree[target.page]["title"]) if isinstance(target, links.ToPage) else None
 
 
 @handle.register
 def _in_site(op: search.InSite, world: World) -> Json:
-    view = site_view.view(world, op.at)
-    chosen = _chosen(op.scope, view)
-    return across(op, world, {space: view.tree.spaces[space] for space in chosen})
+    view = site_view.site_view(world, op.at)
+    chosen = _spaces_in_scope(op.scope, view)
+    return search_spaces(op, world, {space: view.tree.spaces[space] for space in chosen})
 
 
-def _chosen(scope: search.Default | search.Specific | search.All, view: View) -> list[str]:
+def _spaces_in_scope(scope: search.Default | search.Specific | search.All, view: SiteView) -> list[str]:
     """The ids of the spaces to look in. Site spaces that are not there, or not shown, are passed over."""
     shown = {part.document["id"]: part.document for part in view.site_spaces()}
     wanted: set[str | None]

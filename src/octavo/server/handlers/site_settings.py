@@ -12,17 +12,17 @@ from octavo.api import adaptive_schema, mcp_servers, redirects, share_links
 from octavo.api.folding import fold
 from octavo.documents import trees
 from octavo.server.handlers import revisions, site_tree
-from octavo.server.handlers.permissions import in_organization
-from octavo.server.rest import completes, given, guards, handle, page, path_of, shows, without
+from octavo.server.handlers.permissions import organization_guard
+from octavo.server.rest import completes, guards, handle, omit, paginate, path_of, presents, request_fields
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
-_need_to_see = guards(adaptive_schema.Get)(in_organization("view"))
-_need_to_write = in_organization("admin")
+_require_schema_viewer = guards(adaptive_schema.Get)(organization_guard("view"))
+_require_schema_admin = organization_guard("admin")
 
 
-@shows(adaptive_schema.AdaptiveSchema)
+@presents(adaptive_schema.AdaptiveSchema)
 def present_schema(world: World, document: Json) -> Json:
     """An adaptive schema, as it was written."""
     return {"object": "site-adaptive-schema", **document}
@@ -30,14 +30,14 @@ def present_schema(world: World, document: Json) -> Json:
 
 @handle.register
 def _update_schema(op: adaptive_schema.Update, world: World) -> Json:
-    _need_to_write(op, world)
-    document = {**given(op), "updatedAt": world.timestamp()}
+    _require_schema_admin(op, world)
+    document = {**request_fields(op), "updatedAt": world.timestamp()}
     return present_schema(world, world.store.put(path_of(op), document))
 
 
 @handle.register
 def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, world: World) -> Json:
-    _need_to_see(op, world)
+    _require_schema_viewer(op, world)
     schema = world.store.find(path_of(op).removesuffix("/template-conditions"))
     return {"items": list(_conditions("visitor.claims", schema["jsonSchema"])) if schema else []}
 
@@ -77,15 +77,15 @@ def _literal(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-guards(share_links.List, share_links.Create, share_links.Update, share_links.Delete)(in_organization("admin"))
+guards(share_links.List, share_links.Create, share_links.Update, share_links.Delete)(organization_guard("admin"))
 
 
-@shows(share_links.ShareLink)
+@presents(share_links.ShareLink)
 def present_share_link(world: World, document: Json) -> Json:
     """A share link, with its address once the site is published."""
-    tree = site_tree.of(world, document)
-    urls = site_tree.urls(tree, site_tree.address(world, tree, document["key"]))
-    facts = without(document, "organization", "site", "key")
+    tree = site_tree.load_site_of(world, document)
+    urls = site_tree.published_urls(tree, site_tree.site_url(world, tree, document["key"]))
+    facts = omit(document, "organization", "site", "key")
     return {"object": "share-link", **facts, "urls": urls}
 
 
@@ -98,11 +98,11 @@ def _complete_share_link(op: share_links.Create | share_links.Update, world: Wor
 
 
 guards(mcp_servers.List, mcp_servers.Get, mcp_servers.Create, mcp_servers.Update, mcp_servers.Delete)(
-    in_organization("create")
+    organization_guard("create")
 )
 
 
-@shows(mcp_servers.McpServer)
+@presents(mcp_servers.McpServer)
 def present_server(world: World, document: Json) -> Json:
     """An MCP server as those see it who may change it."""
     site = f"/v1/orgs/{document['organization']}/sites/{document['site']}"
@@ -118,13 +118,13 @@ def _complete_server(op: mcp_servers.Create | mcp_servers.Update, world: World, 
     return {**document, "organization": op.at.organization_id, "site": op.at.site_id}
 
 
-_ESCAPE = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_PERCENT_ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _UNRESERVED = "-._~"
 
-guards(redirects.Create, redirects.Update, redirects.Delete)(in_organization("create"))
+guards(redirects.Create, redirects.Update, redirects.Delete)(organization_guard("create"))
 
 
-@shows(redirects.Redirect)
+@presents(redirects.Redirect)
 def present_redirect(world: World, document: Json) -> Json:
     """A redirect."""
     return {"object": "site-redirect", **document}
@@ -133,12 +133,12 @@ def present_redirect(world: World, document: Json) -> Json:
 @completes(redirects.Redirect)
 def _complete_redirect(op: redirects.Create | redirects.Update, world: World, document: Json) -> Json:
     """A redirect with its source in the one spelling of it, and a destination that is there. Raises Missing."""
-    site = _site(op)
-    source = normalised(document["source"])
+    site = _site_path(op)
+    source = normalize_path(document["source"])
     other = world.store.find_by(f"{site}/redirects", "source", source)
     if other and other["id"] != document["id"]:
         raise Refusal(409, f"There is already a redirect from {source}. Edit that redirect, or choose another source.")
-    _address(world, site, document["destination"])
+    _destination_url(world, site, document["destination"])
     return {**document, "source": source}
 
 
@@ -147,27 +147,27 @@ def _list_redirects(op: redirects.List, world: World) -> Json:
     words = fold(op.search or "")
     found = world.store.items(path_of(op))
     wanted = ((place, each) for place, each in found if words in fold(each["source"]))
-    return page(op, wanted, lambda each: present_redirect(world, each))
+    return paginate(op, wanted, lambda each: present_redirect(world, each))
 
 
 @handle.register
 def _resolve_redirect(op: redirects.Resolve, world: World) -> Json:
-    site = _site(op)
-    source = normalised(op.source)
+    site = _site_path(op)
+    source = normalize_path(op.source)
     redirect = world.store.find_by(f"{site}/redirects", "source", source)
     if redirect is None:
         raise Refusal(404, f"No redirect on this site starts at {source}.")
     return {
         "redirect": present_redirect(world, redirect),
-        "target": _address(world, site, redirect["destination"], op.share_key),
+        "target": _destination_url(world, site, redirect["destination"], op.share_key),
     }
 
 
-def normalised(source: str) -> str:
+def normalize_path(source: str) -> str:
     """The one spelling of a path: nothing escaped that need not be, no `.` and `..` in it. Raises Refused."""
     segments: list[str] = []
     for segment in source.split("/")[1:]:
-        segment = _ESCAPE.sub(lambda escape: quote(unquote_to_bytes(escape[0]), safe=_UNRESERVED), segment)
+        segment = _PERCENT_ESCAPES.sub(lambda escape: quote(unquote_to_bytes(escape[0]), safe=_UNRESERVED), segment)
         if segment == "..":
             del segments[-1:]
         elif segment != ".":
@@ -177,23 +177,23 @@ def normalised(source: str) -> str:
     return "/" + "/".join(segments)
 
 
-def _site(op: Any) -> str:
+def _site_path(op: Any) -> str:
     return f"/orgs/{op.at.organization_id}/sites/{op.at.site_id}"
 
 
-def _address(world: World, site: str, destination: Json, share_key: str | None = None) -> str:
+def _destination_url(world: World, site: str, destination: Json, share_key: str | None = None) -> str:
     """The URL a destination has now. Raises Missing for what is not there."""
-    tree = site_tree.load(world, site)
+    tree = site_tree.load_site(world, site)
     if destination["kind"] == "site-section":
         section = world.store.get(f"{site}/sections/{destination['siteSectionId']}")
-        return site_tree.address_of_section(world, tree, section, share_key)
+        return site_tree.section_url(world, tree, section, share_key)
     site_space = world.store.get(f"{site}/site-spaces/{destination['siteSpaceId']}")
     if site_space["space"] not in tree.spaces:
         raise MissingResource(f"/spaces/{site_space['space']}")
-    start = site_tree.address_of_space(world, tree, site_space, share_key)
+    start = site_tree.site_space_url(world, tree, site_space, share_key)
     if destination["kind"] == "site-space":
         return start
-    page = trees.find(revisions.current(world, site_space["space"])["pages"], destination["pageId"])
+    page = trees.find(revisions.get_current(world, site_space["space"])["pages"], destination["pageId"])
     if page is None or "path" not in page:
         raise MissingResource(f"{site}/site-spaces/{site_space['id']}/pages/{destination['pageId']}")
     return start + quote(page["path"])

@@ -10,15 +10,15 @@ from octavo.api import site_structure
 from octavo.api.places import SiteRef
 from octavo.server.handlers import site_tree
 from octavo.server.handlers.permissions import allows, organization_role, role
-from octavo.server.handlers.site_tree import Part, Row, Tree
+from octavo.server.handlers.site_tree import SitePart, SiteRow, SiteTree
 from octavo.server.handlers.spaces import present_space
-from octavo.server.rest import shows, without
+from octavo.server.rest import omit, presents
 from octavo.server.store import Json
 from octavo.server.world import World
 
 
 @dataclass(frozen=True)
-class View:
+class SiteView:
     """A site as one caller sees it.
 
     Of a site that is published to them they see all spaces, else those they have a role in. Members see sections and
@@ -26,7 +26,7 @@ class View:
     """
 
     world: World
-    tree: Tree
+    tree: SiteTree
     share_key: str | None = None
     as_visitor: bool = False
     """Whether a member looks at it as its audience does."""
@@ -40,15 +40,15 @@ class View:
         # A section may have the title of a space: only those who arrange the site see one they find nothing in.
         return not self.as_visitor and allows(organization_role(self.world, self.tree.site["organization"]), "create")
 
-    def sees(self, part: Part) -> bool:
+    def sees(self, part: SitePart) -> bool:
         """Whether a site space is shown."""
         return self._is_public or role(self.world, self.tree.spaces[part.document["space"]]) is not None
 
-    def site_spaces(self) -> Row:
+    def site_spaces(self) -> SiteRow:
         """The site spaces that are shown, in the order of the whole site."""
         return [part for part in self.tree.all_live() if self.sees(part)]
 
-    def sections(self) -> Row:
+    def sections(self) -> SiteRow:
         """The sections that are shown, in the order of the whole site."""
         return [part for part in self.tree.sections() if self._shows_empty or self._inside(part.document)]
 
@@ -73,27 +73,27 @@ class View:
         """A site space with its space."""
         space = self.tree.spaces[document["space"]]
         return {
-            **_shown(document),
+            **_public_fields(document),
             "title": space["title"],
             "default": document["id"] == self.tree.default_space(document.get("section")),
             "space": present_space(self.world, space),
-            "urls": self._urls(site_tree.address_of_space, document),
+            "urls": self._urls(site_tree.site_space_url, document),
         }
 
     def section(self, document: Json) -> Json:
         """A section with its site spaces."""
         return {
-            **_shown(document),
+            **_public_fields(document),
             "default": document["id"] == self.tree.default_section(),
             "siteSpaces": self._inside(document),
-            "urls": self._urls(site_tree.address_of_section, document),
+            "urls": self._urls(site_tree.section_url, document),
         }
 
     def group(self, document: Json) -> Json:
         """A group with what stands in it."""
         children = self._children(document["id"])
         sections = [each for each in children if each["object"] == "site-section"]
-        return {**_shown(document), "sections": sections, "children": children}
+        return {**_public_fields(document), "sections": sections, "children": children}
 
     def _children(self, group: str | None) -> list[Json]:
         shown = (self.part(part.document) for part in self.tree.row("site-section", group))
@@ -103,22 +103,22 @@ class View:
         return [self.site_space(part.document) for part in self.tree.live(section["id"]) if self.sees(part)]
 
     def _urls(self, address: Any, document: Json) -> Json:
-        return site_tree.urls(self.tree, address(self.world, self.tree, document, self.share_key))
+        return site_tree.published_urls(self.tree, address(self.world, self.tree, document, self.share_key))
 
 
-def view(world: World, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False) -> View:
+def site_view(world: World, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False) -> SiteView:
     """The site at a place."""
-    tree = site_tree.load(world, f"/orgs/{at.organization_id}/sites/{at.site_id}")
-    return View(world, tree, share_key, as_visitor)
+    tree = site_tree.load_site(world, f"/orgs/{at.organization_id}/sites/{at.site_id}")
+    return SiteView(world, tree, share_key, as_visitor)
 
 
-def _shown(document: Json) -> Json:
-    return without(document, "organization", "site", "position", "defaultSiteSpace")
+def _public_fields(document: Json) -> Json:
+    return omit(document, "organization", "site", "position", "defaultSiteSpace")
 
 
-@shows(site_structure.SiteSpace)
-@shows(site_structure.SiteSection)
-@shows(site_structure.SectionGroup)
+@presents(site_structure.SiteSpace)
+@presents(site_structure.SiteSection)
+@presents(site_structure.SectionGroup)
 def present_part(world: World, document: Json) -> Json:
     """A site space, a section or a group as the caller sees it."""
-    return View(world, site_tree.of(world, document)).part(document)
+    return SiteView(world, site_tree.load_site_of(world, document)).part(document)

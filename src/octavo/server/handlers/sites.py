@@ -12,10 +12,10 @@ from octavo.api import sites
 from octavo.api.folding import fold
 from octavo.server.handlers import revisions, site_tree, site_view, spaces
 from octavo.server.handlers.members import present_user
-from octavo.server.handlers.permissions import RANKS, allows, in_organization, organization_role, role
-from octavo.server.handlers.site_structure import new_site_space, refuse_odd, space_to_add
-from octavo.server.handlers.site_tree import Tree
-from octavo.server.rest import completes, guards, handle, page, path_of, shows, without
+from octavo.server.handlers.permissions import RANKS, allows, organization_guard, organization_role, role
+from octavo.server.handlers.site_structure import new_site_space, refuse_invalid_step, require_addable_space
+from octavo.server.handlers.site_tree import SiteTree
+from octavo.server.rest import completes, guards, handle, omit, paginate, path_of, presents
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
@@ -40,19 +40,21 @@ def site_permissions(world: World, organization: str) -> Json:
 def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
     if organization_role(world, op.at.organization_id) is None:
         raise Refusal(403, "Guests cannot see who has access to a site. Ask an admin of the organization for a role.")
-    view = site_view.view(world, op.at)
+    view = site_view.site_view(world, op.at)
     shown = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
     organization = world.store.get(f"/orgs/{op.at.organization_id}")
     members = world.store.items(f"/orgs/{op.at.organization_id}/members")
-    found = [(place, row) for place, member in members if (row := _highest(world, organization, member["id"], shown))]
-    return page(
+    found = [
+        (place, row) for place, member in members if (row := _highest_role(world, organization, member["id"], shown))
+    ]
+    return paginate(
         op,
         found,
         lambda row: {"permission": row[0], "user": present_user(world, row[1]), "origin": _origin(row[2])},
     )
 
 
-def _highest(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, str, Json] | None:
+def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, str, Json] | None:
     """The highest role of a person, and the organization or the space they have it from. None if they have none."""
     rows = [(organization_role(world, organization["id"], user), user, organization)]
     rows += [(role(world, space, user), user, space) for space in spaces]
@@ -69,21 +71,21 @@ SAMPLE = "Write here what your readers look for first, and add pages for the res
 """The page of the space that a site is made with as a sample."""
 
 
-@shows(sites.Site)
+@presents(sites.Site)
 def present_site(world: World, document: Json) -> Json:
     """A site as the caller sees it."""
     organization, identifier = document["organization"], document["id"]
     path = f"/orgs/{organization}/sites/{identifier}"
-    tree = site_tree.load(world, path)
-    proxy = {"origin": document.get("proxy"), "target": site_tree.target(world, document)}
+    tree = site_tree.load_site(world, path)
+    proxy = {"origin": document.get("proxy"), "target": site_tree.site_target_url(world, document)}
     urls = {"location": world.url(f"/v1{path}"), "app": world.url(f"/o/{organization}/sites/{identifier}")}
     return {
         "object": "site",
-        **without(document, "organization", "proxy", "defaultSiteSpace", "defaultSiteSection"),
+        **omit(document, "organization", "proxy", "defaultSiteSpace", "defaultSiteSection"),
         **({"proxy": proxy} if proxy["origin"] else {}),
         "siteSpaces": len(tree.all_live()),
         "features": [],
-        "urls": {**urls, **site_tree.urls(tree, site_tree.address(world, tree))},
+        "urls": {**urls, **site_tree.published_urls(tree, site_tree.site_url(world, tree))},
         "permissions": site_permissions(world, organization),
     }
 
@@ -91,65 +93,67 @@ def present_site(world: World, document: Json) -> Json:
 @handle.register
 def _list(op: sites.List, world: World) -> Json:
     found = [(place, site) for place, site in world.store.items(path_of(op)) if _is_wanted(op, world, site)]
-    return page(op, found, lambda site: present_site(world, site))
+    return paginate(op, found, lambda site: present_site(world, site))
 
 
 def _is_wanted(op: sites.List, world: World, site: Json) -> bool:
-    tree = site_tree.load(world, f"{path_of(op)}/{site['id']}")
+    tree = site_tree.load_site(world, f"{path_of(op)}/{site['id']}")
     return (
         op.published in (None, site["published"])
         and (not op.type or site["type"] in op.type)
         and fold(op.title or "") in fold(site["title"])
         and (op.space is None or any(part.document["space"] == op.space for part in tree.all_live()))
-        and site_tree.sees_site(world, tree)
+        and site_tree.can_see_site(world, tree)
     )
 
 
-guards(sites.Create)(in_organization("create"))
-_administers = guards(sites.Update, sites.Delete)(in_organization("admin"))
+guards(sites.Create)(organization_guard("create"))
+_require_admin = guards(sites.Update, sites.Delete)(organization_guard("admin"))
 
 
 @completes(sites.Site)
 def _complete(op: sites.Create | sites.Update, world: World, site: Json) -> Json:
-    return _new(op, world, site) if isinstance(op, sites.Create) else _changed(op, world, site)
+    return _create_site(op, world, site) if isinstance(op, sites.Create) else _update_site(op, world, site)
 
 
-def _new(op: sites.Create, world: World, site: Json) -> Json:
+def _create_site(op: sites.Create, world: World, site: Json) -> Json:
     asked = site.pop("spaces", ())
     facts = {"organization": op.at.organization_id, "createdAt": world.timestamp(), "published": False}
     site = {**facts, "type": "basic", "visibility": "public", "agentsContext": "included", **site}
     if len(set(asked)) < len(asked) and not isinstance(asked, str):
         raise Refusal(400, "spaces contains a space twice. List each space once.")
-    chosen = [] if isinstance(asked, str) else [space_to_add(world, op.at.organization_id, each) for each in asked]
+    chosen = (
+        [] if isinstance(asked, str) else [require_addable_space(world, op.at.organization_id, each) for each in asked]
+    )
     site.setdefault("title", chosen[0]["title"] if chosen else "Untitled")
     if isinstance(asked, str):
-        space = spaces.new(world, op.at.organization_id, title=site["title"][: spaces.TITLE_LIMIT])
-        first = revisions.first(world, space, SAMPLE if asked == "sample" else "")
-        chosen = [revisions.move_primary(world, space["id"], first)]
+        space = spaces.create_space(world, op.at.organization_id, title=site["title"][: spaces.TITLE_LIMIT])
+        first = revisions.add_first(world, space, SAMPLE if asked == "sample" else "")
+        chosen = [revisions.set_current(world, space["id"], first)]
     path = f"{path_of(op)}/{site['id']}"
     world.store.put(path, site)
     for space in chosen:
-        new_site_space(world, site_tree.load(world, path), space)
+        new_site_space(world, site_tree.load_site(world, path), space)
     return site
 
 
-def _changed(op: sites.Update, world: World, site: Json) -> Json:
+def _update_site(op: sites.Update, world: World, site: Json) -> Json:
     path = path_of(op)
     if op.basename is not None:
-        _refuse_taken(world, site)
-    tree = replace(site_tree.load(world, path), site=site)
+        _refuse_taken_basename(world, site)
+    tree = replace(site_tree.load_site(world, path), site=site)
     if op.default_site_section is not None:
         if op.default_site_section not in {part.document["id"] for part in tree.sections()}:
             raise MissingResource(f"{path}/sections/{op.default_site_section}")
         if op.default_site_section != tree.default_section():
             raise Refusal(409, "The section has no space where visitors could start. Add a space to the section first.")
     if op.default_site_space is not None:
-        site = _beginning_at(world, tree, op.default_site_space)
+        site = _set_default_site_space(world, tree, op.default_site_space)
     return {name: value for name, value in site.items() if value is not None}
 
 
-def _refuse_taken(world: World, site: Json) -> None:
-    refuse_odd(site["basename"], "basename")
+def _refuse_taken_basename(world: World, site: Json) -> None:
+    refuse_invalid_step(site["basename"], "basename")
     for other in world.store.all(f"/orgs/{site['organization']}/sites"):
         if other["id"] != site["id"] and site["basename"] in (other.get("basename"), other["id"]):
             raise Refusal(
@@ -157,7 +161,7 @@ def _refuse_taken(world: World, site: Json) -> None:
             )
 
 
-def _beginning_at(world: World, tree: Tree, site_space: str) -> Json:
+def _set_default_site_space(world: World, tree: SiteTree, site_space: str) -> Json:
     """The site, where visitors begin at a site space: at the root, or in its default section."""
     section = tree.default_section()
     if site_space not in {part.document["id"] for part in tree.live(section)}:
@@ -176,9 +180,9 @@ def _beginning_at(world: World, tree: Tree, site_space: str) -> Json:
 @handle.register(sites.Publish)
 @handle.register(sites.Unpublish)
 def _publish(op: sites.Publish | sites.Unpublish, world: World) -> Json:
-    _administers(op, world)
+    _require_admin(op, world)
     publishes = isinstance(op, sites.Publish)
-    tree = site_view.view(world, op.at).tree
+    tree = site_view.site_view(world, op.at).tree
     if publishes and not tree.all_live():
         raise Refusal(409, f"“{tree.site['title']}” has no space to show. Add a space first.")
     return present_site(world, world.store.update(tree.path, published=publishes))
@@ -186,7 +190,7 @@ def _publish(op: sites.Publish | sites.Unpublish, world: World) -> Json:
 
 @handle.register
 def _get_published(op: sites.GetPublished, world: World) -> Json:
-    view = site_view.view(world, op.at, op.share_key, as_visitor=True)
+    view = site_view.site_view(world, op.at, op.share_key, as_visitor=True)
     if not view.tree.site["published"]:
         raise Refusal(404, f"“{view.tree.site['title']}” is not published.")
     shown = view.site_spaces()
@@ -195,14 +199,14 @@ def _get_published(op: sites.GetPublished, world: World) -> Json:
         "site": present_site(world, view.tree.site),
         "structure": view.structure(),
         "customizations": {
-            "site": _uncustomized(),
-            "siteSpaces": {each.document["id"]: _uncustomized() for each in shown},
+            "site": _default_customization(),
+            "siteSpaces": {each.document["id"]: _default_customization() for each in shown},
         },
         "scripts": [],
     }
 
 
-_CUSTOMIZED = (
+_CUSTOMIZATION_FIELDS = (
     *("styling", "internationalization", "favicon", "header", "footer", "themes", "pdf", "feedback", "ai"),
     *("advancedCustomization", "trademark", "externalLinks", "pagination", "pageActions", "git", "privacyPolicy"),
     *("socialPreview", "insights"),
@@ -210,6 +214,6 @@ _CUSTOMIZED = (
 """What every customization speaks of (4.7)."""
 
 
-def _uncustomized() -> Json:
+def _default_customization() -> Json:
     """How a site looks where nobody chose anything."""
-    return {name: {} for name in _CUSTOMIZED}
+    return {name: {} for name in _CUSTOMIZATION_FIELDS}

@@ -10,16 +10,27 @@ from octavo.api import collections, spaces
 from octavo.server.handlers import revisions, site_tree
 from octavo.server.handlers.merge_rules import refuse_malformed
 from octavo.server.handlers.permissions import (
+    can_see,
+    can_see_collection,
     collection_permissions,
     membership,
-    need,
-    need_in_organization,
+    require,
+    require_in_organization,
     role,
-    sees,
-    sees_collection,
     space_permissions,
 )
-from octavo.server.rest import Filed, given, handle, order, page, path_of, settle, shown, shows, without
+from octavo.server.rest import (
+    StoredDocument,
+    handle,
+    omit,
+    order_key,
+    paginate,
+    path_of,
+    present,
+    presents,
+    request_fields,
+    save_order,
+)
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
@@ -27,50 +38,50 @@ RETENTION = timedelta(days=7)
 """How long a deleted space can be restored."""
 
 
-def arranged(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
+def list_ordered(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
     """The spaces or collections of an organization in their order, deleted ones too, with what orders them."""
     found = world.store.items(collection)
-    mine = [(order(place, each), each) for place, each in found if each["organization"] == organization]
+    mine = [(order_key(place, each), each) for place, each in found if each["organization"] == organization]
     return sorted(mine, key=lambda pair: pair[0])
 
 
 def visible_spaces(world: World, organization: str) -> list[tuple[tuple[int, int], Json]]:
     """The spaces of an organization the caller has a role in, in their order, with what orders them."""
-    found = arranged(world, "/spaces", organization)
+    found = list_ordered(world, "/spaces", organization)
     return [(key, space) for key, space in found if not space.get("deletedAt") and role(world, space)]
 
 
-def is_gone(world: World, space: Json) -> bool:
+def is_expired(world: World, space: Json) -> bool:
     """Whether a space was deleted so long ago that it cannot be restored."""
     deleted = space.get("deletedAt")
     return deleted is not None and world.now() - datetime.fromisoformat(deleted) >= RETENTION
 
 
-def contents(world: World, organization: str, parent: str | None) -> list[Filed]:
+def list_contents(world: World, organization: str, parent: str | None) -> list[StoredDocument]:
     """What lies directly in a collection or at the root, in its order."""
     kinds = ("/collections", "/spaces")
-    both = [(key, kind, each) for kind in kinds for key, each in arranged(world, kind, organization)]
+    both = [(key, kind, each) for kind in kinds for key, each in list_ordered(world, kind, organization)]
     inside = sorted((item for item in both if item[2].get("parent") == parent), key=lambda item: item[0])
     return [(f"{kind}/{each['id']}", each) for _, kind, each in inside]
 
 
-def all_inside(world: World, collection: Json) -> Iterator[Filed]:
+def list_descendants(world: World, collection: Json) -> Iterator[StoredDocument]:
     """What lies in a collection, at any depth."""
-    for path, each in contents(world, collection["organization"], collection["id"]):
+    for path, each in list_contents(world, collection["organization"], collection["id"]):
         yield path, each
         if path.startswith("/collections/"):
-            yield from all_inside(world, each)
+            yield from list_descendants(world, each)
 
 
-def need_to_add(world: World, organization: str, parent: str | None) -> None:
+def require_place_for_new(world: World, organization: str, parent: str | None) -> None:
     """Refuse unless the caller may put something into a collection of an organization, or at its root."""
     if parent is None:
-        need_in_organization(world, world.store.get(f"/orgs/{organization}"), "create")
+        require_in_organization(world, world.store.get(f"/orgs/{organization}"), "create")
         return
     collection = world.store.get(f"/collections/{parent}")
-    if collection["organization"] != organization or not sees(world, collection):
+    if collection["organization"] != organization or not can_see(world, collection):
         raise MissingResource(f"/collections/{parent}")
-    need(world, collection, "create")
+    require(world, collection, "create")
 
 
 @handle.register(spaces.Move)
@@ -78,8 +89,8 @@ def need_to_add(world: World, organization: str, parent: str | None) -> None:
 def _move(op: spaces.Move | collections.Move, world: World) -> Json:
     path = path_of(op).removesuffix("/move")
     holder = world.store.get(path)
-    need(world, holder, "admin")
-    if not given(op):
+    require(world, holder, "admin")
+    if not request_fields(op):
         raise Refusal(400, "parent or position is required: say where to move this.")
     next_to = _neighbour(op.position, world) if op.position else None
     if next_to and (next_to[1]["organization"] != holder["organization"] or next_to[0] == path):
@@ -91,16 +102,16 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
             409, f"“{next_to[1]['title']}” is not at the new location. position must name an item at the new location."
         )
     if parent != holder.get("parent"):
-        need_to_add(world, holder["organization"], parent)
+        require_place_for_new(world, holder["organization"], parent)
     _refuse_cycle(world, path, holder, parent)
-    put_into(holder, parent)
-    row = [filed for filed in contents(world, holder["organization"], parent) if filed[0] != path]
+    set_parent(holder, parent)
+    row = [filed for filed in list_contents(world, holder["organization"], parent) if filed[0] != path]
     row.insert(_index(row, next_to, before=bool(op.position and op.position.before)), (path, holder))
-    settle(world, row)
-    return shown(op, world, world.store.get(path))
+    save_order(world, row)
+    return present(op, world, world.store.get(path))
 
 
-def put_into(holder: Json, parent: str | None) -> None:
+def set_parent(holder: Json, parent: str | None) -> None:
     """Let a space or collection lie in another collection, or at the root."""
     holder.pop("parent", None)
     if parent:
@@ -115,13 +126,13 @@ def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
     """Move a space, or a collection and all it holds, to the root of another organization."""
     path = path_of(op).removesuffix("/transfer")
     holder = world.store.get(path)
-    need(world, holder, "admin")
+    require(world, holder, "admin")
     if membership(world, op.organization) is None:
         raise MissingResource(f"/orgs/{op.organization}")
     if op.organization == holder["organization"]:
         raise Refusal(409, f"“{holder['title']}” is already in this organization.")
-    need_to_add(world, op.organization, None)
-    moved = [(path, holder), *(all_inside(world, holder) if path.startswith("/collections/") else ())]
+    require_place_for_new(world, op.organization, None)
+    moved = [(path, holder), *(list_descendants(world, holder) if path.startswith("/collections/") else ())]
     for each, document in moved:
         if each.startswith("/spaces/") and (on := site_tree.sites_with(world, document)):
             sentence = f"“{document['title']}” is on the site “{on[0]['title']}” in this organization."
@@ -134,32 +145,32 @@ def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
                 raise Refusal(412, f"{sentence} there, or remove their roles first.")
         if world.store.count(f"{each}/permissions/teams"):
             raise Refusal(412, f"“{holder['title']}” is shared with teams. Remove the roles of the teams first.")
-    put_into(holder, None)
+    set_parent(holder, None)
     holder.pop("position", None)
     for each, document in moved:
         world.store.put(each, {**document, "organization": op.organization})
-    return shown(op, world, world.store.get(path))
+    return present(op, world, world.store.get(path))
 
 
-def _neighbour(position: spaces.Position, world: World) -> Filed:
+def _neighbour(position: spaces.Position, world: World) -> StoredDocument:
     if (position.before is None) == (position.after is None):
         raise Refusal(400, "position must have either before or after.")
     pointer: Any = position.before or position.after
     path = f"/spaces/{pointer.space}" if pointer.type == "space" else f"/collections/{pointer.collection}"
     document = world.store.get(path)
-    if not sees(world, document):
+    if not can_see(world, document):
         raise MissingResource(path)
     return path, document
 
 
 def _refuse_cycle(world: World, path: str, holder: Json, parent: str | None) -> None:
     if path.startswith("/collections/"):
-        inside = {each for each, _ in all_inside(world, holder)}
+        inside = {each for each, _ in list_descendants(world, holder)}
         if f"/collections/{parent}" in {path, *inside}:
             raise Refusal(409, f"“{holder['title']}” cannot be moved into itself. Choose another collection.")
 
 
-def _index(row: list[Filed], next_to: Filed | None, *, before: bool) -> int:
+def _index(row: list[StoredDocument], next_to: StoredDocument | None, *, before: bool) -> int:
     if next_to is None:
         return len(row)
     found = next(index for index, (path, _) in enumerate(row) if path == next_to[0])
@@ -171,7 +182,7 @@ EMOJI = "📘"
 TITLE_LIMIT = 50
 
 
-@shows(spaces.Space)
+@presents(spaces.Space)
 def present_space(world: World, document: Json) -> Json:
     """A space as the caller sees it, with what is open in it counted."""
     path = f"/spaces/{document['id']}"
@@ -183,7 +194,7 @@ def present_space(world: World, document: Json) -> Json:
         "editMode": "live",
         "defaultLevel": "inherit",
         "mergeRules": {"type": "inherit"},
-        **without(document, "position", "nextNumber", "icon"),
+        **omit(document, "position", "nextNumber", "icon"),
         "emoji": document.get("emoji") or EMOJI,
         "comments": threads["open"],
         "changeRequests": proposed.total(),
@@ -203,14 +214,14 @@ def _urls(world: World, document: Json) -> Json:
 def purge(world: World) -> None:
     """Remove the spaces that were deleted too long ago to be restored, with all they hold."""
     for space in world.store.all("/spaces"):
-        if is_gone(world, space):
+        if is_expired(world, space):
             with world.store.transaction():
                 world.store.unindex(space["id"])
-                site_tree.forget(world, space)
+                site_tree.remove_space(world, space)
                 world.store.delete(f"/spaces/{space['id']}")
 
 
-def new(world: World, organization: str, **fields: Any) -> Json:
+def create_space(world: World, organization: str, **fields: Any) -> Json:
     """File a space of an organization, still without a revision: `revisions.move_primary` gives it one."""
     now = world.timestamp()
     space: Json = {"id": world.new_id(), "title": "Untitled", "organization": organization, "createdAt": now}
@@ -222,14 +233,14 @@ def new(world: World, organization: str, **fields: Any) -> Json:
 
 @handle.register
 def _list_spaces(op: spaces.List, world: World) -> Json:
-    return page(op, visible_spaces(world, op.at.organization_id), lambda space: present_space(world, space))
+    return paginate(op, visible_spaces(world, op.at.organization_id), lambda space: present_space(world, space))
 
 
 @handle.register
-def _create_space(op: spaces.Create, world: World) -> Json:
-    need_to_add(world, op.at.organization_id, op.parent)
-    space = new(world, op.at.organization_id, **given(op))
-    return present_space(world, revisions.move_primary(world, space["id"], revisions.first(world, space)))
+def _create(op: spaces.Create, world: World) -> Json:
+    require_place_for_new(world, op.at.organization_id, op.parent)
+    space = create_space(world, op.at.organization_id, **request_fields(op))
+    return present_space(world, revisions.set_current(world, space["id"], revisions.add_first(world, space)))
 
 
 @handle.register
@@ -243,8 +254,8 @@ def _get_git_info(op: spaces.GetGitInfo, world: World) -> Json:
 
 @handle.register
 def _update_space(op: spaces.Update, world: World) -> Json:
-    need(world, world.store.get(path_of(op)), "admin")
-    fields = given(op)
+    require(world, world.store.get(path_of(op)), "admin")
+    fields = request_fields(op)
     if fields.get("emoji") and fields.get("icon"):
         raise Refusal(400, "emoji and icon cannot both be set. Choose one.")
     if "mergeRules" in fields:
@@ -257,7 +268,7 @@ def _update_space(op: spaces.Update, world: World) -> Json:
 
 @handle.register
 def _delete_space(op: spaces.Delete, world: World) -> None:
-    need(world, world.store.get(path_of(op)), "admin")
+    require(world, world.store.get(path_of(op)), "admin")
     world.store.update(path_of(op), deletedAt=world.timestamp())
 
 
@@ -265,7 +276,7 @@ def _delete_space(op: spaces.Delete, world: World) -> None:
 def _restore_space(op: spaces.Restore, world: World) -> Json:
     path = path_of(op).removesuffix("/restore")
     space = world.store.get(path)
-    need(world, space, "admin")
+    require(world, space, "admin")
     space.pop("deletedAt", None)
     return present_space(world, world.store.put(path, space))
 
@@ -273,22 +284,22 @@ def _restore_space(op: spaces.Restore, world: World) -> Json:
 @handle.register
 def _duplicate_space(op: spaces.Duplicate, world: World) -> Json:
     original = world.store.get(path_of(op).removesuffix("/duplicate"))
-    need_to_add(world, original["organization"], original.get("parent"))
+    require_place_for_new(world, original["organization"], original.get("parent"))
     kept = {name: original[name] for name in ("emoji", "icon", "parent", "defaultLevel") if name in original}
-    space = new(world, original["organization"], **kept, title=f"Copy of {original['title']}"[:TITLE_LIMIT])
+    space = create_space(world, original["organization"], **kept, title=f"Copy of {original['title']}"[:TITLE_LIMIT])
     if role(world, space) is None:
         # Roles that were given on the original are not copied, and a copy that its maker cannot see is lost.
         grant = {"id": world.caller, "role": "admin"}
         world.store.put(f"/spaces/{space['id']}/permissions/users/{world.caller}", grant)
-    held = revisions.current(world, original["id"])
+    held = revisions.get_current(world, original["id"])
     revision = revisions.add(world, space["id"], held, type="edits", parents=[])
-    return present_space(world, revisions.move_primary(world, space["id"], revision))
+    return present_space(world, revisions.set_current(world, space["id"], revision))
 
 
-@shows(collections.Collection)
+@presents(collections.Collection)
 def present_collection(world: World, document: Json) -> Json:
     """A collection as the caller sees it."""
-    facts = without(document, "position")
+    facts = omit(document, "position")
     identifier, organization = document["id"], document["organization"]
     urls = {
         "location": world.url(f"/v1/collections/{identifier}"),
@@ -300,23 +311,23 @@ def present_collection(world: World, document: Json) -> Json:
 
 @handle.register
 def _list_collections(op: collections.List, world: World) -> Json:
-    found = arranged(world, "/collections", op.at.organization_id)
-    shown = [pair for pair in found if (op.nested or not pair[1].get("parent")) and sees_collection(world, pair[1])]
-    return page(op, shown, lambda each: present_collection(world, each))
+    found = list_ordered(world, "/collections", op.at.organization_id)
+    shown = [pair for pair in found if (op.nested or not pair[1].get("parent")) and can_see_collection(world, pair[1])]
+    return paginate(op, shown, lambda each: present_collection(world, each))
 
 
 @handle.register
 def _create_collection(op: collections.Create, world: World) -> Json:
-    need_to_add(world, op.at.organization_id, op.parent)
+    require_place_for_new(world, op.at.organization_id, op.parent)
     identity = {"id": world.new_id(), "title": "Untitled", "organization": op.at.organization_id}
-    collection = {**identity, "defaultLevel": "inherit", **given(op)}
+    collection = {**identity, "defaultLevel": "inherit", **request_fields(op)}
     return present_collection(world, world.store.put(f"/collections/{collection['id']}", collection))
 
 
 @handle.register
 def _update_collection(op: collections.Update, world: World) -> Json:
-    need(world, world.store.get(path_of(op)), "admin")
-    fields = given(op)
+    require(world, world.store.get(path_of(op)), "admin")
+    fields = request_fields(op)
     return present_collection(world, world.store.update(path_of(op), **fields))
 
 
@@ -324,17 +335,17 @@ def _update_collection(op: collections.Update, world: World) -> Json:
 def _delete_collection(op: collections.Delete, world: World) -> None:
     path = path_of(op)
     collection = world.store.get(path)
-    need(world, collection, "admin")
-    inside = contents(world, collection["organization"], collection["id"])
-    row = contents(world, collection["organization"], collection.get("parent"))
+    require(world, collection, "admin")
+    inside = list_contents(world, collection["organization"], collection["id"])
+    row = list_contents(world, collection["organization"], collection.get("parent"))
     here = next(index for index, filed in enumerate(row) if filed[0] == path)
     level = collection.get("defaultLevel", "inherit")
     for _, document in inside:
-        put_into(document, collection.get("parent"))
+        set_parent(document, collection.get("parent"))
         if level != "inherit" and document.get("defaultLevel", "inherit") == "inherit":
             document["defaultLevel"] = level  # nobody is let in who was kept out by what lay around it
     row[here : here + 1] = inside
-    settle(world, row)
+    save_order(world, row)
     world.store.delete(path)
 
 
@@ -343,4 +354,4 @@ def _list_spaces_inside(op: collections.ListSpaces, world: World) -> Json:
     collection = world.store.get(path_of(op).removesuffix("/spaces"))
     visible = visible_spaces(world, collection["organization"])
     inside = [(key, space) for key, space in visible if space.get("parent") == collection["id"]]
-    return page(op, inside, lambda space: present_space(world, space))
+    return paginate(op, inside, lambda space: present_space(world, space))

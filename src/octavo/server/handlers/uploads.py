@@ -10,60 +10,60 @@ from secrets import compare_digest
 from urllib.parse import quote
 
 from octavo.api import fonts, storage
-from octavo.server.handlers.permissions import allows, in_organization, organization_role
-from octavo.server.rest import completes, guards, handle, shows
+from octavo.server.handlers.permissions import allows, organization_guard, organization_role
+from octavo.server.rest import completes, guards, handle, presents
 from octavo.server.store import Json
 from octavo.server.world import Refusal, World, iso
 
-LIFETIME = timedelta(minutes=15)
+UPLOAD_LIFETIME = timedelta(minutes=15)
 """How long a file may be sent, and how long it waits for something to be made of it."""
-SIZES = {"customization_font": 5 << 20, "import_file": 32 << 20}
+SIZE_LIMITS = {"customization_font": 5 << 20, "import_file": 32 << 20}
 """The most bytes of a file of each kind."""
 FONT_TYPES = ("font/woff2", "font/woff", "application/font-woff2", "application/font-woff", "application/octet-stream")
 FONT_FORMATS = {b"wOF2": "woff2", b"wOFF": "woff"}
 """The formats of fonts, by the bytes their files begin with."""
 
-_need_to_create = in_organization("create")
+_require_creator = organization_guard("create")
 
 
 @handle.register
 def _request_upload(op: storage.Upload, world: World) -> Json:
-    _need_to_create(op, world)
-    if op.file.size > SIZES[op.kind]:
+    _require_creator(op, world)
+    if op.file.size > SIZE_LIMITS[op.kind]:
         raise Refusal(
-            400, f"file.size may be at most {SIZES[op.kind]} bytes for the kind {op.kind}. Choose a smaller file."
+            400, f"file.size may be at most {SIZE_LIMITS[op.kind]} bytes for the kind {op.kind}. Choose a smaller file."
         )
     if op.kind == "customization_font" and op.file.type not in FONT_TYPES:
         raise Refusal(400, f"file.type must be one of {', '.join(FONT_TYPES)}. Fonts are WOFF2 or WOFF files.")
     organization = op.at.organization_id
     for old in world.store.all(f"/orgs/{organization}/uploads"):
-        if _is_old(world, old):
-            world.store.delete(_path(organization, old["id"]))
+        if _is_expired(world, old):
+            world.store.delete(_upload_path(organization, old["id"]))
     key, secret = world.new_id(), world.new_id()
-    until = iso(world.now() + LIFETIME)
+    until = iso(world.now() + UPLOAD_LIFETIME)
     document = {"id": key, **op.file.model_dump(mode="json"), "kind": op.kind, "secret": secret, "until": until}
-    world.store.put(_path(organization, key), document)
+    world.store.put(_upload_path(organization, key), document)
     url = world.url(f"/~/uploads/{organization}/{key}/{secret}")
     return {"object": "storage-signed-url", "url": url, "key": key}
 
 
-def awaited(world: World, organization: str, key: str, secret: str) -> Json:
+def find_pending(world: World, organization: str, key: str, secret: str) -> Json:
     """What was said about the file that may be sent to this address: its `size` and `kind`. Raises Refused."""
-    document = world.store.find(_path(organization, key))
+    document = world.store.find(_upload_path(organization, key))
     known = document is not None and compare_digest(document["secret"].encode(), secret.encode())
     if document is None or not known:
         raise Refusal(404, "This upload URL is not valid. Request a new upload URL.")
     if "blob" in document:
         raise Refusal(410, "This upload URL was already used. Request a new upload URL.")
-    if _is_old(world, document):
+    if _is_expired(world, document):
         raise Refusal(410, "This upload URL has expired. Request a new upload URL.")
     return document
 
 
-def receive(world: World, organization: str, key: str, secret: str, data: bytes) -> None:
+def receive_file(world: World, organization: str, key: str, secret: str, data: bytes) -> None:
     """Keep the bytes of the file that was sent to an address. Raises Refused."""
     with world.store.transaction():
-        document = awaited(world, organization, key, secret)
+        document = find_pending(world, organization, key, secret)
         if len(data) != document["size"]:
             raise Refusal(
                 400,
@@ -71,19 +71,19 @@ def receive(world: World, organization: str, key: str, secret: str, data: bytes)
             )
         if document["kind"] == "customization_font" and data[:4] not in FONT_FORMATS:
             raise Refusal(400, "The file is not a WOFF2 or WOFF font. Choose another file.")
-        world.store.update(_path(organization, key), blob=world.store.put_blob(data))
+        world.store.update(_upload_path(organization, key), blob=world.store.put_blob(data))
 
 
-def at_address(world: World, url: str) -> str | None:
+def upload_key(world: World, url: str) -> str | None:
     """The storage key of the file that is sent to `url`. None: it is no such address."""
     parts = url.removeprefix(world.url("/~/uploads/")).split("/")
     return parts[1] if url.startswith(world.url("/~/uploads/")) and len(parts) == 3 else None
 
 
-def uploaded(world: World, organization: str, key: str, kind: str) -> Json:
+def find_upload(world: World, organization: str, key: str, kind: str) -> Json:
     """The upload that a storage key names: its `name`, `type`, `size` and `blob`. Raises Refused: 404 or 412."""
-    document = world.store.find(_path(organization, key))
-    if document is None or _is_old(world, document):
+    document = world.store.find(_upload_path(organization, key))
+    if document is None or _is_expired(world, document):
         raise Refusal(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
     if document["kind"] != kind:
         raise Refusal(
@@ -94,18 +94,18 @@ def uploaded(world: World, organization: str, key: str, kind: str) -> Json:
     return document
 
 
-def _path(organization: str, key: str) -> str:
+def _upload_path(organization: str, key: str) -> str:
     return f"/orgs/{organization}/uploads/{key}"
 
 
-def _is_old(world: World, document: Json) -> bool:
+def _is_expired(world: World, document: Json) -> bool:
     return world.now() >= datetime.fromisoformat(document["until"])
 
 
-guards(fonts.Create, fonts.Update, fonts.Delete)(in_organization("create"))
+guards(fonts.Create, fonts.Update, fonts.Delete)(organization_guard("create"))
 
 
-@shows(fonts.Font)
+@presents(fonts.Font)
 def present_font(world: World, document: Json) -> Json:
     """A font as the caller sees it, its faces from thin to bold."""
     faces = sorted(document["faces"].items(), key=lambda face: int(face[0]))
@@ -144,7 +144,7 @@ def _complete_font(op: fonts.Create | fonts.Update, world: World, document: Json
 
 
 def _font_source(op: fonts.Create | fonts.Update, world: World, key: str) -> Json:
-    upload = uploaded(world, op.at.organization_id, key, "customization_font")
+    upload = find_upload(world, op.at.organization_id, key, "customization_font")
     return {
         "blob": upload["blob"],
         "name": upload["name"],
