@@ -1,1 +1,1 @@
-"""The embedded platform: the same interface, on SQLite."""
+"""The embedded platform: the REST API of the documentation platform, served from SQLite."""

@@ -1,4 +1,7 @@
-"""The embedded platform as an ASGI app: HTTP on one side, operations on the other."""
+"""The embedded platform as an ASGI app.
+
+`Platform` turns HTTP requests into operations, runs their handlers and turns results and errors into responses.
+"""
 
 from __future__ import annotations
 
@@ -38,16 +41,19 @@ from octavo.server.world import BackgroundWork, Refusal, World
 
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
-"""The most bytes of a body: of an edit of content, which may bring files, and of everything else."""
+"""Largest body of a content edit, in bytes. Edits may carry files, so their limit is higher than `BODY_CAP`."""
 LARGE_BODY = 2 << 20
-"""Bodies of more bytes are taken one after the other: until each is handled, many times its size may be in memory."""
+"""Bodies above this size, in bytes, are read one at a time: parsing a body can take many times its size in memory."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 T = TypeVar("T")
 
 
 class Platform:
-    """Answers the interface from a world. Handlers run one after the other in a thread of their own."""
+    """ASGI app that answers API requests from a `World`.
+
+    Handlers run one after the other in a single thread, which owns all writes to the store.
+    """
 
     def __init__(self, world: World) -> None:
         handlers.load()
@@ -55,16 +61,16 @@ class Platform:
         fail_unfinished(world)
         self.world = world
         self.delay = 0.0
-        """Seconds to wait before each answer."""
+        """Seconds to wait before each response."""
         self.fail = 0.0
-        """The share of requests, 0 to 1, to answer with an error: the same ones in every run."""
+        """Share of requests, from 0 to 1, that fail with a simulated error. The same requests fail in every run."""
         self._chance = Random(7)
         self.read_only = ""
-        """Why nothing but reads is answered, in a sentence. Empty: everything is."""
+        """Message for rejected writes. While empty, writes are allowed."""
         self._refusals: defaultdict[type[Operation[Any]], deque[Refusal]] = defaultdict(deque)
         self._thread = ThreadPoolExecutor(1, "platform")
         self._large = asyncio.Lock()
-        """Held by the one large body, or the one large work, that is in memory."""
+        """Lock for the one large body or large background job that may be in memory."""
         self._app = Starlette(
             routes=[
                 Route("/v1/openapi.json", self._description, methods=["GET"]),
@@ -91,11 +97,11 @@ class Platform:
         times: int = 1,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Answer the next `operation` with an error, `times` times over. For tests, and to show failure."""
+        """Reject the next `times` requests for `operation` with this error. Used by tests and to demonstrate failures."""
         self._refusals[operation].extend(Refusal(status, message, dict(headers or {})) for _ in range(times))
 
     def close(self) -> None:
-        """Let the last handler finish, and end its thread. The store stays open."""
+        """Wait for the running handler, then stop the handler thread. The store stays open."""
         self._thread.shutdown()
 
     async def _operation(self, request: Request) -> Response:
@@ -126,7 +132,7 @@ class Platform:
         return Response(content, SPECS[type(op)].success, _request_id(), "application/json", afterwards)
 
     async def _run(self, work: BackgroundWork[Any]) -> Any:
-        """Do what must not hold others up, then finish it in their midst."""
+        """Run background work outside the handler thread, then finish it in that thread and return the result."""
         async with self._large if work.is_large else nullcontext():
             found = await asyncio.to_thread(work.run)
 
@@ -137,7 +143,7 @@ class Platform:
             return await self._in_thread(finish)
 
     async def _description(self, request: Request) -> Response:
-        # Without a key: it holds nothing but what is published, and programs read it before they have one.
+        # No token is required: the description is public, and clients read it before they have a token.
         return Response(await self._in_thread(description), media_type="application/json")
 
     async def _download(self, request: Request) -> Response:
@@ -150,14 +156,14 @@ class Platform:
         return Response(data, headers=headers, media_type=kind)
 
     async def _print(self, request: Request) -> Response:
-        # Without a key: the address itself says that the PDF may be had.
+        # No token is required: the signed URL itself grants access to the PDF.
         payload, signature, name = (request.path_params[each] for each in ("payload", "signature", "name"))
         make = await self._in_thread(lambda: pdf.pdf_maker(self.world, payload, signature))
         headers = {"content-disposition": f"inline; filename*=UTF-8''{quote(name, safe='')}", **_request_id()}
         return Response(await asyncio.to_thread(make), headers=headers, media_type="application/pdf")
 
     async def _receive(self, request: Request) -> Response:
-        # Without a key: the address itself says that the file may be sent.
+        # No token is required: the secret in the URL itself permits the upload.
         address = request.path_params
         awaited = await self._in_thread(lambda: uploads.find_pending(self.world, **address))
         async with AsyncExitStack() as held:
@@ -166,15 +172,17 @@ class Platform:
         return Response(headers=_request_id())
 
     async def _body(self, request: Request, held: AsyncExitStack) -> Json | None:
-        """The JSON object that came along, or None. Raises Refused."""
+        """Return the JSON object in the request body, None if the body is empty. Raises Refusal if it is not valid."""
         path = request.scope["path"]
         cap = EDIT_CAP if request.method == "POST" and path.endswith("/content") else BODY_CAP
         body = await self._bytes(request, cap, held)
         return _parse_body(body) if body else None
 
     async def _bytes(self, request: Request, cap: int, held: AsyncExitStack) -> bytes:
-        """The bytes that came along, of which at most `cap` are accepted. `held` is to be closed when a large body is
-        not needed any more. Raises Refused."""
+        """Return the request body. Raises Refusal if it is larger than `cap` bytes.
+
+        A large body holds the lock for large bodies until `held` is closed.
+        """
         most = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
         too_large = Refusal(413, f"The body is larger than the limit of {most}.")
         length = request.headers.get("content-length", "0")
@@ -194,7 +202,9 @@ class Platform:
         return b"".join(parts)
 
     async def _authenticate(self, request: Request) -> World:
-        """The world as the owner of the key sees it. Raises Refused."""
+        """Return the world with the owner of the request's token as caller. Raises Refusal if the token is missing or
+        unknown.
+        """
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         user = await self._in_thread(lambda: self.world.store.user_of(key)) if scheme.lower() == "bearer" else None
         if user is None:
@@ -218,8 +228,8 @@ class Platform:
 
 @cache
 def description() -> bytes:
-    """The OpenAPI document of what is answered here."""
-    # Here and not above: making it builds the schema of every model, and few ask for it.
+    """Return the OpenAPI document of the API as JSON."""
+    # lazy: the schemas of all models are built, and few clients request them.
     from octavo.api.openapi_document import document
 
     return _json(document())
@@ -228,7 +238,9 @@ def description() -> bytes:
 def _parse_body(body: bytes) -> Json:
     try:
         value = from_json(body, allow_inf_nan=False)
-        json.dumps(value, allow_nan=False)  # 1e999 is JSON, and read as infinity, which no answer can hold
+        json.dumps(
+            value, allow_nan=False
+        )  # JSON allows 1e999, which Python reads as infinity, and no response can contain infinity.
     except ValueError as wrong:
         raise Refusal(400, f"The body is not valid JSON: {wrong}.") from None
     if not isinstance(value, dict):
@@ -237,7 +249,7 @@ def _parse_body(body: bytes) -> Json:
 
 
 def _decode(request: Request, body: Json | None) -> Operation[Any]:
-    """The operation that was asked for. Raises Refused."""
+    """Return the operation that a request asks for. Raises Refusal if there is none or if its values are invalid."""
     method = "GET" if request.method == "HEAD" else request.method
     try:
         return wire.decode(wire.Request(method, _url(request), body))
@@ -253,7 +265,7 @@ def _decode(request: Request, body: Json | None) -> Operation[Any]:
 
 
 def _url(request: Request) -> str:
-    # The path as it was sent: an encoded slash in a page path is not a slash.
+    # The raw path keeps encoded slashes in page paths apart from real slashes.
     path = request.scope.get("raw_path") or quote(request.scope["path"]).encode()
     query = request.scope["query_string"]
     return (path + b"?" + query if query else path).decode("latin-1")
@@ -269,7 +281,7 @@ def _allowed_methods(request: Request) -> list[str]:
 
 
 def _json(value: Any) -> bytes:
-    # Escapes alone can carry every text there is: a lone surrogate has no UTF-8.
+    # ASCII escapes can represent lone surrogates, which UTF-8 cannot encode.
     return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
@@ -278,7 +290,7 @@ def _request_id() -> dict[str, str]:
 
 
 def error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """The answer of every failure."""
+    """Return the JSON response for a failed request."""
     content = _json({"error": {"code": status, "message": message}})
     return Response(content, status, {**_request_id(), **(headers or {})}, "application/json")
 
@@ -296,7 +308,7 @@ async def _failure_response(request: Request, failure: Exception) -> Response:
             return error_response(failure.status_code, sentence, failure.headers)
         case ClientDisconnect():
             return error_response(400, "The request ended before its body was complete.")
-    # Starlette raises the failure again once this is sent, so that whoever runs the app can see it.
+    # Starlette raises the exception again after this response, so the server can report it.
     return error_response(500, "The server failed, and your request was not completed.")
 
 
@@ -332,11 +344,11 @@ _NOUNS = {
 
 
 _SINGLE_NOUNS = {"adaptive-schema": "adaptive schema"}
-"""Resources that exist at most once in a place: the message names only their kind."""
+"""Resources that exist at most once per parent. Their message names only the kind."""
 
 
 def missing_message(path: str) -> str:
-    """Return the message for a path without a resource, or without one the caller has access to."""
+    """Return the message for a path without a resource, or without access for the caller."""
     if noun := _SINGLE_NOUNS.get(path.rpartition("/")[2]):
         return f"There is no {noun} here yet. Create one first."
     kind, _, name = path.rpartition("/")
@@ -345,9 +357,10 @@ def missing_message(path: str) -> str:
 
 
 def invalid_body(invalid: ValidationError, body: Json | None) -> Refusal:
-    """Refuse values that are not as documented: names the first field that is wrong, and what is allowed.
+    """Return the refusal for a body that does not match the model.
 
-    Never repeats a value. An id in the address that no resource can have is answered with 404.
+    The message names the first invalid field and its allowed values, never the value sent. An invalid ID in the URL
+    gives 404.
     """
     if invalid.title.endswith("Ref"):
         return Refusal(404, "There is nothing at this URL: an ID in the URL is not valid.")

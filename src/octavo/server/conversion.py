@@ -1,6 +1,7 @@
-"""Documents of other kinds as markdown: HTML by beautifulsoup4 and markdownify, DOCX by mammoth.
+"""Conversion of HTML and Word documents to Markdown.
 
-The libraries are imported when there is something to convert: nothing else needs them.
+HTML is converted by beautifulsoup4 and markdownify, Word by mammoth. These libraries are imported on first use, because
+nothing else needs them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
 SIZE_LIMIT = 5_000_000
-"""The most characters of HTML that are converted, and the most bytes of a document unpacked, ten times over."""
+"""Limit for HTML in characters. A Word document may be ten times as many bytes when unpacked."""
 
 _IGNORED_TAGS = [
     "head",
@@ -38,9 +39,9 @@ _IGNORED_TAGS = [
     "svg",
     "button",
 ]
-"""What of a page is not what it says."""
+"""Elements that never belong to the content of a page."""
 _PAGE_FRAME_TAGS = ["header", "footer"]
-"""What is not when it is said of the whole page. Within its main part they hold its title."""
+"""Elements that frame a whole page. Inside the main part they may contain its title, so they are kept there."""
 _MAIN_SELECTORS = ("main", "[role=main]", "article", "body")
 _SCHEMES = {"", "http", "https", "mailto"}
 _BLOCKS = (
@@ -55,22 +56,24 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCKS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""Which open elements end where another begins, for those whose end tag may be left out, and what they never end across."""
+"""For each element whose start tag implies missing end tags: the open elements it ends, and the ancestors where the
+search for them stops.
+"""
 _OPEN_ELEMENT_LIMIT = 30
-"""How many open elements are looked through for one that ends."""
+"""Number of open elements searched for one that ends."""
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 RewriteUrl = Callable[[str], str]
-"""Where an address leads once the page is markdown."""
+"""Function that maps a URL in the source to the URL in the Markdown."""
 
 
 class ConversionFailure(Exception):
-    """This cannot be made markdown: a sentence without its subject and full stop."""
+    """The document cannot be converted. The message has no subject and no full stop."""
 
 
 @dataclass
 class ConvertedDocument:
-    """A page as markdown, and the pictures it brings by path."""
+    """Document as Markdown, with its images by path."""
 
     markdown: str
     files: dict[str, bytes] = field(default_factory=dict)
@@ -78,14 +81,14 @@ class ConvertedDocument:
 
 @dataclass
 class HtmlPage:
-    """A page of HTML that was read: its title, what it says, and the addresses of its links."""
+    """Parsed HTML page: its title, its link URLs and its main part."""
 
     title: str
     links: list[str]
     _main: Tag
 
     def markdown(self, lead: RewriteUrl) -> str:
-        """The page as markdown, its title first. Raises Unconverted."""
+        """Return the page as Markdown, starting with its title. Raises ConversionFailure if it is nested too deeply."""
         from markdownify import MarkdownConverter
 
         for name, attribute in (("a", "href"), ("img", "src")):
@@ -103,7 +106,10 @@ class HtmlPage:
 
 
 def read_html(text: str) -> HtmlPage:
-    """Read a page of HTML: its main part, when it says which that is. Raises Unconverted."""
+    """Parse an HTML page. Raises ConversionFailure if it is too long or nested too deeply.
+
+    Only the main part is kept if the page marks one.
+    """
     if len(text) > SIZE_LIMIT:
         raise ConversionFailure(f"is longer than {SIZE_LIMIT // 1_000_000} million characters")
     try:
@@ -123,7 +129,10 @@ def read_html(text: str) -> HtmlPage:
 
 
 def convert_docx(data: bytes, stem: str) -> ConvertedDocument:
-    """A Word document as markdown. `stem` names it and its pictures. Raises Unconverted."""
+    """Return a Word document as Markdown. Raises ConversionFailure if it cannot be read.
+
+    `stem` is the prefix for the names of its images.
+    """
     import mammoth  # type: ignore[import-untyped]  # it says nothing about its types
 
     try:
@@ -153,13 +162,13 @@ def convert_docx(data: bytes, stem: str) -> ConvertedDocument:
         SyntaxError,
         RecursionError,
     ) as failure:
-        # It trusts the document to be whole, and fails in as many ways as one can be damaged.
+        # mammoth expects an intact file and raises many kinds of exceptions on damaged ones.
         raise ConversionFailure(f"is a Word document that could not be read ({type(failure).__name__})") from None
     return ConvertedDocument(read_html(f"<body>{made.value}</body>").markdown(lambda address: address), files)
 
 
 def _parse_html(text: str) -> BeautifulSoup:
-    """The elements of a page. Those whose end tag was left out, as it may be, end where the next of their kind begins."""
+    """Parse HTML, and end elements whose optional end tag is missing where the next element of their kind starts."""
     from bs4 import BeautifulSoup
 
     class Soup(BeautifulSoup):
@@ -176,7 +185,7 @@ def _parse_html(text: str) -> BeautifulSoup:
 
 
 def _main_part(soup: BeautifulSoup) -> Tag:
-    """The main part of a page, by the first of these that it has."""
+    """Return the main part of a page: the first element that matches `_MAIN_SELECTORS`, else the whole page."""
     return next((tag for selector in _MAIN_SELECTORS if (tag := soup.select_one(selector))), soup)
 
 
@@ -187,7 +196,7 @@ def _rewrite_link(tag: Tag, attribute: str, lead: RewriteUrl) -> None:
     except ValueError:
         scheme = "none"
     if not address or scheme not in _SCHEMES:
-        tag.unwrap()  # the words stay, without a link that could do harm or leads nowhere
+        tag.unwrap()  # The text stays, without a URL that is empty or unsafe.
     else:
         tag[attribute] = lead(address)
 

@@ -1,4 +1,4 @@
-"""The way to a handler: nobody gets to a place they may not see, and every write is whole."""
+"""Access to handlers: checks that the caller can see the place of an operation, and runs each write in a transaction."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Op = TypeVar("Op", bound=Operation[Any])
 
 
 def answer(op: Operation[Any], world: World) -> Any:
-    """What the platform answers the caller: the JSON value, or None. Raises Refused and Missing.
+    """Run the handler of an operation, and return its JSON value or None. Raises Refusal and MissingResource.
 
-    A write happens as a whole or not at all. Deleting what is not there is no error.
+    A failed write changes nothing. Deleting a missing resource is not an error.
     """
     method = SPECS[type(op)].method
     try:
@@ -33,13 +33,13 @@ def answer(op: Operation[Any], world: World) -> Any:
 
 
 def resolve_place(op: Op, world: World) -> Op:
-    """`op` at a place that is there and that the caller may see, named by its id. Raises Missing."""
+    """Return `op` with the ID of its place filled in. Raises MissingResource if the caller cannot see that place."""
     match getattr(op, "at", None):
         case OrganizationRef() as at:
             if membership(world, at.organization_id) is None:
                 raise MissingResource(f"/orgs/{at.organization_id}")
         case SiteRef() as at:
-            # What is for the audience of what is published too takes the secret of a share link.
+            # Operations with a share key are for visitors of the published site too.
             visits = "share_key" in type(op).model_fields
             site_tree.require_site_access(world, at, visits=visits, share_key=getattr(op, "share_key", None))
         case CollectionRef() as at:
@@ -69,7 +69,7 @@ def _require_space(world: World, space_id: str, *, deleted: bool = False, visito
 
 
 def _change_request_id(world: World, at: ChangeRequestRef) -> str:
-    """Its id: callers may name it by its number."""
+    """Return the ID of a change request that may be given by its number. Raises MissingResource if it does not exist."""
     collection = f"/spaces/{at.space_id}/change-requests"
     if world.store.find(f"{collection}/{at.change_request_id}"):
         return at.change_request_id

@@ -1,5 +1,8 @@
-"""Expressions and conditions of a page, worked out for whoever asks: what its variables say. A caller has no claims of a
-visitor: a condition about one holds for nobody, and is left as it is where only what is fixed is to be worked out."""
+"""Evaluation of the expressions and conditions in a page, with the variables of its space and page.
+
+API callers have no visitor claims: conditions on a claim are false, and stay in the text if only constant parts are
+evaluated.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _DEPTH_LIMIT, _TOKEN_LIMIT = 40, 200
 
 
 class _Unknown:
-    """What cannot be worked out here."""
+    """Type of `UNKNOWN`, the result of expressions that cannot be evaluated."""
 
 
 UNKNOWN: Final = _Unknown()
@@ -43,8 +46,11 @@ class _If:
 
 
 def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> str:
-    """`text` with the values of its expressions, and of its conditions what holds. `variables`: by where they are set,
-    space or page. What is not known stays as it is written."""
+    """Return `text` with its expressions replaced by their values, and its conditions by the branch that holds.
+
+    `variables` are grouped by owner: `space` or `page`. Parts with unknown values stay unchanged. With `fixed_only`,
+    conditions on visitor claims stay too.
+    """
     if "{%" in text and re.search(r"\{%-?\s*if\b", text):
         text = _render_conditions(_parse_conditions(text), variables, fixed_only)
     if "expression" not in text:
@@ -55,7 +61,7 @@ def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixe
 
 
 def change_outside_code(text: str, change: Callable[[str], str]) -> str:
-    """`text` with all but its fenced code changed."""
+    """Return `text` with `change` applied to everything outside fenced code."""
     out, done = [], 0
     for fence in _FENCED.finditer(text):
         out += [change(text[done : fence.start()]), fence[0]]
@@ -75,7 +81,7 @@ def _expression_value(found: re.Match[str], variables: Mapping[str, Mapping[str,
 
 
 def _parse_conditions(text: str) -> list[str | _If]:
-    """A text with its conditions taken apart. What opens and does not end, or ends and did not open, is words."""
+    """Split a text into plain parts and conditions. Tags without a matching start or end stay plain text."""
     scanner, code = TagScanner(text), [fence.span() for fence in _FENCED.finditer(text)]
     whole: list[str | _If] = []
     within: list[tuple[_If, list[str | _If]]] = []
@@ -139,7 +145,7 @@ def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mappi
 
 
 def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> Any:
-    """What an expression comes to; UNKNOWN for one that is not understood or speaks of what is not known."""
+    """Return the value of an expression. UNKNOWN if its syntax is not supported or a variable in it is not set."""
     tokens: list[tuple[str, str]] = []
     at, text = 0, expression.strip()
     while at < len(text):
@@ -154,7 +160,7 @@ def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, fix
 
 
 class _ExpressionParser:
-    """An expression, read from its left."""
+    """Recursive-descent parser that evaluates an expression from left to right."""
 
     def __init__(
         self, tokens: list[tuple[str, str]], variables: Mapping[str, Mapping[str, Any]], fixed_only: bool

@@ -1,7 +1,7 @@
-"""Fetching what an address names, for imports and OpenAPI specifications: bounded, and never from private networks.
+"""Downloads for imports and OpenAPI specifications, with limits on size, time and network.
 
-An address is looked up once and the connection is made to what was found, so that no name can lead here by being
-public when it is checked and private when it is used. Each redirect is checked anew.
+A host name is resolved once, and the connection uses the checked IP address: a second lookup could return a private
+address. Each redirect is checked in the same way.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from octavo.api.addresses import is_public, target
 
 SIZE_LIMIT = 20 << 20
-"""The most bytes that are taken."""
+"""Default limit for a download, in bytes."""
 TIME_LIMIT = 10.0
-"""Seconds within which all must be there, redirects too."""
+"""Default limit for a download with all its redirects, in seconds."""
 REDIRECT_LIMIT = 5
 
 _REDIRECT_STATUSES = {301, 302, 303, 307, 308}
 
 
 class FetchFailure(Exception):
-    """What an address names could not be had: a sentence without its full stop, and the code of the interface."""
+    """A URL could not be downloaded. The message has no full stop. `code` is the error code of the API."""
 
     def __init__(self, message: str, code: Literal["FETCH_TIMEOUT", "FETCH_ERROR"] = "FETCH_ERROR") -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class FetchFailure(Exception):
 
 @dataclass(frozen=True)
 class FetchedFile:
-    """What an address names. `url` is where redirects ended, `kind` the media type, such as text/html."""
+    """Downloaded file. `url` is the URL after redirects, `kind` the media type, such as text/html."""
 
     url: str
     kind: str
@@ -48,7 +48,7 @@ class FetchedFile:
 
     @property
     def text(self) -> str:
-        """Its bytes as text: what is not of its character set becomes U+FFFD."""
+        """The data decoded as text. Bytes that are invalid in the declared encoding become U+FFFD."""
         try:
             return self.data.decode(self.charset or "utf-8-sig", "replace")
         except LookupError:
@@ -57,14 +57,14 @@ class FetchedFile:
 
 @dataclass(frozen=True)
 class Fetcher:
-    """Fetches under limits. With `private` also from this machine and its networks."""
+    """Downloads files within limits. Private networks are reachable only if `private` is set."""
 
     private: bool = False
     largest: int = SIZE_LIMIT
     longest: float = TIME_LIMIT
 
     def fetch(self, url: str) -> FetchedFile:
-        """What an http or https address names. Raises NotFetched."""
+        """Download an http or https URL, following redirects. Raises FetchFailure."""
         deadline = time.monotonic() + self.longest
         for _ in range(REDIRECT_LIMIT + 1):
             parts = _parts(url)
@@ -92,25 +92,27 @@ class Fetcher:
 
     @contextmanager
     def _answer(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
-        """The answer to one request, which ends at the deadline whatever its server does."""
+        """Yield the response to a single request, and close its connection at the deadline."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         wire = _connect(host, self._places(host, port, deadline), deadline)
         context = ssl.create_default_context() if parts.scheme == "https" else None
         connection = HTTPSConnection(host, port, context=context) if context else HTTPConnection(host, port)
         connection.sock = wire
         late = threading.Event()
-        # Not `connection.sock`, which is let go of while the answer is still being read.
+        # `connection.sock` is unsuitable: http.client clears it while the response is still being read.
         timer = threading.Timer(max(deadline - time.monotonic(), 0), lambda: _shut_down(wire, late))
         timer.daemon = True
         timer.start()
         try:
             if context is not None:
-                # Before the two agree, so that they can be cut off at the deadline.
+                # The timer must be able to interrupt the TLS handshake, so the socket is wrapped first.
                 secure = context.wrap_socket(wire, server_hostname=host, do_handshake_on_connect=False)
                 connection.sock = wire = secure
                 secure.do_handshake()
             connection.request("GET", target(parts), headers=_HEADERS)
-            with connection.getresponse() as answer:  # it outlives the connection, and is closed by itself
+            with (
+                connection.getresponse() as answer
+            ):  # The response outlives the connection and must be closed separately.
                 yield answer
             if late.is_set():
                 raise _timeout_failure(host)
@@ -127,7 +129,7 @@ class Fetcher:
             connection.close()
 
     def _places(self, host: str, port: int, deadline: float) -> list[tuple[int, Any]]:
-        """Families and addresses of a host. All must be public, unless private ones may be asked."""
+        """Return the address families and addresses of a host. Raises FetchFailure if a private address is not allowed."""
         places = [(family, place) for family, _, _, _, place in _resolve_host(host, port, deadline)]
         if not self.private and not all(is_public(place[0]) for _, place in places):
             raise FetchFailure(
@@ -149,7 +151,7 @@ def _parts(url: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port
         host = (parts.hostname or "").encode("idna").decode()
-    except ValueError:  # a UnicodeError is one
+    except ValueError:  # UnicodeError is a ValueError.
         raise FetchFailure("the URL is not valid") from None
     if parts.scheme not in ("http", "https"):
         raise FetchFailure("only http and https URLs can be fetched")
@@ -159,7 +161,10 @@ def _parts(url: str) -> SplitResult:
 
 
 def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
-    """What the resolver says, within the deadline: it cannot be told to be quick, so it is left behind."""
+    """Return the results of getaddrinfo. Raises FetchFailure at the deadline.
+
+    getaddrinfo has no timeout, so it runs in a thread that may outlive this call.
+    """
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def look() -> None:
@@ -179,7 +184,7 @@ def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
 
 
 def _connect(host: str, places: list[tuple[int, Any]], deadline: float) -> socket.socket:
-    """A connection to the first address of a host that takes one."""
+    """Return a connection to the first reachable address of a host. Raises FetchFailure if none is reachable."""
     failure: OSError = OSError("the host has no IP address")
     for family, place in places:
         remaining = deadline - time.monotonic()
@@ -202,7 +207,7 @@ def _connect(host: str, places: list[tuple[int, Any]], deadline: float) -> socke
 
 def _shut_down(wire: socket.socket, late: threading.Event) -> None:
     late.set()
-    with suppress(OSError):  # it is closed already
+    with suppress(OSError):  # The socket may be closed already.
         wire.shutdown(socket.SHUT_RDWR)
 
 

@@ -1,4 +1,7 @@
-"""A folder of markdown: its files, read within bounds, and the entries of its table of contents."""
+"""A folder of Markdown files: safe reading of its files, and helpers for the links and names in it.
+
+`table_of_contents.read_folder` reads the page tree of a folder.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,14 @@ from urllib.parse import unquote
 from octavo.api.folding import fold
 
 EXTERNAL_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-"""What an address begins with that leads to no file."""
+"""Start of a URL that does not name a file in the folder."""
 FILE_LIMIT = 5_000_000
-"""The most bytes of a file that is read."""
+"""Largest file that is read, in bytes."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that could not be loaded as it is, and why. `path` is within the folder."""
+    """Problem found while loading a folder. `path` is relative to the folder."""
 
     path: str
     message: str
@@ -29,39 +32,39 @@ class Problem:
 
 @dataclass
 class Entry:
-    """A line of a table of contents: a document with its file, a group, or a link with its address."""
+    """Entry of a table of contents: a document with its file, a group, or a link with its URL."""
 
     kind: str
     title: str = ""
-    """Empty when only the file can say."""
+    """Title in the table of contents. Empty if only the file has a title."""
     path: Path | None = None
-    """The file of a document, from the root of the pages."""
+    """File of a document, relative to the root of the pages."""
     address: str = ""
-    """Where a link leads: an address, or a path from the root of the pages with an anchor."""
+    """Target of a link: a URL, or a path from the root of the pages with an anchor."""
     children: list[Entry] = field(default_factory=list)
 
 
 @dataclass
 class Folder:
-    """A folder of markdown. Paths are from `root`, which lies in `top` or is it."""
+    """Folder of Markdown files. Paths are relative to `root`, which is `top` or a folder inside `top`."""
 
     top: Path
     root: Path
     entries: list[Entry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     first: Path | None = None
-    """The first page, where the folders give the tree: it stands before everything else."""
+    """First page, if the tree follows the subfolders. It comes before all other pages."""
     _names: dict[Path, dict[str, str]] = field(default_factory=dict)
-    """The names in each folder that was looked in, by themselves and, where no other is called so, folded."""
+    """Names in each directory read so far, by exact name and, where no exact name equals it, by case-folded name."""
 
     def report(self, path: Path | str, message: str) -> None:
-        """Note what could not be loaded as it is."""
+        """Record a problem with a file, once."""
         problem = Problem(readable_name(str(path)), message)
         if problem not in self.problems:
             self.problems.append(problem)
 
     def text(self, path: Path) -> str | None:
-        """What a page says, with line feeds between its lines. None if it cannot be read, which is reported."""
+        """Return the text of a file with line feeds as line ends. None, with a reported problem, if it cannot be read."""
         data = self.data(path)
         if data is None:
             return None
@@ -76,7 +79,7 @@ class Folder:
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def data(self, path: Path) -> bytes | None:
-        """The bytes of a file within the folder. None if it cannot be read, which is reported."""
+        """Return the bytes of a file inside the folder. None, with a reported problem, if it cannot be read."""
         try:
             real = (self.root / path).resolve(strict=True)
             if not real.is_relative_to(self.top):
@@ -96,7 +99,7 @@ class Folder:
             return None
 
     def holds(self, path: Path) -> bool:
-        """Whether there is something that can be read at `path`, within the folder."""
+        """Return whether `path` is a readable file inside the folder."""
         try:
             real = (self.root / path).resolve(strict=True)
             return real.is_relative_to(self.top) and real.is_file()
@@ -104,7 +107,7 @@ class Folder:
             return False
 
     def within(self, address: str, start: Path) -> Path | None:
-        """The path that an address in the page at `start` means, without its anchor. None if it leaves the folder."""
+        """Return the path that a URL in the page `start` refers to, without its anchor. None if it leaves the folder."""
         name = unquote(re.split("[#?]", address, maxsplit=1)[0])
         base = Path() if name.startswith("/") else start.parent
         path = Path(os.path.normpath(base / name.lstrip("/")))
@@ -112,7 +115,9 @@ class Folder:
         return None if outside or "\0" in name else self.as_called(path)
 
     def as_called(self, path: Path) -> Path:
-        """Return `path` as its files are called: addresses may encode accents in another way, or differ in case."""
+        """Return `path` with the exact names of the files on disk. URLs may differ in case or in the encoding of
+        accents.
+        """
         found = Path()
         for step in path.parts:
             names = self._named(found) if step != os.pardir else {}
@@ -130,22 +135,22 @@ class Folder:
 
 
 def walk_entries(entries: list[Entry]) -> Iterator[Entry]:
-    """All entries, in the order of the table of contents."""
+    """Yield all entries in the order of the table of contents."""
     for entry in entries:
         yield entry
         yield from walk_entries(entry.children)
 
 
 def readable_name(name: str) -> str:
-    """A file name as text: bytes that are no UTF-8 become U+FFFD."""
+    """Return a file name as text. Bytes that are not valid UTF-8 become U+FFFD."""
     return os.fsencode(name).decode("utf-8", "replace")
 
 
 DEPTH_LIMIT = 30
-"""How many folders deep pages are looked for."""
+"""Number of nested folders in which pages are found."""
 ASSETS = Path(".gitbook/assets")
 INCLUDES = Path(".gitbook/includes")
-"""Where words are kept that several pages include."""
+"""Folder of the content that several pages include."""
 VARIABLES = Path(".gitbook/vars.yaml")
 
 IGNORED_FOLDERS = {"node_modules"}
@@ -154,12 +159,15 @@ _LINK = re.compile(
     r"""\]\(\s{0,9}(?:<([^<>\n]{1,1000})>|([^\s()]{1,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9}))"""
     r"""|(?:src|href|srcset|url)=["']([^"'\n]{1,1000})["']"""
 )
-"""What is longer is no path."""
+"""Markdown or HTML link. A longer URL cannot be a path."""
 _INCLUDE = re.compile(r"""\{%-?\s{0,9}include\s{1,9}["']([^"'\n]{1,1000})["']""")
 
 
 def fingerprint(folder: Path) -> bytes:
-    """What differs when a file in a folder was written, made, moved or deleted. Nothing of the files is read."""
+    """Return a digest that changes when a file in the folder is written, created, moved or deleted.
+
+    Only names, sizes and modification times are read.
+    """
     said = hashlib.blake2b(digest_size=16)
     waiting = [(str(folder), 0)]
     while waiting:
@@ -185,18 +193,20 @@ def fingerprint(folder: Path) -> bytes:
 
 
 def link_urls(markdown: str) -> Iterator[str]:
-    """The addresses of links and pictures in a page, as they are written."""
+    """Yield the URLs of links and images in a page, as written."""
     for found in _LINK.finditer(markdown):
         yield found[1] or found[2] or found[3]
 
 
 def include_targets(markdown: str) -> Iterator[str]:
-    """What a page includes, as it is written."""
+    """Yield the targets of the includes in a page, as written."""
     return (found[1] for found in _INCLUDE.finditer(markdown))
 
 
 def rewrite_links(markdown: str, lead: Callable[[str], str | None]) -> str:
-    """`markdown` with its addresses changed to where `lead` says they lead. None keeps one as it is."""
+    """Return `markdown` with each link URL replaced by the result of `lead`. A URL stays unchanged if the result is
+    None.
+    """
 
     def replaced(found: re.Match[str]) -> str:
         address = found[1] or found[2] or found[3]
@@ -207,7 +217,7 @@ def rewrite_links(markdown: str, lead: Callable[[str], str | None]) -> str:
 
 
 def files_below(folder: Folder, where: Path) -> Iterator[Path]:
-    """The files kept for pages in one place, such as ASSETS, from the root."""
+    """Yield the files below a folder such as `ASSETS`, relative to the root."""
     for top in dict.fromkeys((folder.root, folder.top)):
         for place, inside, names in os.walk(top / where):
             inside.sort(key=natural_order)
@@ -216,12 +226,12 @@ def files_below(folder: Folder, where: Path) -> Iterator[Path]:
 
 
 def title_from_name(stem: str) -> str:
-    """What a file or folder is called when nothing in it says: `smart-contracts` is Smart contracts."""
+    """Return a title made from a file name: `smart-contracts` becomes `Smart contracts`."""
     words = " ".join(re.split(r"[-_\s]+", readable_name(stem))).strip()
     return words[:1].upper() + words[1:] or "Untitled page"
 
 
 def natural_order(name: str) -> tuple[list[tuple[int, int, str]], str]:
-    """Orders names as people do: `page 9` before `page 10`."""
+    """Return a sort key that compares numbers by value: `page 9` comes before `page 10`."""
     parts = _DIGITS.split(fold(name))
     return [(0, int(part), "") if number % 2 else (1, 0, part) for number, part in enumerate(parts)], name

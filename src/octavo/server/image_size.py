@@ -1,4 +1,4 @@
-"""The size of a picture, read from the first bytes of its file."""
+"""The size of an image, read from the header of its file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _JPEG_FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 
 
 def image_size(data: bytes) -> Json | None:
-    """Width and height in pixels of a PNG, GIF, JPEG or WebP. None for anything else, and for what is broken."""
+    """Return width and height in pixels of a PNG, GIF, JPEG or WebP. None for other formats and for damaged files."""
     try:
         size = _read_size(data)
     except struct.error:

@@ -1,4 +1,4 @@
-"""What an import brings: the files of a folder of markdown, made of a website, a document or an archive."""
+"""Sources of imports: a website, a document or an archive, read as a folder of Markdown files."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from octavo.server.fetcher import FetchedFile, Fetcher, FetchFailure
 from octavo.server.folder import rewrite_links
 
 PAGE_LIMIT = 100
-"""The most pages of a website."""
+"""Number of pages imported from a website."""
 TIME_LIMIT = 25.0
-"""Seconds in which a website is read, as far as that goes."""
+"""Time limit for reading a website, in seconds. Pages not read by then are left out."""
 FILE_COUNT_LIMIT = 5000
 UNPACKED_LIMIT = 64 << 20
-"""The most files of an archive, and their bytes unpacked."""
+"""Limits for an archive: number of files, and their unpacked bytes."""
 
 _HTML = re.compile(r"\.x?html?$", re.IGNORECASE)
 _MARKDOWN = re.compile(r"\.(?:md|markdown|mdx)$", re.IGNORECASE)
@@ -31,25 +31,25 @@ _DOCX = re.compile(r"\.docx$", re.IGNORECASE)
 
 
 class ImportFailure(Exception):
-    """Nothing can be imported from there: a sentence without its full stop."""
+    """Nothing could be imported. The message has no full stop."""
 
 
 @dataclass
 class ImportedFiles:
-    """Files by path, from the root of a folder of markdown, and how many pages there were and came."""
+    """Files by path in a folder of Markdown, with the number of pages found and of pages read."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     total: int = 0
     pages: int = 0
 
     def add(self, path: str, markdown: str) -> None:
-        """Add a page."""
+        """Add a page at `path`."""
         self.files[path] = markdown.encode("utf-8", "replace")
         self.pages += 1
 
 
 def read_source(source: str, url: str, fetcher: Fetcher) -> ImportedFiles:
-    """What the address names, read as a website, html, markdown, docx or zip. Raises NotGathered."""
+    """Download a URL and read it as a website, html, markdown, docx or zip. Raises ImportFailure."""
     try:
         if source == "website":
             return _read_website(url, fetcher)
@@ -86,7 +86,7 @@ def _stem_of_url(url: str) -> str:
 
 
 def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
-    """The page at the address and those it leads to, in the folder it lies in or below."""
+    """Read the page at a URL, and the linked pages in the same folder or below."""
     started = time.monotonic()
     first = fetcher.fetch(url)
     within = urljoin(first.url, ".")
@@ -103,7 +103,7 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
         try:
             fetched = arrived.pop(address, None) or fetcher.fetch(address)
             if fetched.kind not in ("text/html", "application/xhtml+xml"):
-                total -= 1  # a picture or a file is no page
+                total -= 1  # Images and files are not pages.
                 continue
             page = conversion.read_html(fetched.text)
         except (FetchFailure, ConversionFailure):
@@ -124,7 +124,7 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
 
 
 def _join_url(base: str, link: str) -> str:
-    """Where a link leads. Nowhere if it is no address."""
+    """Return the URL that a link leads to. Empty if the link is not a valid URL."""
     try:
         return urljoin(base, link)
     except ValueError:
@@ -132,7 +132,7 @@ def _join_url(base: str, link: str) -> str:
 
 
 def _page_url(address: str) -> str:
-    """An address without what names a part of the page, or a way to show it."""
+    """Return a URL without anchor, query and index file."""
     plain = urldefrag(address)[0].partition("?")[0]
     return re.sub(r"/index\.html?$", "/", plain)
 
@@ -149,7 +149,7 @@ def _link_rewriter(base: str, paths: dict[str, str]) -> conversion.RewriteUrl:
 
 
 def _file_paths(within: str, addresses: list[str]) -> dict[str, str]:
-    """The file of each page: one with pages below it is the first of a folder."""
+    """Return the file path for each page URL. A page with pages below becomes the README of its folder."""
     bare = {address: _path_without_suffix(address.removeprefix(within)) for address in addresses}
     folders = {posixpath.dirname(path) for path in bare.values()}
     folders |= {above for path in folders for above in _parent_folders(path)}
@@ -173,7 +173,7 @@ def _parent_folders(path: str) -> list[str]:
 
 
 def _read_archive(data: bytes) -> ImportedFiles:
-    """The pages in a zip, with the files beside them."""
+    """Read the pages and other files in a ZIP archive."""
     gathered = ImportedFiles()
     try:
         with ZipFile(BytesIO(data)) as archive:
@@ -189,7 +189,7 @@ def _read_archive(data: bytes) -> ImportedFiles:
                 try:
                     found[path] = archive.read(each)
                 except (BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError):
-                    gathered.total += _is_page(path)  # damaged, or locked by a password
+                    gathered.total += _is_page(path)  # The file is damaged or encrypted.
     except BadZipFile:
         raise ImportFailure("The file at this URL is not a ZIP archive") from None
     for path, content in _without_top_folder(found).items():
@@ -220,7 +220,7 @@ def _add_archived(gathered: ImportedFiles, path: str, content: bytes) -> None:
 
 
 def _markdown_link(address: str) -> str:
-    """A link to a page of HTML beside leads to the markdown it becomes."""
+    """Return the link to an HTML file with the suffix of the Markdown file made from it."""
     parts = urlsplit(address)
     if parts.scheme or parts.netloc or not _HTML.search(parts.path):
         return address
@@ -232,14 +232,16 @@ def _is_page(path: str) -> bool:
 
 
 def _safe_path(name: str) -> str | None:
-    """The path of a file of an archive. None for what would lie outside it, and for what systems leave in archives."""
+    """Return the path of a file in an archive. None if it would leave the folder, or is metadata of the operating
+    system.
+    """
     steps = [step for step in name.replace("\\", "/").split("/") if step not in ("", ".")]
     odd = not steps or ".." in steps or "\0" in name or steps[0] == "__MACOSX" or steps[-1] == ".DS_Store"
     return None if odd or any(len(step.encode("utf-8", "replace")) > 200 for step in steps) else "/".join(steps)
 
 
 def _without_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Files without the one folder that all of them lie in, if there is one."""
+    """Return the files without their common top folder, if they have one."""
     tops = {path.partition("/")[0] for path in files}
     if len(tops) != 1 or not all("/" in path for path in files):
         return files

@@ -1,4 +1,4 @@
-"""What a text includes, put in its place: reusable content, which several pages have in common."""
+"""Reusable content: includes in a text are expanded to the content they name."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from octavo.server.folder import rewrite_links
 from octavo.server.store import Json, Store
 
 DEPTH_LIMIT = 4
-"""How deep content that includes content is followed."""
+"""Number of nested includes that are expanded."""
 _LENGTH_LIMIT = 1 << 20
-"""Characters that includes may bring: what is included many times grows fast."""
+"""Number of characters that includes may add to a text. Nested includes can multiply quickly."""
 _COST_OF_INCLUDE = 256
-"""Characters that each include counts for beside its own."""
+"""Number of characters that each include costs in addition to its text."""
 _DEFAULT_FOLDER = ".gitbook/includes"
-"""Where a repository keeps reusable content: what links are relative to in content that came from no file."""
+"""Folder of reusable content in a repository. Links in content without a file are relative to this folder."""
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 
 def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
-    """`text` with reusable content where it is included, between the tag and an end of it, which say what is shared. What is
-    not there, or includes itself, stays an include."""
+    """Return `text` with reusable content inserted between each include tag and an end tag.
+
+    Includes of missing content, and of content that includes itself, stay unchanged.
+    """
     if "include" not in text or not revision["reusableContents"]:
         return text
     room = [_LENGTH_LIMIT]
@@ -43,7 +45,7 @@ def _expand(store: Store, text: str, folder: str, revision: Json, within: tuple[
         item = find_reusable(revision, next(filter(None, named), ""), folder)
         body = _included_text(store, item, folder, revision, within, room) if item is not None else None
         if body is None and not within:
-            continue  # one within another needs its end: the next one would be taken for it
+            continue  # A nested include needs an end tag, otherwise the outer end tag would close it.
         line = text[text.rfind("\n", 0, start) + 1 : start]
         margin = re.sub(r"[^\s>]", " ", line)
         whole = "\n\n".join([text[start : tag.end], *([body] if body else []), "{% endinclude %}"])
@@ -55,12 +57,12 @@ def _expand(store: Store, text: str, folder: str, revision: Json, within: tuple[
 def _included_text(
     store: Store, item: Json, folder: str, revision: Json, within: tuple[str, ...], room: list[int]
 ) -> str | None:
-    """What `item` says, as a text in `folder` writes it. None when it is not to be brought here."""
+    """Return the text of `item` with links relative to `folder`. None if it may not be expanded here."""
     if item["id"] in within or len(within) >= DEPTH_LIMIT or room[0] <= 0:
         return None
     if not item.get("text"):
         return ""
-    room[0] -= _COST_OF_INCLUDE  # what brings nothing, many times in many times, takes long too
+    room[0] -= _COST_OF_INCLUDE  # Many nested includes take time even if they add no text.
     own = posixpath.dirname(trees.place_of(item) or f"{_DEFAULT_FOLDER}/{item['id']}")
     text = store.text(item["text"]).strip("\n")
     body = rewrite_links(
@@ -74,7 +76,7 @@ def _included_text(
 
 @lru_cache(maxsize=64)
 def _include_positions(text: str) -> tuple[int, ...]:
-    """Where the includes of a text begin, but for those in code."""
+    """Return the positions of the include tags in a text, except for those in code."""
     from octavo.documents.parse import parse
 
     scanner, found = TagScanner(text), []
@@ -92,7 +94,7 @@ def _include_positions(text: str) -> tuple[int, ...]:
 
 
 def _relocate_url(address: str, own: str, folder: str) -> str | None:
-    """An address in a text in the folder `own` as one in `folder` writes it."""
+    """Return a link in a text in the folder `own` as a link from `folder`. None if it is absolute."""
     if _ABSOLUTE_URL.match(address):
         return None
     path = posixpath.normpath(posixpath.join(own, address))
@@ -100,7 +102,9 @@ def _relocate_url(address: str, own: str, folder: str) -> str | None:
 
 
 def find_reusable(revision: Json, says: str, folder: str = "") -> Json | None:
-    """The reusable content that an include in `folder` names: by the file it is kept in, by its id, or as it is called."""
+    """Return the reusable content that an include in `folder` refers to, by its file, ID or title. None if there is
+    none.
+    """
     stem = says.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]
     path = posixpath.normpath(posixpath.join(folder, unquote(says))).lstrip("/")

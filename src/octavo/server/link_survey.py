@@ -1,4 +1,4 @@
-"""What the pages of a revision link to, and where that leads."""
+"""Survey of the links in a revision: their targets, their locations and the broken ones."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from octavo.server.store import Json
 from octavo.server.world import World
 
 ID_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}")
-"""What can be an id."""
+"""Valid form of an ID."""
 _CACHE_LIMIT = 5000
 _INCLUDE_LIMIT = 100
-"""Pieces of reusable content of one page in which a heading is looked for."""
+"""Number of pieces of reusable content in a page that are searched for a heading."""
 _CACHE: dict[str, TextLinks] = {}
-"""What texts speak of, by the hash that names them: texts never change, and reading one takes long."""
+"""Links by hash of the text. A text never changes, and parsing it is slow."""
 
 
 @dataclass(frozen=True)
 class TextLinks:
-    """What a text speaks of, and the anchors of its headings."""
+    """Links and includes of a text, with the anchors of its headings."""
 
     usages: tuple[Usage, ...] = ()
     anchors: tuple[str, ...] = ()
@@ -35,19 +35,19 @@ class TextLinks:
 
 @dataclass(frozen=True)
 class LinkTarget:
-    """Where a link leads. `name` is what identifies it among the things of its kind."""
+    """Target of a link. `name` identifies it among the resources of its kind."""
 
     status: str
     kind: str
     name: str
     space: str = ""
-    """The space a page or file is in."""
+    """Space of a page or file."""
     anchor: str = ""
 
 
 @dataclass(frozen=True)
 class LinkPlace:
-    """Where a link stands. Without a block: in the tree itself, as a link page or the cover of a page."""
+    """Location of a link. Without `block`, the link is in the page tree: a link page, or the cover of a page."""
 
     page: str
     block: str = ""
@@ -55,7 +55,7 @@ class LinkPlace:
 
 @dataclass
 class LinkedResource:
-    """One thing that is linked to, and where it is."""
+    """Target of links, with the locations of these links."""
 
     target: LinkTarget
     relation: str
@@ -63,13 +63,13 @@ class LinkedResource:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What orders things linked to: the broken ones first."""
+        """Sort key that puts broken links first."""
         rank = {"broken": "0", "in-app": "1"}.get(self.target.status, "2")
         return rank, self.target.kind, self.target.space, self.target.name, self.target.anchor, self.relation
 
 
 class LinkSurvey:
-    """The links of a revision as the caller sees them: what they may not see is not there."""
+    """Links of a revision as visible to the caller. Targets that the caller cannot see count as broken."""
 
     def __init__(self, world: World, revision: Json) -> None:
         self._world = world
@@ -79,7 +79,7 @@ class LinkSurvey:
         self._places = trees.places_of(revision)
 
     def found(self, page_id: str | None = None) -> list[LinkedResource]:
-        """What the pages link to, or one of them."""
+        """Return the targets linked from all pages, or from one page."""
         by_key: dict[tuple[LinkTarget, str], LinkedResource] = {}
         for page in self.pages.values() if page_id is None else [self.pages[page_id]]:
             for relation, target, spot in self._of_page(page):
@@ -87,7 +87,7 @@ class LinkSurvey:
         return sorted(by_key.values(), key=lambda each: each.key)
 
     def leading_to(self, kind: str, name: str) -> list[LinkPlace]:
-        """Where the pages link to a page or file of this space, in the order of the tree."""
+        """Return the locations of links to a page or file of this space, in the order of the page tree."""
         spots = [
             spot
             for page in self.pages.values()
@@ -97,7 +97,7 @@ class LinkSurvey:
         return list(dict.fromkeys(spots))
 
     def broken(self) -> set[tuple[str, str]]:
-        """What is broken, by the page it stands on and what it says."""
+        """Return the broken links as pairs of page ID and URL."""
         found = self.found()
         return {
             (spot.page, each.target.name) for each in found if each.target.status == "broken" for spot in each.spots
@@ -122,7 +122,7 @@ class LinkSurvey:
         return self._addressed(usage.says, page)
 
     def _addressed(self, href: str, page: Json) -> LinkTarget:
-        """Where an address leads. Addresses of the app are read as the paths that follow its origin."""
+        """Return the target of a URL. URLs of the app count as paths within the app."""
         origin = f"{self._world.origin}/o/"
         in_app = href.startswith((origin, *(f"https://{host}/" for host in links.APP_HOSTS)))
         there = href.removeprefix(self._world.origin) if in_app else href
@@ -150,7 +150,7 @@ class LinkSurvey:
         return target or LinkTarget("broken", "url", href)
 
     def _referred(self, reference: Json, page: Json) -> LinkTarget:
-        """Where a reference of the tree leads (4.26)."""
+        """Return the target of a reference in the page tree, such as a link page."""
         kind, here = reference.get("kind"), self._space["id"]
         name = str(reference.get(_ID_FIELDS.get(str(kind), "")) or "")
         space = str(reference.get("space") or here)
@@ -189,7 +189,7 @@ class LinkSurvey:
         return LinkTarget(status, "page", name, space, anchor)
 
     def _elsewhere(self, space: str, wanted: str | None, anchor: str, status: str) -> LinkTarget | None:
-        """Another space, or a page of it by path or id."""
+        """Return another space, or a page in it by path or ID, as a target. None if the caller cannot see it."""
         document = self._known("spaces", space)
         if document is None or document.get("deletedAt") or role(self._world, document) is None:
             return None
@@ -211,7 +211,10 @@ class LinkSurvey:
         return LinkTarget("ok", "openapi", slug) if known else LinkTarget("broken", "url", slug)
 
     def _known(self, collection: str, name: str) -> Json | None:
-        """A document by its id. Pages may name anything: what is no id could name what is filed below a document."""
+        """Return a document by ID, None if it does not exist.
+
+        Pages can contain arbitrary names, so names that are not valid IDs are not looked up as paths.
+        """
         return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
 
     def _reusable(self, says: str, page: Json) -> LinkTarget:
@@ -234,11 +237,11 @@ _ID_FIELDS = {
     "reusable-content": "reusableContent",
     "openapi": "spec",
 }
-"""The field that names what a reference of each kind leads to."""
+"""Name of the ID field for each kind of reference."""
 
 
 def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
-    """Whether a link to `anchor` leads to a heading of a page, or of reusable content that the page includes."""
+    """Return whether `anchor` exists in a page or in the reusable content that the page includes."""
     if not anchor or page["type"] != "document":
         return True
     found, left, known = list(text_links(world, page).anchors), [page], set[str]()
@@ -255,7 +258,7 @@ def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
 
 
 def text_links(world: World, page: Json) -> TextLinks:
-    """What a page, or reusable content, speaks of."""
+    """Return the links of a page or a piece of reusable content."""
     name = page.get("text")
     if not name:
         return TextLinks()

@@ -1,9 +1,8 @@
-"""A folder of markdown becomes a space, and what changes in it later becomes a revision of that space.
+"""Loading of a folder of Markdown as a space, and of later changes in the folder as new revisions.
 
-What the folder said when it was last loaded is kept, so that loading again is a three-way merge: what changed in the
-folder comes in, what was changed in the space meanwhile stays, and where both changed the same words both are kept
-between the marks of a conflict, the folder's side under `>>>>>>> folder`. A page keeps its id while its file keeps
-its path, or else its text; the comments on it and the change requests that speak of it stay with it.
+The content loaded last is stored, so loading again is a three-way merge: changes in the folder are added, changes in
+the space stay, and text changed on both sides becomes a conflict, with the side of the folder under `>>>>>>> folder`. A
+page keeps its ID, comments and change requests as long as its file keeps its path or its text.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from octavo.server.table_of_contents import read_folder
 from octavo.server.world import World
 
 FOLDER_SIDE = "folder"
-"""What the folder is called in the marks of a conflict."""
+"""Name of the folder's side in conflict markers."""
 
 _TEXT_FIELDS = ("description", "icon", "emoji")
 _BOOLEAN_FIELDS = ("hidden", "noIndex", "noRobotsIndex")
@@ -53,7 +52,7 @@ _BOOLEAN_FIELDS = ("hidden", "noIndex", "noRobotsIndex")
 
 @dataclass(frozen=True)
 class LoadedFolder:
-    """The space a folder became, and how many pages differ from what it held before."""
+    """Result of loading a folder: its space, and the number of pages that changed."""
 
     space_id: str
     revision_id: str
@@ -62,9 +61,9 @@ class LoadedFolder:
     deleted: int = 0
     moved: int = 0
     conflicts: int = 0
-    """How many things both the folder and the space had changed, each in its way."""
+    """Number of conflicts between the folder and the space."""
     problems: tuple[Problem, ...] = ()
-    """What could not be loaded as it is."""
+    """Files that could not be loaded completely."""
 
 
 def load(
@@ -77,20 +76,20 @@ def load(
     space_id: str | None = None,
     on_progress: Callable[[int, int], object] | None = None,
 ) -> LoadedFolder:
-    """Make `folder` a space of an organization, or bring what changed in it since into the space it is already.
+    """Load a folder into its space, or into a new space if it was never loaded. Raises OSError if it cannot be opened.
 
-    A folder is known by its real path. `title` is for a new space, which is otherwise called as the folder is.
-    With `space_id` the folder becomes that space. `on_progress` hears how many of its pages are read, of how many; then search finds
-    them only after `search_index.reindex_rest`. Raises OSError when the folder cannot be opened.
+    A folder is identified by its real path. A new space is named `title`, or after the folder. `space_id` names an
+    existing space to load into. `on_progress` is called with the number of pages read and the total; search then finds
+    the pages only after `search_index.finish_reindexing`.
     """
     world = world.for_user(author)
     found = read_folder(folder)
     space = _find_space(world, found, space_id)
     record = world.store.find(f"/spaces/{space['id']}/folder") if space else None
     before = record or {**NOTHING, "keys": {}}
-    # What was loaded before is read without a transaction: hardly anything of it is written, and others may write meanwhile.
+    # Loading again writes little, and other threads may write meanwhile, so it reads without a transaction.
     with world.store.transaction() if record is None else nullcontext():
-        after = _FolderReader(world, found, before, on_progress or _ignore_progress).content()
+        after = _FolderReader(world, found, before, on_progress).content()
     with world.store.transaction():
         if space is None:
             name = (title or readable_name(found.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
@@ -104,12 +103,8 @@ def load(
 
 
 def content(world: World, folder: Path) -> Json:
-    """The pages and files of a folder that belongs to no space, and their ids by `page:` or `file:` and path."""
-    return _FolderReader(world, read_folder(folder), {**NOTHING, "keys": {}}, _ignore_progress).content()
-
-
-def _ignore_progress(read: int, count: int) -> None:
-    """Nobody asked how far it is."""
+    """Return the pages and files of a folder without a space, with their IDs by `page:` or `file:` and path."""
+    return _FolderReader(world, read_folder(folder), {**NOTHING, "keys": {}}).content()
 
 
 def _setting_name(folder: Folder) -> str:
@@ -117,7 +112,7 @@ def _setting_name(folder: Folder) -> str:
 
 
 def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | None:
-    """The space that the folder is, if it is one."""
+    """Return the space of a folder. None if it was never loaded or its space is deleted."""
     if space_id is not None:
         return world.store.get(f"/spaces/{space_id}")
     known = world.store.setting(_setting_name(folder))
@@ -128,7 +123,7 @@ def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | No
 def _merge_changes(
     world: World, space: Json, before: Json, after: Json, *, known: bool, found_later: bool
 ) -> tuple[Json | None, int]:
-    """Bring what changed in the folder into the space: the new revision, or None, and how many conflicts it has."""
+    """Merge the changes in a folder into its space. Return the new revision, if any, and the number of conflicts."""
     if not space["revision"]:
         revision = revisions.add(world, space["id"], after, type="edits", parents=[])
         revisions.set_current(world, space["id"], revision, found_later=found_later)
@@ -170,30 +165,32 @@ def _blob(file: Json) -> str:
 
 @dataclass
 class _FolderReader:
-    """What a folder holds, made into pages and files with the ids they had before."""
+    """Converts a folder to pages and files, with the IDs they had when it was loaded before."""
 
     world: World
     folder: Folder
     before: Json
-    on_progress: Callable[[int, int], object]
+    on_progress: Callable[[int, int], object] | None = None
     _keys: dict[str, str] = field(default_factory=dict)
-    """Ids by what names a page or file in the folder."""
+    """IDs by the key of a page or file in the folder."""
     _bodies: dict[Path, tuple[Json, str]] = field(default_factory=dict)
-    """Front matter and text of the pages by path."""
+    """Front matter and text of each page, by path."""
     _not_read_now: dict[Path, Json] = field(default_factory=dict)
-    """Pages as they were when their files could be read, by path."""
+    """Earlier versions of pages whose files cannot be read now, by path."""
     _shared: dict[Path, tuple[Json, str]] = field(default_factory=dict)
-    """The same of what pages include."""
+    """Front matter and text of included content, by path."""
     _seen: Counter[str] = field(default_factory=Counter)
     _entries: list[tuple[Entry, str]] = field(default_factory=list)
 
     def content(self) -> Json:
-        """Pages, files and the keys of their ids, as they are kept of a folder that was loaded."""
+        """Return the pages, files and other content of the folder, with the keys of their IDs."""
         entries = list(walk_entries(self.folder.entries))
         count, number = sum(entry.path is not None for entry in entries), 0
         for entry in entries:
             if entry.path is not None and entry.kind == "document":
-                self.on_progress(number := number + 1, count)
+                number += 1
+                if self.on_progress:
+                    self.on_progress(number, count)
                 self._bodies[entry.path] = self._read(entry.path)
             self._entries.append((entry, self._key(entry)))
         self._name_pages()
@@ -207,7 +204,7 @@ class _FolderReader:
         return {**held, "keys": self._keys}
 
     def _read(self, path: Path) -> tuple[Json, str]:
-        """Front matter and text of a file."""
+        """Return front matter and text of a file."""
         if not os.path.lexists(self.folder.root / path):
             self.folder.report(path, "does not exist, so its page is empty.")
             return {}, ""
@@ -224,7 +221,7 @@ class _FolderReader:
             return {}, text
 
     def _not_read(self, path: Path) -> str:
-        """Return the text of a page whose file cannot be read: the one from before, else the reason."""
+        """Return the text of a page whose file cannot be read: its earlier text, else a hint with the reason."""
         page_id = self.before["keys"].get(f"page:{path}")
         if (page := trees.find(self.before["pages"], page_id or "")) is not None:
             self._not_read_now[path] = page
@@ -234,7 +231,7 @@ class _FolderReader:
         return f'{{% hint style="warning" %}}\n{trees.escaped(f"{name} {why}")}\n{{% endhint %}}\n'
 
     def _read_shared(self) -> None:
-        """What is kept to be included, and all that pages include, also by including it."""
+        """Read the content in the includes folder, and all content that pages or other content include."""
         waiting = [
             path for path in files_below(self.folder, INCLUDES) if path.suffix == ".md" and self.folder.holds(path)
         ]
@@ -268,7 +265,7 @@ class _FolderReader:
             return {}
 
     def _key(self, entry: Entry) -> str:
-        """What names an entry in the folder: its path, or its kind and words, counted where they occur again."""
+        """Return the key of an entry: its path, or its kind and title, with a number from the second time on."""
         if entry.kind == "document" and entry.path is not None:
             return f"page:{entry.path}"
         key = f"{entry.kind}:{entry.address or entry.title}"
@@ -276,7 +273,7 @@ class _FolderReader:
         return key if self._seen[key] == 1 else f"{key}#{self._seen[key]}"
 
     def _name_pages(self) -> None:
-        """Give each entry its id: the one it had, or that of a page that is gone and said the same, or a new one."""
+        """Give each entry its earlier ID, the ID of a deleted page with the same text, or a new ID."""
         known: dict[str, str] = self.before["keys"]
         here = {key for _, key in self._entries}
         gone = {name for key, name in known.items() if key not in here}
@@ -309,7 +306,7 @@ class _FolderReader:
         return result
 
     def _says(self, entry: Entry) -> Json:
-        """The fields of a page but for its place."""
+        """Return the fields of a page except for those that depend on its place in the tree."""
         if entry.kind == "link":
             return {
                 "title": entry.title or title_from_name(Path(entry.address).stem),
@@ -341,7 +338,7 @@ class _FolderReader:
         return {"ref": self._reference(address, page), "yPos": _number(matter.get("coverY"))}
 
     def _reference(self, address: str, start: Path) -> Json:
-        """Where a link page or a cover leads: to a page or heading of the folder, to a file in it, or anywhere."""
+        """Return a reference to the page, heading, file or URL that a link page or a cover refers to."""
         if EXTERNAL_URL.match(address):
             return {"kind": "url", "url": address}
         path = self.folder.within(address, start)
@@ -353,7 +350,7 @@ class _FolderReader:
         return {"kind": "url", "url": address}
 
     def _files(self) -> list[Json]:
-        """The files kept for pages and those that pages, covers and links speak of, each once."""
+        """Return all files in the assets folder and all files that pages, covers and links refer to."""
         wanted = dict.fromkeys(files_below(self.folder, ASSETS))
         for path, (matter, body) in (*self._bodies.items(), *self._shared.items()):
             for address in (*link_urls(body), _single_line(matter.get("cover")) or ""):
@@ -399,11 +396,11 @@ class _FolderReader:
 
 _PLACE_FIELDS = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
 _DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
-"""What of a page follows from its place, or from when it was loaded."""
+"""Fields of a page that follow from its place in the tree or from the time of loading."""
 
 
 def _slug_source(path: Path) -> str:
-    """What a page is called in addresses: its file, or for the first page of a folder the folder."""
+    """Return the name that the slug of a page is made from: that of its file, or of the folder for an index page."""
     first = path.stem.lower() in ("readme", "index")
     return path.parent.name if first and path.parent.name else path.stem
 
@@ -413,7 +410,7 @@ def _single_line(value: Any) -> str | None:
 
 
 def _number(value: Any) -> float:
-    """The number that front matter says, 0 when it says none."""
+    """Return a number from front matter, 0 if it is not a finite number."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -422,7 +419,7 @@ def _number(value: Any) -> float:
 
 
 def _layout(value: Any) -> Json:
-    """The layout of a page, from the way front matter writes it: each part with whether it is visible."""
+    """Return the page layout in front matter as the API represents it."""
     layout: Json = {}
     for part, says in value.items() if isinstance(value, dict) else ():
         if isinstance(says, dict):

@@ -1,4 +1,8 @@
-"""Pages as PDF, set by reportlab. Each document begins a sheet; links between pages lead within the PDF."""
+"""Pages as a PDF document, made with reportlab.
+
+Each page of the space starts a new sheet. Links between pages lead to their place in the PDF. Text uses an embedded
+typeface, and other typefaces for characters it lacks.
+"""
 
 from __future__ import annotations
 
@@ -59,13 +63,13 @@ _CJK_FONTS = (
     ("HYGothic-Medium", ((0x1100, 0x11FF), (0xAC00, 0xD7AF))),
     ("STSong-Light", ((0x2E80, 0x303F), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF))),
 )
-"""Typefaces that every reader of PDFs brings, and what they are for."""
+"""Typefaces that every PDF reader provides, with the ranges of characters they cover."""
 _MISSING_GLYPH = "?"
-"""What stands for a letter that nobody has."""
+"""Replacement for characters that no typeface contains."""
 
 
 def typeset(words: str, *, mono: bool = False) -> str:
-    """`words` as the markup of paragraphs: each letter in a typeface that has it, and none of them markup."""
+    """Return `words` as escaped paragraph markup, with each character in a typeface that contains it."""
     _register_typefaces()
     first = MONO if mono else BODY
     parts = []
@@ -78,7 +82,6 @@ def typeset(words: str, *, mono: bool = False) -> str:
 
 @cache
 def _register_typefaces() -> None:
-    """Make the typefaces known to reportlab."""
     for suffix in ("", "Bd", "It", "BI"):
         pdfmetrics.registerFont(TTFont(f"Vera{suffix}", f"Vera{suffix}.ttf"))
     pdfmetrics.registerFontFamily("Vera", "Vera", "VeraBd", "VeraIt", "VeraBI")
@@ -88,7 +91,7 @@ def _register_typefaces() -> None:
 
 @cache
 def _typeface_of(letter: str, first: str) -> str | None:
-    """The typeface for a letter. None if nobody has it."""
+    """Return the typeface for a character. None if no typeface contains it."""
     point = ord(letter)
     if first == MONO and point < 0x100 and letter.isprintable():
         return MONO
@@ -102,7 +105,7 @@ def _typeface_of(letter: str, first: str) -> str | None:
 
 @cache
 def _system_typefaces() -> tuple[str, ...]:
-    """Typefaces of this machine that have letters of many scripts."""
+    """Return the installed typefaces that cover many scripts."""
     names = []
     for wanted in _SYSTEM_FONTS:
         path = next((path for folder in _FONT_FOLDERS if folder.is_dir() for path in folder.rglob(wanted)), None)
@@ -127,16 +130,16 @@ _register_typefaces()
 
 
 WIDTH = A4[0] - 40 * mm
-"""Of what is printed on a sheet, in points."""
+"""Width of the text area, in points."""
 PIXEL_LIMIT = 25_000_000
-"""Larger pictures are named and not shown: unpacked they take four bytes for each."""
+"""Larger images are replaced by their name, because each pixel takes four bytes of memory."""
 INDENT_LIMIT = 6
-"""What stands deeper is set no further in."""
+"""Number of nested levels that are indented."""
 _INDENT = 12
 _CODE_LINE_LENGTH = 88
-"""Characters of a line of code."""
+"""Number of characters in a line of code."""
 _CELL_LENGTH = 8000
-"""Characters of a cell of a table: a longer one has no place on a sheet."""
+"""Number of characters in a table cell. A longer cell does not fit on a sheet."""
 
 _TEXT = ParagraphStyle("text", fontName=BODY, fontSize=10, leading=14, spaceAfter=6)
 _SMALL = ParagraphStyle("small", _TEXT, fontSize=8.5, leading=12, textColor=HexColor("#555555"))
@@ -163,7 +166,7 @@ _MARKS = {"bold": "b", "italic": "i", "strike": "strike", "underline": "u", "sub
 
 @dataclass
 class PdfBook:
-    """Pages to print. `texts` are what documents say by id, `pictures` give the bytes of pictures by id of the file."""
+    """Pages to print, with their texts by page ID and functions that return image data by file ID."""
 
     title: str
     pages: Pages
@@ -174,7 +177,7 @@ class PdfBook:
     _depth: int = 0
 
     def made(self) -> bytes:
-        """The PDF."""
+        """Return the PDF."""
         buffer = BytesIO()
         document = _DocumentTemplate(buffer, self.title)
         document.build(list(self._story()) or [Spacer(1, 1)])
@@ -200,7 +203,7 @@ class PdfBook:
             yield from (setting or self._other)(block)
 
     def _within(self, blocks: tuple[Block, ...], by: float = _INDENT) -> Iterator[Flowable]:
-        """Blocks set further in."""
+        """Yield flowables for nested blocks, indented by `by` points."""
         by = by if self._depth < INDENT_LIMIT else 0
         self._depth += 1
         yield Indenter(left=by)
@@ -222,7 +225,7 @@ class PdfBook:
             yield from self._signed(sign, item.children)
 
     def _signed(self, sign: str, blocks: tuple[Block, ...]) -> Iterator[Flowable]:
-        """Blocks beside a sign. The first of them is on its line, when it is words."""
+        """Yield flowables for the blocks of a list item. Text in the first block starts on the line of its bullet."""
         first, *others = blocks or (Block("paragraph"),)
         rest = tuple(others)
         words = ""
@@ -308,7 +311,7 @@ class PdfBook:
         yield from self._blocks(block.children) if block.children else self._other(block)
 
     def _other(self, block: Block) -> Iterator[Flowable]:
-        """What has no way of its own to be set: its title, its words, and what is in it."""
+        """Yield flowables for any block without a method of its own: its title, text and children."""
         attrs = block.attrs
         title = attrs.get("title") or attrs.get("name") or attrs.get("summary") or attrs.get("description")
         if title and block.kind not in ("paragraph", "unknown"):
@@ -324,7 +327,7 @@ class PdfBook:
         yield from self._blocks(block.children) if block.runs or not title else self._within(block.children)
 
     def _runs(self, runs: tuple[Run, ...], most: int = 1 << 20) -> str:
-        """Runs as the markup of paragraphs, in which nothing of the page is markup."""
+        """Return runs as paragraph markup, with the text of the page escaped."""
         said = []
         for run in runs:
             words = "<br/>" if run.kind == "break" else typeset(run.text[:most], mono=run.kind in ("code", "math"))
@@ -340,7 +343,7 @@ class PdfBook:
         return "".join(said)
 
     def _linked(self, words: str, address: str) -> str:
-        """Words that lead to a page of the PDF, or out of it. Others are words."""
+        """Return `words` as a link to a page in the PDF or to a URL, and as plain text for other targets."""
         match links.resolve(address, trees.link_base(self._page), self.places):
             case links.ToPage(page=name) if trees.find(self.pages, name):
                 leads = f"#{name}"
@@ -352,7 +355,7 @@ class PdfBook:
 
 
 def _load_image(data: bytes) -> Flowable | None:
-    """A picture as wide as it is, or as the sheet. None if it cannot be read."""
+    """Return an image, scaled down to the width of the sheet. None if it cannot be read."""
     from PIL import Image as Picture
 
     try:
@@ -372,7 +375,7 @@ def _load_image(data: bytes) -> Flowable | None:
 
 
 class _Bookmark(Flowable):
-    """Where links to a page lead, and its line in the outline."""
+    """Anchor for links to a page, with its entry in the outline."""
 
     def __init__(self, name: str, title: str, depth: int) -> None:
         super().__init__()
@@ -389,7 +392,7 @@ class _Bookmark(Flowable):
 
 
 class _DocumentTemplate(BaseDocTemplate):
-    """Sheets with the title and their number at the foot."""
+    """Sheets with the title and the page number in the footer."""
 
     def __init__(self, buffer: BytesIO, title: str) -> None:
         super().__init__(buffer, pagesize=A4, title=title, author="", creator="Octavo", invariant=1)

@@ -1,8 +1,9 @@
-"""What each operation does. `handle` dispatches on its class: handler modules register what has a mind of its own.
+"""Default handlers for all operations, and the registries that handler modules add to.
 
-What is not registered is plain REST: read, file, change or remove the document at the path of the operation, or list
-those below it. How a document is shown is said once, by the `presents` of the module of its subject; what is checked or
-added when it is written, by its `completes`. Who may do what is plain is said by a `guards`: no write does without.
+`handle` dispatches on the class of an operation. Without a registered handler, it treats the operation as plain REST:
+it reads, creates, changes or deletes the document at the operation's path, or lists the documents below. For each
+subject, `presents` registers how a document is shown, `completes` how it is checked before it is saved, and `guards`
+who has permission. Every write needs a guard.
 """
 
 from __future__ import annotations
@@ -23,26 +24,26 @@ from octavo.server.store import Json
 from octavo.server.world import Refusal, World
 
 PAGE_SIZE = 50
-"""Items of a page when the caller does not say."""
+"""Default number of items on a page of a list."""
 
 Presenter = Callable[[World, Json], Json]
 P = TypeVar("P", bound=Presenter)
 PRESENTERS: dict[type[Model], Presenter] = {}
-"""How documents are shown, by the model they answer."""
+"""Functions that convert stored documents to API resources, by model."""
 
 Guard = Callable[[Any, World], None]
 G = TypeVar("G", bound=Guard)
 GUARDS: dict[type[Operation[Any]], Guard] = {}
-"""Who may do what is plain, by operation."""
+"""Functions that check permission for plain operations, by operation."""
 
 Completer = Callable[[Any, World, Json], Json]
 C = TypeVar("C", bound=Completer)
 COMPLETERS: dict[type[Model], Completer] = {}
-"""What plain documents become when they are written, by the model they answer."""
+"""Functions that check and complete documents before they are saved, by model."""
 
 
 def presents(kind: type[Model]) -> Callable[[P], P]:
-    """Let a function say how documents that answer a `kind` are shown to the caller."""
+    """Register a function that converts stored documents to the resource `kind`."""
 
     def register(present: P) -> P:
         PRESENTERS[kind] = present
@@ -52,7 +53,7 @@ def presents(kind: type[Model]) -> Callable[[P], P]:
 
 
 def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
-    """Let a function say who may do these operations, which are plain but for that. It raises Refused."""
+    """Register a function that checks permission for these operations, and raises Refusal if the caller lacks it."""
 
     def register(guard: G) -> G:
         GUARDS.update(dict.fromkeys(operations, guard))
@@ -62,9 +63,10 @@ def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
 
 
 def completes(kind: type[Model]) -> Callable[[C], C]:
-    """Let a function check and complete plain documents that answer a `kind`, before they are filed.
+    """Register a function that checks and completes documents of `kind` before they are saved.
 
-    It is given the operation, the world and the document with what the caller set in it; it returns what is filed.
+    The function is called with the operation, the world and the document with the request's fields. It returns the
+    document to save.
     """
 
     def register(complete: C) -> C:
@@ -76,7 +78,7 @@ def completes(kind: type[Model]) -> Callable[[C], C]:
 
 @singledispatch
 def handle(op: Operation[Any], world: World) -> Any:
-    """The JSON value that answers `op`, or None. Raises Refused and Missing."""
+    """Return the JSON value of the response to `op`, or None. Raises Refusal and MissingResource."""
     spec = SPECS[type(op)]
     path = path_of(op)
     _check_guard(op, world)
@@ -89,17 +91,17 @@ def handle(op: Operation[Any], world: World) -> Any:
 
 
 def present(op: Operation[Any], world: World, document: Json) -> Json:
-    """A document as `op` answers it."""
+    """Return a stored document as the resource that `op` returns."""
     return PRESENTERS[SPECS[type(op)].answer](world, document)
 
 
 def omit(document: Json, *names: str) -> Json:
-    """A document but for these fields."""
+    """Return a document without these fields."""
     return {name: value for name, value in document.items() if name not in names}
 
 
 def _save(op: Operation[Any], world: World, path: str) -> Json:
-    """File a new document below a collection, or change the one that the path of `op` ends in."""
+    """Create a document in a collection, or change the document at the path of `op`. Return the saved document."""
     spec = SPECS[type(op)]
     if spec.path.endswith("}") or not spec.path:
         document = world.store.get(path)
@@ -113,7 +115,7 @@ def _save(op: Operation[Any], world: World, path: str) -> Json:
 
 
 def _check_guard(op: Operation[Any], world: World) -> None:
-    """Refuse who may not do what is plain. Whoever sees its place may read, unless a guard says otherwise."""
+    """Raise Refusal if the caller may not do `op`. Reading is allowed unless a guard forbids it."""
     guard = GUARDS.get(type(op))
     if guard:
         guard(op, world)
@@ -123,25 +125,25 @@ def _check_guard(op: Operation[Any], world: World) -> None:
 
 @handle.register(Listing)
 def plain_list(op: Listing[Any], world: World) -> Json:
-    """The documents filed below the path of `op`, in the order they came."""
+    """Return the documents below the path of `op`, in order of creation."""
     _check_guard(op, world)
     kind = item_of(SPECS[type(op)].answer)
     return paginate(op, world.store.items(path_of(op)), lambda document: PRESENTERS[kind](world, document))
 
 
 def item_of(answer: type[ListPage[Any]]) -> type[Model]:
-    """What a list is made of."""
+    """Return the model of the items in a list."""
     kind: type[Model] = answer.__pydantic_generic_metadata__["args"][0]
     return kind
 
 
 def path_of(op: Operation[Any]) -> str:
-    """The path the document that `op` is about is filed under."""
+    """Return the path in the store of the document that `op` refers to."""
     return unquote(location(op).removeprefix(VERSION))
 
 
 def request_fields(op: Operation[Any]) -> Json:
-    """What the caller set, under wire names. Refuses null where it means nothing."""
+    """Return the fields in the request under their API names. Raises Refusal if a field may not be null."""
     fields: Json = op.model_dump(mode="json", by_alias=True, include=set(arguments(op)), exclude_unset=True)
     if wrong := about_null(SPECS[type(op)], fields):
         raise Refusal(400, wrong)
@@ -155,10 +157,11 @@ def paginate(
     *,
     descending: bool = False,
 ) -> Json:
-    """The page of a list that `op` asks for.
+    """Return the page of a list that `op` requests.
 
-    `items` come in order with what orders them: a number or text, or a tuple of these, by which the cursor finds
-    its place again while others come and go. Only the items of the page are shown.
+    `items` are pairs of sort key and item, in order. A sort key is a number, a string or a tuple of these. The cursor
+    holds the last sort key, so it stays valid when items are added or deleted. Only the items on the page are converted
+    with `show`.
     """
     found = list(items)
     size = PAGE_SIZE if op.limit is None else op.limit
@@ -196,15 +199,18 @@ def _unknown_page() -> Refusal:
 
 _LAST_POSITION = 1 << 40
 StoredDocument = tuple[str, Json]
-"""A document with its path."""
+"""Path of a document, and the document."""
 
 
 def order_key(place: int, document: Json) -> tuple[int, int]:
-    """What orders a document that the store holds at `place` among its neighbours."""
+    """Return the sort key of a document that the store holds at position `place`.
+
+    Documents that were never moved come last, in order of creation.
+    """
     return (document.get("position", _LAST_POSITION), place)
 
 
 def save_order(world: World, row: list[StoredDocument]) -> None:
-    """Keep neighbours in the order of `row`."""
+    """Save the order of sibling documents."""
     for position, (path, document) in enumerate(row):
         world.store.put(path, {**document, "position": position})

@@ -1,4 +1,4 @@
-"""The sections of a page, as search keeps them."""
+"""The search index: pages are split into sections and stored for full-text search."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ from octavo.server.store import Json, Section
 from octavo.server.world import World
 
 PAGES_PER_BATCH = 20
-"""Pages that are indexed between two answers."""
+"""Number of pages indexed in one transaction. Requests are answered between transactions."""
 PIECE_LENGTH = 4000
-"""A section of more characters is kept in several pieces: words are looked for in each, and found sooner."""
+"""Longer sections are split into several entries, which makes search faster."""
 
 
 def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
-    """Let search find what `new` says in place of what `old` said. Looks only at pages that differ, or include something
-    when that does."""
+    """Replace the index entries of the revision `old` by those of `new`.
+
+    Only changed pages are read, and pages with includes if reusable content changed.
+    """
     for _ in _index_changed_pages(world, space_id, old, new):
         pass
 
 
 def note_reindexing(world: World, space_id: str, old: Json | None) -> None:
-    """Note that search shall find what the content of a space says in place of what `old` said: `finish_reindexing` does it."""
+    """Mark a space for `finish_reindexing`. `old` is the revision in the index, None if there is none."""
     path = f"/spaces/{space_id}/unindexed"
     if world.store.find(path) is None:
         world.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
 
 
 def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, int], bool]) -> None:
-    """Do what `note_reindexing` noted, some pages at a time, so that others are answered between them.
+    """Index the pages of a marked space in small transactions, so that requests are answered in between.
 
-    `on_progress` hears how many pages are done, of how many, and says whether to go on.
+    `on_progress` is called with the number of indexed pages and the total. Indexing stops if it returns False.
     """
     path = f"/spaces/{space_id}/unindexed"
     while (record := world.store.find(path)) is not None:
@@ -50,7 +52,7 @@ def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, i
         while not is_over:
             with world.store.transaction():
                 if world.store.get(f"/spaces/{space_id}")["revision"] != new["id"]:
-                    break  # what was merged meanwhile was indexed with that: begin again with the rest
+                    break  # A merge indexed its own changes meanwhile, so start again with the remaining pages.
                 done += len(list(islice(pages, PAGES_PER_BATCH)))
                 if is_over := next(pages, None) is None:
                     world.store.delete(path)
@@ -60,7 +62,7 @@ def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, i
 
 
 def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Json) -> Iterator[str]:
-    """Index one page after the other, and yield its id."""
+    """Index each changed page and yield its ID."""
     before, after = _searchable_fields(old), _searchable_fields(new)
     includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
     pages = {page["id"]: page for page in trees.walk(new["pages"])}
@@ -79,7 +81,7 @@ def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Jso
 
 
 def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]:
-    """What search knows of each page: the hash of its text, its title and its description."""
+    """Return hash of the text, title and description of each page by ID: the fields that search depends on."""
     pages = trees.walk(revision["pages"]) if revision else ()
     return {
         each["id"]: (each.get("text", ""), each["title"], each.get("description") or "")
@@ -89,8 +91,10 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Anchor, heading and words of each section. The first has no anchor, and the title of the page."""
-    # Parsing brings markdown-it with it: a platform that only reads has no use for that.
+    """Yield anchor, heading and text of each section in a page. The first section has no anchor and the title of the
+    page.
+    """
+    # lazy: the parser imports markdown-it, which a platform without writes never needs.
     from octavo.documents.parse import parse
 
     anchor, heading, lines = "", title, [description]
@@ -115,7 +119,7 @@ def _split_section(lines: list[str]) -> Iterator[str]:
 
 
 def _block_text(block: Block) -> str:
-    """What a block says: the titles of pages it leads to in place of their addresses, and of diagrams what they show."""
+    """Return the searchable text of a block. Page links count with the page's title, diagrams with their labels."""
     if "mermaid" in (block.attrs.get("language"), str(block.attrs.get("name")).strip("@").partition("/")[0]):
         return "\n".join(filter(None, map(diagram_labels, block.text.split("\n"))))
     if block.kind == "content-ref":

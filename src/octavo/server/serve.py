@@ -1,11 +1,11 @@
-"""The embedded platform on a port of this machine, for its owner only.
+"""The embedded platform as an HTTP server on the loopback interface, for its owner only.
 
-Other programs of this machine can reach the port, and so can web pages through a browser. The key keeps the first
-out. Against the second, requests must name this very address as their host (a page may let its own name point
-here) and must not say that a page sent them. There are no CORS headers.
+Other programs and web pages on this machine can reach the port. Programs are kept out by the access token. Web pages
+are kept out by two checks: the Host header must name this server, because a page can let its own domain resolve to
+127.0.0.1, and no header may show that a page sent the request. The server sends no CORS headers.
 
-A program without a key cannot keep others out either: each head, body and answer has a time in which it must arrive,
-and a connection that is waited for gives way to a new one when there are too many.
+Clients without a token must not block others: request headers, bodies and responses have time limits, and when there
+are too many connections, the one that waited longest for its client is closed.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ from octavo.server.app import Platform, error_response
 
 LOOPBACK = "127.0.0.1"
 REQUEST_LIMIT = 64
-"""How many requests may be under way. More are told to come again, with a sentence and before their bodies are read."""
+"""Number of simultaneous requests. Others get a 503 response before their bodies are read."""
 CONNECTION_LIMIT = 4 * REQUEST_LIMIT
-"""How many connections may be open. Beyond, those whose client is waited for are closed, the oldest first."""
+"""Number of open connections. Above, the connection that waited longest for its client is closed."""
 HEADER_CAP = 16 << 10
-"""The most bytes of a request line with its headers."""
+"""Limit for the request line and headers, in bytes."""
 
 HEAD_SECONDS = 10.0
-"""How long a head may take, from its first byte or from the beginning of the connection."""
+"""Time limit for request headers, from their first byte or the start of the connection, in seconds."""
 BODY_SECONDS = 30.0
-"""How long a body may take, once it is read."""
+"""Time limit for a request body, from the first read, in seconds."""
 ANSWER_SECONDS = 30.0
-"""How long a client may take none of an answer, or may keep a connection that is being closed."""
+"""Time for which a client may stop reading a response, or delay closing the connection, in seconds."""
 IDLE_SECONDS = 15
-"""How long a connection may wait for another request."""
+"""Time for which a connection may stay idle between requests, in seconds."""
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 async def serve(platform: Platform, port: int, announce: Callable[[str], None]) -> None:
-    """Answer on `port` of 127.0.0.1 (0: any that is free) until SIGINT, SIGTERM or SIGHUP, or until cancelled.
+    """Serve on `port` of 127.0.0.1 until SIGINT, SIGTERM, SIGHUP or cancellation. Raises OSError if the port is taken.
 
-    `announce` is called with the origin once it answers, such as http://127.0.0.1:8311. Requests under way are
-    answered first. Raises OSError when the port is taken.
+    Port 0 selects a free port. `announce` is called with the URL once the server is ready, such as
+    http://127.0.0.1:8311. Running requests are completed before the server stops.
     """
     with socket.create_server((LOOPBACK, port), backlog=CONNECTION_LIMIT) as listener:
-        # asyncio does so only for sockets that were made for TCP by name. Without it each body waits 40 ms for its head.
+        # asyncio sets TCP_NODELAY only for sockets it creates. Without it, each body arrives 40 ms after its headers.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         origin = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
         platform.world = replace(platform.world, origin=origin)
@@ -68,7 +68,7 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
 
 
 class _Server(uvicorn.Server):
-    """Says when it answers, and leaves signals alone: uvicorn would raise them again when all is done."""
+    """Server that reports its start and does not handle signals. uvicorn would raise signals again after it stops."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
@@ -83,7 +83,7 @@ class _Server(uvicorn.Server):
         yield
 
     def end(self) -> None:
-        """Answer what is under way, then end. Told again, end at once."""
+        """Complete running requests and stop. A second call stops immediately."""
         self.force_exit = self.should_exit and not self.force_exit
         self.should_exit = True
 
@@ -101,7 +101,7 @@ def _stop_on_signals(end: Callable[[], None]) -> Iterator[None]:
 
 
 class _OriginGuard:
-    """Lets through what is addressed to this very server and was not sent by a web page."""
+    """ASGI middleware that accepts only requests for this server that were not sent by a web page."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app
@@ -130,7 +130,7 @@ class _OriginGuard:
         async def passed_on(message: Message) -> None:
             nonlocal counts
             if counts and message["type"] == "http.response.body" and not message.get("more_body"):
-                # All is answered. How fast the client takes it must not keep others out.
+                # The response is complete: a client that reads it slowly must not block other requests.
                 counts = False
                 self._under_way -= 1
             await send(message)
@@ -145,18 +145,18 @@ Phase = Literal["head", "body", "answer", "end", "idle", "handled"]
 
 
 class _Connection(H11Protocol):
-    """A connection whose client has so long for each head and body, and for taking each answer."""
+    """HTTP connection with time limits for headers, bodies and responses."""
 
     _phase: Phase = "handled"
     _since = 0.0
-    """When the phase began, by the clock of the loop."""
+    """Start of the phase, as time of the event loop."""
     _limit: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._watch()
         if len(self.connections) >= CONNECTION_LIMIT:
-            # uvicorn's set holds protocols of this class only: its configuration names no other.
+            # uvicorn's set contains only protocols of this class, because the configuration names no other.
             others: list[Any] = [each for each in self.connections if each is not self]
             waited_for = [each for each in others if each.is_waited_for]
             if waited_for:
@@ -185,27 +185,27 @@ class _Connection(H11Protocol):
         self._watch()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close the connection, also when the client leaves the last answer unread."""
+        """Close the connection, even if the client did not read the last response."""
         self.give_way()
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether nothing happens here until the client does something."""
+        """Whether the connection can only continue after the client acts."""
         return self._phase in ("head", "answer", "end", "idle") or (
             self._phase == "body" and self.cycle.response_complete
         )
 
     @property
     def since(self) -> float:
-        """When the client was waited for first, by the clock of the loop."""
+        """Time at which the connection started to wait for the client, as time of the event loop."""
         return self._since
 
     def give_way(self) -> None:
-        """Close the connection at once."""
+        """Close the connection immediately."""
         self.transport.abort()
 
     def _watch(self) -> None:
-        """Begin to wait if something else is waited for than before."""
+        """Restart the timer if the phase of the connection changed."""
         phase = self._now()
         if phase == self._phase:
             return
@@ -234,7 +234,7 @@ class _Connection(H11Protocol):
             and self.cycle.response_started
         )
         if self._phase == "body" and not answered and self.flow.read_paused:
-            # It is not the client who is late: what it sent was not read yet.
+            # The client is not late: the data it sent has not been read yet.
             self._limit = self.loop.call_later(seconds, self._overdue, seconds)
             return
         came = self.conn.their_state is not h11.IDLE or self.conn.trailing_data[0]

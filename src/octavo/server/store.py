@@ -1,11 +1,11 @@
-"""Documents in SQLite, filed under the URL path that names them, and the blobs they speak of.
+"""JSON documents in SQLite, stored under the path of their URL, and the files they refer to.
 
     /spaces/docs/change-requests/12/comments     a collection
-    /spaces/docs/change-requests/12/comments/k1  a document in it
+    /spaces/docs/change-requests/12/comments/k1  a document in the collection
 
-One table is enough for every resource, and removing a document removes what is filed below it. A document
-is JSON under the wire names; it holds facts only. What depends on who asks (permissions, urls, counters) is
-added when it is shown. Text and files are blobs named by their hash, so revisions share what they have in common.
+One table holds every resource. Deleting a document deletes all documents below its path. Documents use the field names
+of the API and contain facts only: permissions, URLs and counts depend on the caller and are added in responses. Texts
+and files are blobs named by their hash, which revisions share.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ CREATE VIRTUAL TABLE words USING fts5 (
 """
 
 BY_STATUS = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json_extract(body, '$.status'))"
-"""What lists of hundreds of spaces count in each without reading it. Also in libraries that were made before it."""
+"""Index for counting documents by status. It is also added to databases of earlier versions."""
 
 _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
-"""What SQLite fails with through no fault of what it was told."""
+"""SQLite errors caused by the machine, not by the statement."""
 
 _WORDS_VERSION = f"words and parts of them, folded by Unicode {unicodedata.unidata_version}"
-"""How words are kept to be found. SQLite forgets words only if it is told them exactly as it was before."""
+"""Version of the words index. SQLite can remove an entry only if the text is folded exactly as when it was added."""
 
 Section = tuple[str, str, str]
-"""The anchor, title and body of a part of a page."""
+"""Anchor, title and text of a section in a page."""
 
 
 class SearchHit(NamedTuple):
-    """A section that matches, with the words around the match."""
+    """Section that matches a query, with the text around the match."""
 
     space: str
     page: str
@@ -71,44 +71,45 @@ class SearchHit(NamedTuple):
     title: str
     snippet: str
     unmarked: int
-    """The section, if none of its words as they stand was found: only its title, or parts of its words. Otherwise 0."""
+    """ID of the section if only its title or parts of its words match, otherwise 0."""
 
 
 _HIT_MARK = "\x02"
-"""Put before the words that were found. No text that is safe to show has it."""
+"""Marks the start of a match. The text of pages cannot contain this character."""
 
 
 class MissingResource(LookupError):
-    """Nothing is filed under that path."""
+    """No document exists at this path."""
 
 
 class UnusableDatabase(OSError):
-    """The file is no library, or one of a newer Octavo. `strerror` says so."""
+    """The file is not a database of Octavo, or was written by a newer version. `strerror` says which."""
 
 
 class WriteFailure(OSError):
-    """The machine does not let the file be written: another program holds it, or the disk is full. `strerror` says so."""
+    """The database cannot be written: another program has locked it, or the disk is full. `strerror` says which."""
 
 
 class Store:
-    """All that the embedded platform knows. One connection; `transaction` makes several writes one."""
+    """Database of the embedded platform, with one connection. `transaction` combines several writes."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Open the database at `path`, made with mode 0600 if there is none; in memory without one.
+        """Open the database at `path`, or a database in memory. Raises OSError, and UnusableDatabase if it cannot be
+        read.
 
-        Raises OSError: Unusable when the file is no library.
+        A new file gets the mode 0600.
         """
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self.lock = RLock()
-        """Held by whoever reads or writes: threads take turns."""
+        """Lock for every read and write."""
         self._cached: dict[tuple[str, ...], list[Any]] | None = None
-        """What was found in documents since `cached_reads` began. None: outside of it."""
+        """Documents read since `cached_reads` began, None outside of `cached_reads`."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         self.close = weakref.finalize(self, self._db.close)
-        """Close the database. It is closed too when nobody has the store any more."""
-        self.close.atexit = False  # SQLite crashes when it is closed under a thread that is in it
+        """Close the database. Also called when the store is garbage-collected."""
+        self.close.atexit = False  # SQLite crashes if it is closed while a thread uses it.
         try:
             self._prepare()
         except sqlite3.DatabaseError as error:
@@ -125,7 +126,7 @@ class Store:
         )
         if self._version() == 0:
             with self.transaction():
-                if self._version() == 0:  # nobody else made it meanwhile
+                if self._version() == 0:  # Another process may have created it meanwhile.
                     for statement in SCHEMA.split(";\n"):
                         self._db.execute(statement)
                     self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -156,7 +157,9 @@ class Store:
 
     @contextmanager
     def cached_reads(self) -> Iterator[None]:
-        """What is read inside is looked up once: who may see each of hundreds of spaces is found out from the same few."""
+        """Cache the documents read inside. Checking access to hundreds of spaces reads the same few documents again and
+        again.
+        """
         with self.lock:
             before, self._cached = self._cached, {} if self._cached is None else self._cached
             try:
@@ -166,9 +169,8 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All writes inside happen, or none does. Inside another transaction it is part of that one.
-
-        Raises NotWritten.
+        """Commit all writes inside, or none of them. A nested transaction is part of the outer one. Raises
+        WriteFailure.
         """
         with self.lock:
             if self._db.in_transaction:
@@ -179,26 +181,26 @@ class Store:
                 yield
                 self._db.execute("COMMIT")
             except BaseException as error:
-                if self._db.in_transaction:  # SQLite may have rolled back by itself, when the disk is full
+                if self._db.in_transaction:  # SQLite may have rolled back itself because the disk is full.
                     self._db.execute("ROLLBACK")
                 if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in _MACHINE_ERRORS:
                     raise WriteFailure(errno.EIO, f"could not write its database ({error})") from None
                 raise
 
     def find(self, path: str) -> Json | None:
-        """The document at `path`, or None."""
+        """Return the document at `path`, None if it does not exist."""
         rows = self._rows("SELECT body FROM documents WHERE path = ?", path)
         return self._document(rows[0][0]) if rows else None
 
     def get(self, path: str) -> Json:
-        """The document at `path`. Raises Missing."""
+        """Return the document at `path`. Raises MissingResource if it does not exist."""
         document = self.find(path)
         if document is None:
             raise MissingResource(path)
         return document
 
     def put(self, path: str, document: Json) -> Json:
-        """File `document` at `path`: after all others if it is new, in its old place if it is not."""
+        """Save a document at `path`. A new document comes last in its collection, a saved one keeps its position."""
         self._cached = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"
@@ -208,23 +210,23 @@ class Store:
         return document
 
     def update(self, path: str, **fields: Any) -> Json:
-        """Change some fields of the document at `path`. Raises Missing."""
+        """Change fields of the document at `path`, and return it. Raises MissingResource if it does not exist."""
         return self.put(path, {**self.get(path), **fields})
 
     def delete(self, path: str) -> bool:
-        """Remove the document at `path` and all below it. False if there was none."""
+        """Delete the document at `path` and all documents below. Return False if it did not exist."""
         self._cached = None
         found = self._db.execute("DELETE FROM documents WHERE path = ?", [path]).rowcount > 0
         self._db.execute("DELETE FROM documents WHERE path >= ? AND path < ?", [f"{path}/", f"{path}0"])
         return found
 
     def all(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[Json]:
-        """The documents of a collection, or those of it that have a `status`, by default in the order they came."""
+        """Yield the documents of a collection, or those with `status`, in order of creation."""
         found = self.items(collection, newest_first=newest_first, status=status)
         return (document for _, document in found)
 
     def items(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
-        """Position and document of each in a collection: what a cursor needs to stay stable."""
+        """Yield position and document for each document of a collection. Positions never change, so cursors use them."""
         values, which = [collection], "collection = ?"
         if status:
             values, which = [collection, status], f"{which} AND json_extract(body, '$.status') = ?"
@@ -234,7 +236,7 @@ class Store:
             yield position, self._document(body)
 
     def find_by(self, collection: str, field: str, value: str | int) -> Json | None:
-        """The first document of a collection whose `field` is `value`, or None."""
+        """Return the first document of a collection whose `field` equals `value`, None if there is none."""
         query = (
             "SELECT body FROM documents WHERE collection = ? AND json_extract(body, ?) = ? ORDER BY position LIMIT 1"
         )
@@ -242,17 +244,17 @@ class Store:
         return json.loads(row[0]) if row else None
 
     def count(self, collection: str) -> int:
-        """How many documents a collection holds."""
+        """Return the number of documents in a collection."""
         query = "SELECT COUNT(*) FROM documents WHERE collection = ?"
         return int(self._db.execute(query, [collection]).fetchone()[0])
 
     def count_by(self, collection: str, field: str) -> Counter[str]:
-        """How many documents of a collection hold each value of `field`."""
+        """Return the number of documents in a collection for each value of `field`."""
         query = f"SELECT json_extract(body, '$.{field}'), COUNT(*) FROM documents WHERE collection = ? GROUP BY 1"
         return Counter(dict(self._rows(query, collection)))
 
     def _document(self, body: str) -> Json:
-        """A document as it is filed. Inside `cached_reads` the same people and spaces are read from JSON once."""
+        """Return a parsed document. Inside `cached_reads`, each document is parsed once."""
         found = self._cached.get((body,)) if self._cached is not None else None
         if found is None:
             found = [json.loads(body)]
@@ -261,7 +263,7 @@ class Store:
         return {**found[0]}
 
     def _rows(self, query: str, *values: str) -> list[Any]:
-        """What a query of documents finds."""
+        """Return the rows of a query. Inside `cached_reads`, each query runs once."""
         found = self._cached.get((query, *values)) if self._cached is not None else None
         if found is None:
             found = self._db.execute(query, values).fetchall()
@@ -270,7 +272,7 @@ class Store:
         return found
 
     def put_blob(self, body: str | bytes) -> str:
-        """Keep `body`, and return the hash that names it."""
+        """Save a blob, and return its hash."""
         data = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
         name = hashlib.sha256(data).hexdigest()
         if self._db.execute("SELECT 1 FROM blobs WHERE hash = ?", [name]).fetchone() is None:
@@ -279,36 +281,36 @@ class Store:
         return name
 
     def blob(self, name: str) -> bytes:
-        """The blob named by this hash. Raises Missing."""
+        """Return the blob with this hash. Raises MissingResource if it does not exist."""
         row = self._db.execute("SELECT body FROM blobs WHERE hash = ?", [name]).fetchone()
         if row is None:
             raise MissingResource(name)
         return bytes(row[0])
 
     def text(self, name: str) -> str:
-        """The blob named by this hash, as text. Raises Missing."""
+        """Return the blob with this hash as text. Raises MissingResource if it does not exist."""
         return self.blob(name).decode("utf-8", "surrogatepass")
 
     def add_key(self, key: str, user: str) -> None:
-        """Let `key` speak for `user`. Only its hash is kept."""
+        """Save an access token for `user`. Only the hash of the token is stored."""
         self._db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", [_digest(key), user])
 
     def user_of(self, key: str) -> str | None:
-        """Whom `key` speaks for, or None."""
+        """Return the user of an access token, None if the token is unknown."""
         row = self._db.execute("SELECT user FROM keys WHERE hash = ?", [_digest(key)]).fetchone()
         return str(row[0]) if row else None
 
     def setting(self, name: str) -> str | None:
-        """A fact about the database itself, or None."""
+        """Return a setting of the database, None if it is not set."""
         row = self._db.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchone()
         return str(row[0]) if row else None
 
     def set_setting(self, name: str, value: str) -> None:
-        """Keep a fact about the database itself."""
+        """Save a setting of the database."""
         self._db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, value])
 
     def index(self, space: str, page: str, sections: Iterable[Section]) -> None:
-        """Make a page of a space findable by its sections, in place of what was."""
+        """Replace the sections of a page in the search index."""
         self.unindex(space, page)
         for anchor, title, body in sections:
             row = (space, page, anchor, _without_surrogates(title), _without_surrogates(body))
@@ -322,7 +324,7 @@ class Store:
             )
 
     def unindex(self, space: str, page: str | None = None) -> None:
-        """Make a page of a space, or all its pages, impossible to find."""
+        """Remove a page of a space, or all its pages, from the search index."""
         which, values = ("space = ? AND page = ?", [space, page]) if page else ("space = ?", [space])
         self._db.execute(
             "INSERT INTO words (words, rowid, title, body, parts)"
@@ -332,7 +334,10 @@ class Store:
         self._db.execute(f"DELETE FROM sections WHERE {which}", values)
 
     def search(self, spaces: list[str], query: str, limit: int) -> list[SearchHit]:
-        """Sections of pages in `spaces` that match an FTS5 `query`, the best first. Titles weigh most, those of pages double."""
+        """Return the sections in `spaces` that match an FTS5 query, best match first.
+
+        Titles weigh more than text, and titles of pages twice as much as headings.
+        """
         marks = ",".join("?" * len(spaces))
         rows = self._db.execute(
             f"SELECT space, page, anchor, sections.title, snippet(words, 1, '{_HIT_MARK}', '', '…', 32), sections.id FROM words"
@@ -346,7 +351,7 @@ class Store:
         ]
 
     def section_body(self, section: int) -> str:
-        """Return the words of a section."""
+        """Return the text of a section."""
         ((body,),) = self._db.execute("SELECT body FROM sections WHERE id = ?", [section])
         return str(body)
 
@@ -356,5 +361,5 @@ def _digest(key: str) -> str:
 
 
 def _without_surrogates(text: str) -> str:
-    """`text` without lone surrogates, which SQLite cannot hold."""
+    """Replace lone surrogates in `text`, which SQLite cannot store."""
     return text.encode("utf-8", "replace").decode("utf-8")

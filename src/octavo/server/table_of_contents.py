@@ -1,4 +1,8 @@
-"""Reading the table of contents of a folder: from its `SUMMARY.md`, or else from its subfolders."""
+"""The table of contents of a folder: read from its `SUMMARY.md`, or else from its subfolders.
+
+`.gitbook.yaml` can name the root folder, the first page and the table of contents. Files outside the folder are never
+read. Unreadable files and files above 5 MB are reported and left out.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +27,18 @@ from octavo.server.folder import (
 )
 
 UNLISTED = "Not in SUMMARY"
-"""The title of the group for pages that `SUMMARY.md` does not name."""
+"""Title of the group for pages missing from `SUMMARY.md`."""
 
 _PAGE_SUFFIXES = {".md", ".markdown", ".mdx"}
 _INDEX_STEMS = ("readme", "index")
 _LIST_ITEM = re.compile(r"(?:[*+-]|\d{1,9}[.)])[ \t]")
 _STRETCH_LINES = 2_000
-"""Lines that are parsed at once: of a list of many thousand pages no more would be laid out than of a page."""
+"""Number of lines parsed at a time. The parser does not return all items of very long lists."""
 _PAGE_OR_NO_SUFFIX = {".md", ".markdown", ".mdx", ""}
 
 
 def read_folder(folder: Path) -> Folder:
-    """The table of contents of a folder. Raises OSError when it is no folder or cannot be opened."""
+    """Read a folder and its table of contents. Raises OSError if it is not a folder or cannot be opened."""
     top = folder.resolve(strict=True)
     if not top.is_dir():
         raise NotADirectoryError(20, "is not a folder", str(folder))
@@ -52,7 +56,7 @@ def read_folder(folder: Path) -> Folder:
 
 
 def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
-    """The names of the first page and, if it is given, of the table of contents. Moves the root."""
+    """Return the path of the first page and the configured table of contents, if any. Sets the root of the folder."""
     text = folder.text(Path(".gitbook.yaml")) if folder.holds(Path(".gitbook.yaml")) else None
     try:
         says = front_matter.read(text or "")
@@ -72,17 +76,17 @@ def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
 
 
 def _configured_root(folder: Folder, where: str) -> Path | None:
-    """Return the folder that the configuration names. None if it is not a folder in this one."""
+    """Return the configured root folder. None if it is not a folder inside this folder."""
     path = folder.within(where, Path())
     try:
         root = (folder.top / path).resolve() if path is not None else None
         return root if root is not None and root.is_relative_to(folder.top) and root.is_dir() else None
-    except (OSError, RuntimeError):  # the name is too long, or links lead round in a circle
+    except (OSError, RuntimeError):  # The name is too long, or links form a loop.
         return None
 
 
 def _find_summary(folder: Folder, named: str | None) -> Path | None:
-    """The path of the table of contents, if there is one."""
+    """Return the path of the table of contents. None if there is none."""
     if named is not None:
         path = folder.within(named, Path())
         if path is not None and folder.holds(path):
@@ -108,17 +112,17 @@ def _add_unlisted(folder: Folder, summary: Path, readme: Path) -> None:
 
 
 def _folder_entries(folder: Folder, readme: Path) -> list[Entry]:
-    """The tree of the folders, the first page before everything else."""
+    """Return the entries for the subfolders, starting with the first page."""
     folder.first = readme if folder.holds(readme) and _is_page(readme) else _find_index(folder, Path())
     entries = _entries_below(folder, Path(), None)
     return [Entry("document", path=folder.first), *entries] if folder.first else entries
 
 
 def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Entry]:
-    """The pages in a folder and those below it, by their names, but for its `index`, which stands above them.
+    """Return the entries for the files and folders in a folder, sorted by name, without its `index` page.
 
-    A folder is the page that its README or index is, with the others below it. One without is a group at the root,
-    and an empty page elsewhere, because groups do not stand in anything.
+    A subfolder becomes its README or index page. Without these pages, it becomes a group at the root and an empty page
+    elsewhere, because groups cannot be nested.
     """
     entries = []
     for each in _list_directory(folder, path):
@@ -144,7 +148,7 @@ def _list_directory(folder: Folder, path: Path) -> list[os.DirEntry[str]]:
 
 
 def _directory_entry(folder: Folder, path: Path) -> Entry | None:
-    """What a folder within the folder becomes. None if no page is in it."""
+    """Return the entry for a subfolder. None if it contains no pages."""
     if len(path.parts) > DEPTH_LIMIT:
         folder.report(path, f"is more than {DEPTH_LIMIT} folders deep, so it is left out.")
         return None
@@ -159,7 +163,7 @@ def _directory_entry(folder: Folder, path: Path) -> Entry | None:
 
 
 def _is_readable(folder: Folder, each: os.DirEntry[str], path: Path) -> bool:
-    """Whether something in a folder is to be looked at. A link out of the folder, or to a folder in it, is not."""
+    """Return whether a directory entry may be read. Links that leave the folder or lead to folders may not."""
     if not each.is_symlink():
         return True
     try:
@@ -178,7 +182,7 @@ def _is_page(path: Path) -> bool:
 
 
 def _find_index(folder: Folder, path: Path) -> Path | None:
-    """The first page of a folder: its README, or else its index."""
+    """Return the index page of a folder: its README, else its index file. None if it has neither."""
     try:
         names = sorted(os.listdir(folder.root / path))
     except OSError:
@@ -189,7 +193,7 @@ def _find_index(folder: Folder, path: Path) -> Path | None:
 
 
 def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
-    """The entries of a table of contents. A heading of level 2 or more begins a group, a divider ends it."""
+    """Return the entries of a table of contents. A heading of level 2 or more starts a group, a divider ends it."""
     # lazy: parsing imports markdown-it, which a folder without a SUMMARY.md never needs.
     from octavo.documents.parse import parse
 
@@ -213,7 +217,7 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
 
 
 def _stretches(text: str) -> Iterator[str]:
-    """A text in stretches of lines, each but the first beginning with an item of the outermost list."""
+    """Yield a text in pieces of whole lines. Each piece except the first starts with an item of the outermost list."""
     lines = text.splitlines(keepends=True)
     start = 0
     for number, line in enumerate(lines):
@@ -224,7 +228,7 @@ def _stretches(text: str) -> Iterator[str]:
 
 
 def _flatten(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Blocks with those in quotes and hints in their place, so that what is wrapped is not lost."""
+    """Yield blocks, with quotes and hints replaced by their content, so that wrapped lists are found."""
     for block in blocks:
         if block.children and block.kind != "list":
             yield from _flatten(block.children)
@@ -238,7 +242,7 @@ class _SummaryReader:
         self._summary = summary
 
     def items(self, block: Block) -> list[Entry]:
-        """The entries of a list, each with those of the lists in its item."""
+        """Return the entries of a list, with the entries of nested lists as children."""
         result: list[Entry] = []
         for item in block.children:
             runs = tuple(run for child in item.children if child.kind in ("paragraph", "heading") for run in child.runs)
@@ -247,7 +251,7 @@ class _SummaryReader:
             if entry is None:
                 result += below
             elif entry.kind == "link":
-                # Nothing stands below a link, so what was put there follows it.
+                # Links cannot have children, so the nested entries follow the link.
                 result += [entry, *below]
             else:
                 entry.children = below
@@ -276,7 +280,7 @@ class _SummaryReader:
         return Entry("document", title, path=path, address=f"#{anchor}" if anchor else "")
 
     def settle(self, root: list[Entry]) -> None:
-        """Let each file be one page: another entry for it is a link to the page, or to the heading it names."""
+        """Keep one document entry per file, and turn further entries into links to that page or its heading."""
         every = list(walk_entries(root))
         owners: dict[Path, Entry] = {}
         for entry in [*(each for each in every if not each.address), *(each for each in every if each.address)]:

@@ -1,4 +1,4 @@
-"""What a handler may touch: the store, the clock, the id maker, and who is asking."""
+"""The environment of a handler: store, clock, IDs and caller, with the errors and background work a handler can return."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ID_CHARACTERS = string.ascii_letters + string.digits
 
 
 class Refusal(Exception):
-    """The platform understands, and says no: a status and a sentence that names the thing and the cause."""
+    """Error response to a request: a status, and a message that names the resource and the cause."""
 
     def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(message)
@@ -24,38 +24,38 @@ class Refusal(Exception):
 
 
 def random_id() -> str:
-    """Twenty letters and digits."""
+    """Return twenty random letters and digits."""
     return "".join(secrets.choice(_ID_CHARACTERS) for _ in range(20))
 
 
 @dataclass(frozen=True)
 class World:
-    """One for each request: `caller` is the id of the user whose key came with it."""
+    """Environment of one request. `caller` is the ID of the user whose token was sent."""
 
     store: Store = field(default_factory=Store)
     caller: str = ""
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     new_id: Callable[[], str] = random_id
     origin: str = "http://octavo.local"
-    """Where absolute addresses start."""
+    """Base of absolute URLs."""
     private_imports: bool = False
-    """Whether imports may read from this machine and its networks."""
+    """Whether imports may fetch from this machine and private networks."""
 
     def for_user(self, user: str) -> Self:
-        """The same world with another caller."""
+        """Return this world with another caller."""
         return replace(self, caller=user)
 
     def url(self, path: str) -> str:
-        """The absolute address of a path of this platform."""
+        """Return the absolute URL of a path on this platform."""
         return self.origin + path
 
     def timestamp(self) -> str:
-        """Now, as the wire has it."""
+        """Return the current time as the API represents it."""
         return iso(self.now())
 
 
 def iso(moment: datetime) -> str:
-    """ISO 8601 with milliseconds, in UTC."""
+    """Return a moment in ISO 8601 with milliseconds, in UTC."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -64,18 +64,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BackgroundWork(Generic[T]):
-    """What a handler returns that waits for something slow: a fetch, or reading a large text.
+    """Result of a handler that needs slow work, such as a download or parsing a large text.
 
-    `work` touches nothing of the platform. `then` gets what it returned, in the thread of the handlers and in one
-    transaction; its value is the answer. Raises Refused as handlers do. With `answered` that is the answer, given at
-    once, and what `then` returns is dropped.
+    `run` is called in a thread of its own and must not use the store. `finish` is called with its result in the handler
+    thread, in one transaction, and returns the response or raises Refusal. With `early_response`, that response is sent
+    immediately and the result of `finish` is ignored.
     """
 
     run: Callable[[], T]
     finish: Callable[[T], Any]
     early_response: Any = None
     is_large: bool = False
-    """Whether `work` may unpack much: such errands are run one after the other."""
+    """Whether `run` needs much memory. Such work runs one at a time."""
 
 
 PERSON = "me"
@@ -83,7 +83,7 @@ ORGANIZATION = "local"
 
 
 def add_local_user(world: World, name: str) -> World:
-    """Make the person and the organization when they are not there yet. The world as that person asks it."""
+    """Create the local user and organization if they do not exist. Return the world with this user as caller."""
     store = world.store
     if store.find(f"/users/{PERSON}") is None:
         now = world.timestamp()

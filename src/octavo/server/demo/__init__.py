@@ -1,1 +1,1 @@
-"""The demo library: an invented organization with real work in it."""
+"""The demo library: an invented organization with realistic content."""

@@ -1,4 +1,8 @@
-"""What the demo is built with, as if in the past: a clock that is set, and ids that are given."""
+"""Change requests and threads of the demo library, as operations in order of time.
+
+The operations are read from the TOML files in `changes/` and `threads/`. `DemoClock` and `DemoIds` give the created
+resources dates in the past and readable IDs.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ from octavo.server.world import World
 
 @dataclass
 class DemoClock:
-    """Shows the moment that is told."""
+    """Clock that shows the moment it is set to."""
 
     moment: datetime
 
@@ -38,7 +42,7 @@ class DemoClock:
 
 @dataclass
 class DemoIds:
-    """Makes ids of the name of what is being made: `retries`, then `retries-2`, ..."""
+    """Creates readable IDs from `name`: `retries`, then `retries-2` and so on."""
 
     name: str = ""
     _made: Counter[str] = field(default_factory=Counter)
@@ -50,7 +54,7 @@ class DemoIds:
 
 
 def find_page(world: World, at: ContentRef, file: str) -> Json:
-    """The page that was written in `file`, or whose slug that is if it came later. Raises LookupError for none."""
+    """Return the page loaded from `file`, or added later with that slug. Raises LookupError if there is none."""
     found = [page for page in trees.walk(revisions.get_at(world, at)["pages"]) if _source_file(page) == file]
     if not found:
         raise LookupError(f"No page of {at} was written in {file}.")
@@ -58,7 +62,10 @@ def find_page(world: World, at: ContentRef, file: str) -> Json:
 
 
 def find_block(world: World, page: Json, words: str) -> str:
-    """The key of the smallest block of a page that has these words; in a table, the row. Raises LookupError for none."""
+    """Return the key of the smallest block that contains `words`. Raises LookupError if there is none.
+
+    In a table, this is the key of the row.
+    """
     found = [
         (len(says), place, block.key)
         for place, block in enumerate(_parse(world.store.text(page["text"])).walk())
@@ -70,18 +77,18 @@ def find_block(world: World, page: Json, words: str) -> str:
 
 
 def pages_in_folder(world: World, at: ContentRef, folder: str) -> Iterator[Json]:
-    """The pages that were written in a folder, in the order of the tree."""
+    """Yield the pages loaded from a folder, in the order of the page tree."""
     return (page for page in trees.walk(revisions.get_at(world, at)["pages"]) if _source_file(page).startswith(folder))
 
 
 def position_after(world: World, at: ContentRef, file: str) -> int:
-    """The place right after a page, among those it stands with."""
+    """Return the position after a page among its siblings."""
     tree = revisions.get_at(world, at)["pages"]
     return trees.place(tree, find_page(world, at, file)["id"])[1] + 1
 
 
 def replace_once(text: str, words: str, others: str) -> str:
-    """`text` with `others` in place of `words`. Raises LookupError unless they are there exactly once."""
+    """Return `text` with `words` replaced by `others`. Raises LookupError unless `words` occurs exactly once."""
     if text.count(words) != 1:
         raise LookupError(f"“{words[:60]}” is there {text.count(words)} times, not once.")
     return text.replace(words, others)
@@ -93,25 +100,25 @@ def _parse(text: str) -> Document:
 
 
 def _source_file(page: Json) -> str:
-    """The file a page was written in, or the slug of one that a change request made."""
+    """Return the file that a page was loaded from, or the slug of a page added by a change request."""
     return str(page.get("git", {}).get("path") or page.get("slug", ""))
 
 
 StepOperations = Callable[[Any, ChangeRequestRef, World], Iterable[Operation[Any]]]
 
 _CHANGE_LIMIT = 50
-"""The most changes one edit may have."""
+"""Maximum number of changes in one edit."""
 
 
 def start_change(change: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """Open a draft, with a description if there is one."""
+    """Create a draft change request, with its description if it has one."""
     yield change_requests.Create(at=SpaceRef(space_id=at.space_id), subject=change["subject"])
     if "about" in change:
         yield change_requests.Update(at=at, description=json_document(change["about"]))
 
 
 def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """All edits of a step at once. Those of one page are made one after the other in its text."""
+    """Apply all edits of a step as one revision. Edits of the same page apply one after the other."""
     changes: list[content.ContentEdit] = []
     texts: dict[str, str] = {}
     for edit in step["edit"]:
@@ -148,7 +155,7 @@ def _move(edit: Any, at: ChangeRequestRef, world: World) -> content.UpdatePage:
 
 
 def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """One name for another on every page of a folder that has it, in its text and its description."""
+    """Replace a name in the texts and descriptions of all pages in a folder."""
 
     def renamed(says: str) -> str:
         return says.replace(step["find"], step["put"])
@@ -196,7 +203,7 @@ STEPS: dict[str, StepOperations] = {
 
 
 def post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operation[Any]]:
-    """Start a thread on a place, on a page of it, or on the block that has the words `block`."""
+    """Create a thread on the space, on a page, or on the block that contains the words `block`."""
     said = Markdown(markdown=thread["text"])
     if "page" not in thread:
         yield comments.Create(at=at, body=said)
@@ -209,17 +216,15 @@ def post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operation
 
 
 def post_reply(reply: Any, at: Discussion, thread: str, world: World) -> Iterator[Operation[Any]]:
-    """Answer in a thread."""
     yield comments.CreateReply(at=at, comment_id=thread, body=Markdown(markdown=reply["text"]))
 
 
 def resolve_thread(at: Discussion, thread: str, world: World) -> Iterator[Operation[Any]]:
-    """Mark a thread as done."""
     yield comments.Update(at=at, comment_id=thread, resolved=True)
 
 
 def react(at: Discussion, thread: str, reply: str | None, emoji: str, world: World) -> Iterator[Operation[Any]]:
-    """React to a thread, or to a reply in it. Reactions travel as code points, such as `1f44d`."""
+    """Add a reaction to a thread or a reply. The API expects hexadecimal code points, such as `1f44d`."""
     added = ("-".join(f"{ord(letter):x}" for letter in emoji),)
     if reply is None:
         yield comments.Update(at=at, comment_id=thread, added_reactions=added)
@@ -233,17 +238,17 @@ _AGE = re.compile(r"(?:(\d+)d)? ?(?:(\d+)h)? ?(?:(\d+)m)?")
 
 @dataclass(frozen=True)
 class PastAction:
-    """Something a person did, how long ago, and what the ids are called that it makes."""
+    """Action of a person in the past, with its age and the name for the IDs of new resources."""
 
     ago: timedelta
     by: str
     name: str
     asks: Callable[[World], Iterable[Operation[Any]]] = field(compare=False)
-    """The operations, found when their time has come, since they speak of what is there by then."""
+    """Function that returns the operations. It is called when the content they refer to exists."""
 
 
 def list_actions() -> list[PastAction]:
-    """All that was done, from the first to the last."""
+    """Return all actions, oldest first."""
     found = [deed for change in _read_files("change") for deed in _change_actions(change)]
     found += [
         deed for number, thread in enumerate(_read_files("thread"), 1) for deed in _thread_actions(thread, f"t{number}")
@@ -252,7 +257,7 @@ def list_actions() -> list[PastAction]:
 
 
 def _read_files(kind: str) -> Iterator[Any]:
-    """The changes or threads of all files. What a file says at its top holds for all that is in it."""
+    """Yield the changes or threads of all files. Keys at the top of a file apply to each of them."""
     for path in sorted((_FOLDER / f"{kind}s").glob("*.toml")):
         read = tomllib.loads(path.read_text(encoding="utf-8"))
         for each in read.pop(kind):
@@ -283,7 +288,7 @@ def _thread_actions(thread: Any, name: str) -> Iterator[PastAction]:
 
 
 def _reaction_actions(message: Any, reacted: Callable[[str, World], Iterable[Operation[Any]]]) -> Iterator[PastAction]:
-    """A reaction comes a minute after the one before it, and the first a minute after the message."""
+    """Yield the reactions to a message, the first one a minute after it and then one every minute."""
     minutes = 0
     for emoji, people in message.get("reactions", {}).items():
         for person in people:

@@ -1,8 +1,7 @@
-"""The large demo: the demo library, and around it as much as a large organization has.
+"""The large demo: the demo library with the amount of content of a large organization.
 
-Two hundred spaces, ten thousand pages, five thousand open threads and six hundred change requests that are not decided,
-drawn from the words of `large.toml`. Everything is as likely to concern the default person as in an organization where she
-is one of forty who write.
+It adds two hundred spaces, ten thousand pages, five thousand open threads and six hundred open change requests, made
+from the word lists in `large.toml`. The default person is involved as often as any of the forty people who write.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ from octavo.server.store import Json
 from octavo.server.world import World
 
 SPACES, OPEN_THREADS, CHANGE_REQUESTS = 200, 5000, 600
-"""How many there are at least."""
+"""Minimum numbers of spaces, open threads and change requests."""
 PAGES_OF_BOOK = 51
 _MONTHS_OF_BOOK = 46
 _DISCUSSED_MONTHS = 8
-"""Threads are about as many months of a book, the last."""
+"""Number of months at the end of a book that threads refer to."""
 _FIRST_YEAR = 2023
 _BOOKS_AGE = timedelta(days=110)
 _ACTIVITY_DAYS = timedelta(days=90)
-"""All threads and change requests were begun in these."""
+"""Period in which all threads and change requests are created."""
 _COLLECTION = "harbours"
 
 Action = Callable[[], None]
@@ -49,7 +48,7 @@ Action = Callable[[], None]
 
 @dataclass(frozen=True)
 class _Book:
-    """A space of its own, about a station, and the ids of its pages of months."""
+    """Space about one station, with the IDs of the pages for its months."""
 
     id: str
     place: str
@@ -57,7 +56,7 @@ class _Book:
 
 
 def fill(world: World, clock: DemoClock, names: DemoIds, today: datetime, share: float = 1.0) -> None:
-    """Put all of it beside the demo library, which is there already, or a `share` of it. All takes half a minute."""
+    """Add the large demo, or a `share` of it, to an existing demo library. All of it takes half a minute."""
     chance = Random("large")
     clock.moment = today - _BOOKS_AGE
     titles = _titles()
@@ -74,13 +73,13 @@ def fill(world: World, clock: DemoClock, names: DemoIds, today: datetime, share:
 
 
 def _titles() -> list[tuple[str, str]]:
-    """Station and kind of each book."""
+    """Return the station and the kind of each book."""
     found = [(station.name, kind) for kind in _word_lists()["books"] for station in register.stations()]
     return found[: SPACES - 4]
 
 
 def _write_book(world: World, names: DemoIds, place: str, kind: str, chance: Random) -> _Book:
-    """Make the space of a book and write its pages: what it is, and below each year its months."""
+    """Create the space of a book: an introduction, and a page for each year with pages for its months."""
     writer = world.for_user(chance.choice(_people_with_role("edit")))
     if world.store.find(f"/collections/{_COLLECTION}") is None:
         names.name = _COLLECTION
@@ -116,7 +115,7 @@ def _months() -> Iterator[str]:
 
 
 def _month_text(chance: Random, place: str, month: str) -> str:
-    """What a book says of a month."""
+    """Return the text of the page for a month."""
     said = [_sentence(chance, "opening", place, month)]
     said += [_sentence(chance, "middle", place, month) for _ in range(chance.randrange(1, 3))]
     if chance.random() < 0.3:
@@ -130,13 +129,13 @@ def _month_text(chance: Random, place: str, month: str) -> str:
     return "\n\n".join([*said, _sentence(chance, "closing", place, month)]) + "\n"
 
 
-# What people say
+# Threads and change requests
 
 
 def _threads(
     world: World, books: list[_Book], chance: Random, names: DemoIds, most: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Threads on the pages of books, each as one act with its answers. Some books have many, most have few."""
+    """Yield the threads on books, with their replies. A few books have many threads, most have few."""
     weights = [chance.paretovariate(1.2) for _ in books]
     for number in range(most):
         book = chance.choices(books, weights)[0]
@@ -149,7 +148,7 @@ def _threads(
 
 @dataclass(frozen=True)
 class _ThreadAction:
-    """Somebody starts a thread on a block of a page, and others may answer."""
+    """Creates a thread on a page of a book, and may add replies."""
 
     world: World
     names: DemoIds
@@ -183,7 +182,7 @@ class _ThreadAction:
 def _change_requests(
     world: World, books: list[_Book], chance: Random, names: DemoIds, most: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """The change requests of books. In some books an early one was merged, which leaves the others outdated."""
+    """Yield the change requests on books. In some books one is merged first, which makes the others outdated."""
     proposals = [
         _Proposal(world, names, chance.choice(books), f"c{number}", Random(f"change {number}"))
         for number in range(most)
@@ -199,7 +198,7 @@ def _change_requests(
 
 @dataclass(frozen=True)
 class _Proposal:
-    """Somebody changes a page or two of a book, asks for a review, and may get one."""
+    """Changes pages of a book in a change request, may request reviews and may receive them."""
 
     world: World
     names: DemoIds
@@ -231,7 +230,7 @@ class _Proposal:
         answer(content.Edit(at=self.at, changes=edits, compat=False), world)
 
     def _changed(self, text: str, month: str) -> str:
-        """A page with a paragraph more, and another closing sentence."""
+        """Return a page with an added paragraph and another last sentence."""
         added, closing = (_sentence(self.chance, kind, self.book.place, month) for kind in ("addition", "closing"))
         begin, head, rest = text.partition("## What was done")
         return f"{begin}{added}\n\n{head}{rest.rstrip().rpartition(chr(10))[0]}\n{closing}\n"
@@ -242,7 +241,7 @@ class _Proposal:
         self._edited(by)
         world = self.world.for_user(by)
         if chance.random() < 0.2:
-            return  # it stays a draft
+            return  # The change request stays a draft.
         answer(change_requests.Update(at=self.at, status="open"), world)
         reviewers = sorted(
             {chance.choice(_people_with_role("review")) for _ in range(chance.choice((0, 1, 1, 2)))} - {by}
@@ -281,16 +280,15 @@ class _Proposal:
 
 @cache
 def _first_block(text: str) -> str:
-    """The key of the first block of a page."""
     return next(iter(parse(text).walk())).key
 
 
-# Who, and in which words
+# People and texts
 
 
 @cache
 def _people_with_role(least: str) -> tuple[str, ...]:
-    """Those who may do what takes the role `least`: who one can be, and who came first of the others."""
+    """Return the IDs of the people with at least the role `least`."""
     roles = RANKS[RANKS.index(least) :]
     return tuple(each.id for each in (*people.PEOPLE, *people.members()[: people.NEVER_DISABLED]) if each.role in roles)
 

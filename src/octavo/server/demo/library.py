@@ -1,4 +1,4 @@
-"""The site of the demo library: what its customers read, in two sections."""
+"""The demo library: an invented maker of tide gauges, its manuals, its docs site and the people who write them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from octavo.server.world import World, iso
 
 @dataclass(frozen=True)
 class DemoSection:
-    """A section that holds one space."""
+    """Section of the docs site, with one space."""
 
     id: str
     space: str
@@ -41,7 +41,7 @@ SECTIONS = (
 
 
 def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
-    """What an administrator asks to make the site and publish it, each with the name of what it makes."""
+    """Yield the operations that create and publish the docs site, each with the ID for its new resource."""
     yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=people.ORGANIZATION), title=TITLE)
     for section in SECTIONS:
         asked = site_structure.CreateSection(at=SITE, space_id=section.space, title=section.title, icon=section.icon)
@@ -51,17 +51,17 @@ def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
 
 
 TODAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
-"""When the demo is, unless told otherwise: a Monday."""
+"""Default date of the demo, a Monday."""
 
 _FOLDER = Path(__file__).parent
 _SPACES_AGE = timedelta(days=1300)
 _PAGES_AGE = timedelta(days=120)
-"""How long ago the spaces were made, and how long ago their pages were last brought in as a whole."""
+"""Age of the spaces, and age of the last complete load of their pages."""
 
 
 @dataclass(frozen=True)
 class DemoCollection:
-    """A collection, and the one it lies in."""
+    """Collection, with its parent."""
 
     id: str
     title: str
@@ -71,7 +71,7 @@ class DemoCollection:
 
 @dataclass(frozen=True)
 class DemoSpace:
-    """A space, the collection it lies in, and its default level. Its pages are in the folder of its id."""
+    """Space, with its collection and default level. Its pages are in the folder with the same name."""
 
     id: str
     title: str
@@ -96,10 +96,10 @@ SPACES = (
 
 
 def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
-    """Fill an empty store with the demo library, as if its people had worked on it until `today`. `large` is the share
-    of the large demo (large.py) that is put around it.
+    """Fill an empty store with the demo library, as if people had worked on it until `today`.
 
-    It holds no key: whoever opens the demo adds one for `people.DEFAULT_PERSON`, or for another of `people.PEOPLE`.
+    `large` is the share of the large demo to add, from 0 to 1. The store contains no access token: callers add one for
+    `people.DEFAULT_PERSON` or another of `people.PEOPLE`.
     """
     handlers.load()
     clock, names = DemoClock(today - _SPACES_AGE), DemoIds()
@@ -119,13 +119,13 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
             for op in deed.asks(past.for_user(deed.by)):
                 answer(op, past.for_user(deed.by))
         if large:
-            from octavo.server.demo.large import fill  # most demos do without
+            from octavo.server.demo.large import fill  # lazy: most demos do not need it.
 
             fill(past, clock, names, today, large)
 
 
 def _create_organization(world: World, today: datetime) -> None:
-    """The organization and its people, which no operation makes."""
+    """Create the organization and its members, which no operation can create."""
     organization = {
         "id": people.ORGANIZATION,
         "title": "Saltmarsh Instruments",
@@ -144,7 +144,7 @@ def _create_organization(world: World, today: datetime) -> None:
 
 
 def _create_places(world: World, names: DemoIds) -> None:
-    """Collections, spaces still without a revision (loading their folders gives them the first), teams and guests."""
+    """Create collections, empty spaces, teams and guests. Loading the folders adds the first revisions of the spaces."""
     at = OrganizationRef(organization_id=people.ORGANIZATION)
     for shelf in COLLECTIONS:
         names.name = shelf.id
@@ -163,7 +163,7 @@ def _create_places(world: World, names: DemoIds) -> None:
 
 
 def _load_pages(world: World, names: DemoIds) -> None:
-    """The pages of each space, from its folder. Those of the register are written to one first."""
+    """Load the pages of each space from its folder. The generated pages of the station register are written first."""
     with tempfile.TemporaryDirectory() as temporary:
         written = Path(temporary) / "stations"
         shutil.copytree(_FOLDER / "stations", written)
@@ -177,7 +177,7 @@ def _load_pages(world: World, names: DemoIds) -> None:
 
 
 def _upload_specification(world: World, path: Path) -> None:
-    """File the description of an interface that pages show the operations of, and read it at once."""
+    """Upload an OpenAPI specification that pages refer to, and process it immediately."""
     source = openapi.Source(text=path.read_text(encoding="utf-8"))
     at = OrganizationRef(organization_id=people.ORGANIZATION)
     work = answer(openapi.Create(at=at, slug=path.stem, source=source), world)

@@ -1,4 +1,7 @@
-"""Who works at the demo organization: six people one can be, and three hundred members beside them."""
+"""The people of the demo organization, and their teams.
+
+Six people can be signed in to. Three hundred other members fill the lists.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,12 @@ from octavo.server.world import World, iso
 ORGANIZATION = "saltmarsh"
 MEMBERS = 300
 NEVER_DISABLED = 21
-"""So many of those who joined first are there still."""
+"""Number of members, counted from the first, who are never disabled."""
 
 
 @dataclass(frozen=True)
 class DemoPerson:
-    """Someone of the demo, and their role in the organization. None makes a guest."""
+    """Person with a role in the organization. Guests have no role."""
 
     id: str
     name: str
@@ -43,14 +46,14 @@ PEOPLE = (
     DemoPerson("sipho-dlamini", "Sipho Dlamini", "comment"),
     DemoPerson("elin-brandt", "Elin Brandt", "read"),
 )
-"""Those one can be, from the highest role down."""
+"""People who can be signed in to, highest role first."""
 
 DEFAULT_PERSON = PEOPLE[1]
-"""Who opens the demo: she may review and merge, but not administer."""
+"""Person who opens the demo. She may review and merge, but not administer."""
 
 
 def members() -> list[DemoPerson]:
-    """The three hundred others, in the order they joined. Those who speak in threads are the first."""
+    """Return the three hundred other members in the order they joined. The authors of threads come first."""
     names = tomllib.loads((Path(__file__).parent / "names.toml").read_text(encoding="utf-8"))
     found = [
         DemoPerson(_person_id(name, place), name, role) for place, (name, role) in enumerate(names["named"].items())
@@ -67,7 +70,7 @@ def members() -> list[DemoPerson]:
 
 
 def add_people(world: World, today: datetime) -> None:
-    """File the organization's people, as if they had joined over the years and been seen until `today`."""
+    """Add all people to the organization, with dates over the years until `today`."""
     chance = Random("days")
     for person in PEOPLE:
         _save_person(world, person, joined=today - timedelta(days=chance.randrange(200, 4000)), seen=today)
@@ -91,7 +94,7 @@ def _save_person(
 
 
 def _person_id(name: str, place: int) -> str:
-    """An id made of the Latin letters of a name, or of its place where there are none."""
+    """Return an ID made from the Latin letters of a name, or from its position if it has none."""
     plain = unicodedata.normalize("NFKD", name.lower().translate(_TRANSLITERATION))
     words = "".join(letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain)
     return "-".join(words.replace("-", " ").split()) or f"member-{place + 1}"
@@ -102,7 +105,10 @@ _TRANSLITERATION = str.maketrans({"đ": "d", "ł": "l", "ı": "i", "ø": "o", "-
 
 @dataclass(frozen=True)
 class DemoTeam:
-    """A team, who owns it, who else is in it, and its role in a collection."""
+    """Team with its owner, its members, and its role in a collection.
+
+    No role gives a member more than the organization already does.
+    """
 
     id: str
     title: str
@@ -135,11 +141,11 @@ TEAMS = (
     ),
 )
 _READER_STEP = 11
-"""Every how manieth of the members who only read is in the crew that only reads."""
+"""Every eleventh reader is a member of the team with the Reader role."""
 
 
 def create_team(world: World, crew: DemoTeam) -> None:
-    """Make a team, as an administrator, and give it its role."""
+    """Create a team, and grant its role on its collection."""
     at = OrganizationRef(organization_id=ORGANIZATION)
     readers = [person.id for person in members() if person.role == "read"][::_READER_STEP]
     crew_members = (*crew.members, *(readers if crew.role == "read" else ()))

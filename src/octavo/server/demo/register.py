@@ -1,4 +1,4 @@
-"""The pages of the station register that are written by rule: a sheet for each station, and the log of them all."""
+"""Generated pages of the station register: a page for each station, and a log of all stations."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _LEVELS = (
     ("Mean low water springs", 0.13, 0.0),
     ("Lowest astronomical tide", 0.0, 0.0),
 )
-"""Each level, as a share of mean high water springs and metres above that."""
+"""Name of each tide level, its share of mean high water springs, and metres to add."""
 _SLUGS = {"Queen's Pier": "brannoch-pier"}
 
 
 @dataclass(frozen=True)
 class Station:
-    """A place where a gauge stands, and the slug of its region."""
+    """Station of a tide gauge, with the slug of its region."""
 
     name: str
     region: str
@@ -57,12 +57,12 @@ class Station:
 
     @property
     def path(self) -> str:
-        """Where its sheet lies in the folder of the space."""
+        """Path of the station's page in the folder of the space."""
         return f"regions/{self.region}/{self.slug}.md"
 
 
 def stations() -> list[Station]:
-    """All stations, region by region."""
+    """Return all stations, sorted by region."""
     return [station for region in _word_lists()["region"] for station in _stations_of(region)]
 
 
@@ -71,7 +71,7 @@ def _stations_of(region: Any) -> list[Station]:
 
 
 def generated_files() -> dict[str, str]:
-    """Path and text of every page written by rule, the table of contents that names them among them."""
+    """Return all generated pages by path, including the table of contents."""
     written = {f"regions/{region['slug']}/README.md": _region_page(region) for region in _word_lists()["region"]}
     written |= {
         station.path: _station_page(station, region)
@@ -159,7 +159,7 @@ def _station_page(station: Station, region: Any) -> str:
 
 @cache
 def _station_facts(station: Station) -> dict[str, Any]:
-    """What the sheet of a station says: drawn from the word lists, except for what is fixed."""
+    """Return the facts on a station's page: chosen from the word lists, unless `register.toml` sets them."""
     words, chance = _word_lists()["sheet"], Random(station.slug)
     region = next(each for each in _word_lists()["region"] if each["slug"] == station.region)
     high = region["range"] * chance.uniform(0.97, 1.12)
@@ -177,7 +177,7 @@ def _station_facts(station: Station) -> dict[str, Any]:
 
 
 def _log() -> str:
-    """What was done at the stations, the latest first: exactly LOG_LINES lines."""
+    """Return the log of all stations, latest entry first, with exactly LOG_LINES lines."""
     lines = _LOG_HEAD.split("\n")
     month, typed = "", False
     for entry in _log_entries():
@@ -194,8 +194,6 @@ def _log() -> str:
 
 @dataclass(frozen=True)
 class _LogEntry:
-    """A line of the log."""
-
     day: date
     station: str
     did: str
@@ -210,7 +208,7 @@ class _LogEntry:
 
 
 def _log_entries() -> Iterator[_LogEntry]:
-    """Visits and surprises from the last day back, at stations that stood by then, without an end."""
+    """Yield log entries without end, from the last day backwards, for the stations that existed by then."""
     words, chance = _word_lists()["log"], Random("log")
     since = [(_station_facts(station)["since"], station.name) for station in stations()]
     day = LAST_DAY
