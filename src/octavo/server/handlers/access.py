@@ -1,4 +1,4 @@
-"""Roles that are given on spaces and collections, to people and to teams, and what they come to."""
+"""Access to spaces and collections: roles of users and teams, and invitations by email and by link."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _present_team_permission(world: World, grant: Json) -> Json:
 
 
 def _shared_document(world: World, at: Shared) -> Json:
-    """The space or collection that is shared."""
+    """Return the space or collection that the operation's place names."""
     return world.store.get(at.path.format(**at.model_dump()))
 
 
@@ -66,7 +66,7 @@ def _update(op: permissions.UpdateUser | permissions.UpdateTeam, world: World) -
 
 
 def _save_role(world: World, path: str, whom: Json, given: str | None) -> None:
-    """Keep a role given on a space or collection, or take it back."""
+    """Save a role on a space or collection, or remove the role if `given` is None."""
     if given is None:
         world.store.delete(path)
     else:
@@ -84,7 +84,7 @@ def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
 
 
 def _members_with_role(world: World, holder: Json, wanted: str | None) -> Iterator[tuple[int, Json]]:
-    """The members with a role in a space or collection, with what orders them."""
+    """Yield the members with a role in a space or collection, with their sort keys."""
     for place, member in world.store.items(f"/orgs/{holder['organization']}/members"):
         held = role(world, holder, member["id"])
         if held and wanted in (None, held):
@@ -93,7 +93,7 @@ def _members_with_role(world: World, holder: Json, wanted: str | None) -> Iterat
 
 @handle.register
 def _list_of_member(op: permissions.ListOfMember, world: World) -> Json:
-    """Only spaces that the caller can see too."""
+    """List the spaces of a member, limited to those the caller can see."""
     organization, user = op.at.organization_id, op.user_id
     if user != world.caller:
         refuse_guests(world, organization, "see the spaces of other members")
@@ -107,12 +107,12 @@ def _list_of_member(op: permissions.ListOfMember, world: World) -> Json:
 
 
 _PLACE_KINDS = ("space", "collection")
-"""The places a link may let into."""
+"""Kinds of places that an invite link can grant access to."""
 
 
 @handle.register
 def _invite(op: invites.Invite, world: World) -> Json:
-    """Whoever is invited is a member at once: a platform on this machine sends no mail, and nobody could answer."""
+    """Add people by email. They become members immediately, because the embedded platform sends no email."""
     organization = op.at.organization_id
     require_admin(world, organization)
     settings = world.store.get(f"/orgs/{organization}")
@@ -134,13 +134,13 @@ def _invite(op: invites.Invite, world: World) -> Json:
 
 
 def _new_user(world: World, email: str) -> str:
-    """Let a person with this address be known here, and return their id."""
+    """Create a user with this email address, and return the ID."""
     user = {"id": world.new_id(), "displayName": email.partition("@")[0], "email": email}
     return str(world.store.put(f"/users/{user['id']}", user)["id"])
 
 
 def _add_member(world: World, path: str, role: str | None, *, sso: bool) -> bool:
-    """Let somebody be a member. False if they are one already: then they stay what they are."""
+    """Add a member. Return False if the user is a member already; the membership then stays unchanged."""
     if world.store.find(path):
         return False
     joined = world.timestamp()
@@ -151,18 +151,18 @@ def _add_member(world: World, path: str, role: str | None, *, sso: bool) -> bool
 
 @presents(invites.InviteLink)
 def present_link(world: World, link: Json) -> Json:
-    """An invite link as the caller sees it."""
+    """Return an invite link as the caller sees it."""
     facts = omit(link, "organization")
     return {"object": "invite", **facts, "redundant": _is_redundant(world, link)}
 
 
 def _is_redundant(world: World, link: Json) -> bool:
-    """Whether its place is gone, or another link to the same gives more, or has given as much for longer."""
+    """Return whether an invite link is useless: its place is deleted, or another link to it gives as much or more."""
     if _place_kind(link) and _shared_place(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
     alike = [each for each in others if all(each.get(kind) == link.get(kind) for kind in _PLACE_KINDS)]
-    best = max(alike, key=_rank)  # the first of several
+    best = max(alike, key=_rank)  # For equal roles, max returns the oldest link.
     return bool(best["id"] != link["id"])
 
 
@@ -172,12 +172,12 @@ def _rank(link: Json) -> int:
 
 
 def _place_kind(link: Json) -> str | None:
-    """Whether a link lets into a space, a collection or, None, the organization."""
+    """Return the kind of place that a link grants access to, None for the organization."""
     return next((kind for kind in _PLACE_KINDS if link.get(kind)), None)
 
 
 def _shared_place(world: World, link: Json) -> Json | None:
-    """The space or collection a link lets into. None if it is gone."""
+    """Return the space or collection that a link grants access to. None if it is deleted, or for the organization."""
     kind = _place_kind(link)
     place = world.store.find(f"/{kind}s/{link[kind]}") if kind else None
     return None if place is None or place.get("deletedAt") else place
@@ -223,7 +223,7 @@ def _complete_link(op: invites.CreateLink | invites.UpdateLink, world: World, li
 
 
 _FIELD_SETS = ({"role"}, {"level", "space"}, {"level", "collection"})
-"""What a link may be made of."""
+"""Valid combinations of fields of an invite link."""
 
 
 @handle.register

@@ -1,4 +1,4 @@
-"""Change requests: started from the primary content, described, kept up to date and merged."""
+"""Change requests: created from the main content, edited, updated from main and merged."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from octavo.server.world import Refusal, World
 
 
 def change_request_path(at: ChangeRequestRef) -> str:
-    """Where a change request is filed."""
+    """Return the path in the store of a change request."""
     return f"/spaces/{at.space_id}/change-requests/{at.change_request_id}"
 
 
 def base_of(change_request: Json) -> str:
-    """The primary revision that a change request is compared with."""
+    """Return the ID of the main revision that a change request is compared with."""
     return str(change_request.get("revisionMergedAncestor") or change_request["revisionInitial"])
 
 
 def is_outdated(space: Json, change_request: Json) -> bool:
-    """Whether the primary content moved on since a change request started or was updated. No merged one is."""
+    """Return whether the main content changed since a change request was created or updated. False if it is merged."""
     return change_request["status"] != "merged" and base_of(change_request) != str(space["revision"])
 
 
 @presents(change_requests.ChangeRequest)
 def present_change_request(world: World, document: Json) -> Json:
-    """A change request as the caller sees it, with what is open in it counted."""
+    """Return a change request as the caller sees it, with the number of open comments."""
     space = world.store.get(f"/spaces/{document['space']}")
     path = f"/spaces/{space['id']}/change-requests/{document['id']}"
     app = f"/o/{space['organization']}/s/{space['id']}/~/changes/{document['number']}"
@@ -51,7 +51,7 @@ def present_change_request(world: World, document: Json) -> Json:
 
 
 def create(world: World, space_id: str, subject: str = "") -> Json:
-    """File a draft of the caller that starts from the primary content of a space."""
+    """Create a draft change request by the caller, based on the main content of a space."""
     space = world.store.get(f"/spaces/{space_id}")
     number, now = space.get("nextNumber", 1), world.timestamp()
     world.store.update(f"/spaces/{space_id}", nextNumber=number + 1)
@@ -72,7 +72,7 @@ def create(world: World, space_id: str, subject: str = "") -> Json:
 
 
 def record_edit(world: World, change_request: Json, revision: Json) -> Json:
-    """Let a change request stand at `revision`, which the caller made. Returns the change request."""
+    """Set the revision of a change request after an edit by the caller, and return the change request."""
     before = change_request["editors"].get(world.caller, {"count": 0})
     now = world.timestamp()
     editors = {**change_request["editors"], world.caller: {"count": before["count"] + 1, "updatedAt": now}}
@@ -81,7 +81,7 @@ def record_edit(world: World, change_request: Json, revision: Json) -> Json:
 
 
 def refuse_closed(change_request: Json, deed: str) -> None:
-    """Refuse when a change request is merged or archived. `deed` says what of it is wanted: “be merged”."""
+    """Raise Refusal if a change request is merged or archived. `deed` continues “it cannot …”, such as “be merged”."""
     name, status = f"Change request #{change_request['number']}", change_request["status"]
     if status == "merged":
         raise Refusal(409, f"{name} is already merged, so it cannot {deed}. Create a new change request.")
@@ -103,7 +103,7 @@ def _list_of_organization(op: change_requests.ListOfOrganization, world: World) 
 
 
 def _list_matching(op: change_requests.Filters, world: World, spaces: Iterable[str]) -> list[tuple[Any, Json]]:
-    """The change requests that the filters let through, those touched last first, with their places in this order."""
+    """Return the change requests that match the filters, last updated first, with their sort keys."""
     found = [
         ((each["updatedAt"], space, each["number"]), each)
         for space in spaces
@@ -131,7 +131,7 @@ def _update(op: change_requests.Update, world: World) -> Json:
 
 
 def update_fields(world: World, document: Json, **fields: Any) -> Json:
-    """Change fields of a change request. A description of None takes it away."""
+    """Change fields of a change request. A description of None removes the description."""
     description = fields.get("description")
     if description is not None and description.get("object") != "document":
         raise Refusal(400, "description must be a JSON object with object set to document.")
@@ -157,7 +157,7 @@ def _list_contributors(op: change_requests.ListContributors, world: World) -> Js
 
 
 def _contributions(world: World, document: Json) -> Iterator[tuple[str, Json]]:
-    """What each user did in a change request: edits first, then each comment and reply."""
+    """Yield each user's contributions to a change request: edits first, then comments and replies."""
     for user, each in document["editors"].items():
         yield user, {**each, "actionType": "edit"}
     path = f"/spaces/{document['space']}/change-requests/{document['id']}/comments"
@@ -177,7 +177,7 @@ def _merge(op: change_requests.Merge, world: World) -> Json:
 
 
 def merge(world: World, document: Json) -> Json:
-    """Merge a change request into the primary content, whatever the rules say. Answers a MergeResult."""
+    """Merge a change request into the main content without checking merge rules. Return a MergeResult."""
     space_id = document["space"]
     main = revisions.get_current(world, space_id)
     outcome = _merge_contents(world, document, main)
@@ -205,7 +205,7 @@ def _update_from_main(op: change_requests.UpdateFromMain, world: World) -> Json:
 
 
 def update_from_main(world: World, document: Json) -> Json:
-    """Bring the primary content into a change request. Nothing happens to one that is up to date."""
+    """Merge the main content into a change request, and return a MergeResult. Does nothing if it is up to date."""
     if not is_outdated(world.store.get(f"/spaces/{document['space']}"), document):
         return {"revision": document["revision"], "result": "update"}
     main = revisions.get_current(world, document["space"])

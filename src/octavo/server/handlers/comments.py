@@ -1,4 +1,7 @@
-"""How comments and replies are shown: who wrote them, what they hang on, and what the caller may do with them."""
+"""Comments and replies on spaces and change requests.
+
+`Threads` converts stored comments to API resources and decides who may change them. The handlers are below.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +27,16 @@ from octavo.server.world import Refusal, World
 
 @dataclass(frozen=True)
 class Threads:
-    """The comments of one place, for one caller."""
+    """Comments on a space or change request, for the current caller."""
 
     world: World
     at: Discussion
     _said: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
-    """What the blocks of pages say, by the id of the page, what names its text, and the key of the block."""
+    """Texts of blocks by block key, cached by page ID and hash of the page text."""
 
     @property
     def path(self) -> str:
-        """The collection they are filed in."""
+        """Collection in which the comments are stored."""
         place = f"/spaces/{self.at.space_id}"
         if isinstance(self.at, ChangeRequestRef):
             place += f"/change-requests/{self.at.change_request_id}"
@@ -41,29 +44,29 @@ class Threads:
 
     @cached_property
     def role(self) -> str | None:
-        """The role of the caller."""
+        """Role of the caller in the space."""
         return role(self.world, self.world.store.get(f"/spaces/{self.at.space_id}"))
 
     @cached_property
     def revision(self) -> Json:
-        """The revision the content of the place stands at."""
+        """Current revision of the space or change request."""
         return revisions.get_at(self.world, self.at)
 
     @cached_property
     def pages(self) -> dict[str, Json]:
-        """The pages of the place by id."""
+        """Pages of the current revision by ID."""
         return {each["id"]: each for each in trees.walk(self.revision["pages"])}
 
     @cached_property
     def base(self) -> Json | None:
-        """The revision a change request started from: what it removes is spoken of too."""
+        """Revision that a change request is compared with, None for a space. Comments can refer to content it removes."""
         if not isinstance(self.at, ChangeRequestRef):
             return None
         base = base_of(self.world.store.get(change_request_path(self.at)))
         return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{base}")
 
     def comment(self, document: Json, format: Format | None = None) -> Json:
-        """A comment as the caller sees it."""
+        """Return a comment as the caller sees it."""
         path = f"{self.path}/{document['id']}"
         shown = self._message("comment", path, document, format)
         shown["replies"] = self.world.store.count(f"{path}/replies")
@@ -73,19 +76,19 @@ class Threads:
         return shown
 
     def reply(self, comment_id: str, document: Json, format: Format | None = None) -> Json:
-        """A reply as the caller sees it."""
+        """Return a reply as the caller sees it."""
         return self._message("comment-reply", f"{self.path}/{comment_id}/replies/{document['id']}", document, format)
 
     def may_edit(self, document: Json) -> bool:
-        """Whether the caller may change what a comment or reply says: their own, while they may comment."""
+        """Return whether the caller may edit a comment or reply: authors may, while they have permission to comment."""
         return bool(document["postedBy"] == self.world.caller) and allows(self.role, "comment")
 
     def may_delete(self, document: Json) -> bool:
-        """Whether the caller may delete a comment or reply: their own, and administrators any."""
+        """Return whether the caller may delete a comment or reply: its author and admins may."""
         return bool(document["postedBy"] == self.world.caller) or allows(self.role, "admin")
 
     def may_resolve(self, document: Json) -> bool:
-        """Whether the caller may resolve and reopen a thread: their own, and those who may edit any."""
+        """Return whether the caller may resolve or reopen a thread: its author and editors may."""
         return self.may_edit(document) or allows(self.role, "edit")
 
     def _message(self, kind: str, path: str, document: Json, format: Format | None) -> Json:
@@ -120,7 +123,9 @@ class Threads:
         page, node = self.pages.get(page_id), target.get("node", {}).get("id")
         outdated = page is None or (node is not None and self.says(page, node) is None)
         if outdated and self.base is not None and not self.has(self._then(target), page_id, node):
-            outdated = not self.has(self.base, page_id, node)  # it was made on what the change request removes
+            outdated = not self.has(
+                self.base, page_id, node
+            )  # The change request removes the content that the comment is on.
         if page is None:
             places = filter(None, (self._then(target), self.base))
             found = (trees.find(place["pages"], page_id) for place in places)
@@ -129,16 +134,16 @@ class Threads:
         return {**{name: page[name] for name in names if page.get(name) is not None}, "outdated": outdated}
 
     def _then(self, target: Json) -> Json | None:
-        """The revision a comment was made on."""
+        """Return the revision that a comment was made on. None if it does not exist."""
         return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
 
     def has(self, revision: Json | None, page_id: str, node: str | None) -> bool:
-        """Whether a revision has a page, and in it a block if one is named."""
+        """Return whether a revision contains a page, and the block `node` if given."""
         page = trees.find(revision["pages"], page_id) if revision is not None else None
         return page is not None and (node is None or self.says(page, node, revision) is not None)
 
     def said(self, page_id: str, node: str) -> str | None:
-        """What a block says, or said before the change request removed it."""
+        """Return the text of a block, also if the change request removes the block. None if the block does not exist."""
         for revision in (self.revision, self.base):
             page = trees.find(revision["pages"], page_id) if revision is not None else None
             if page is not None and (said := self.says(page, node, revision)) is not None:
@@ -146,7 +151,7 @@ class Threads:
         return None
 
     def says(self, page: Json, node: str, revision: Json | None = None) -> str | None:
-        """What a block of a page says, also one of what the page includes. None when it has no such block."""
+        """Return the text of a block in a page, or in the content that it includes. None if the page has no such block."""
         name = page["id"], page.get("text", "")
         if name not in self._said:
             text = self.world.store.text(page["text"]) if page.get("text") else ""
@@ -157,8 +162,8 @@ class Threads:
 
 @lru_cache(maxsize=256)
 def _block_texts(text: str) -> dict[str, str]:
-    """What each block of a text says, by the key of the block."""
-    # Parsing brings markdown-it with it: only comments on blocks have use for that.
+    """Return the text of each block by block key."""
+    # lazy: the parser imports markdown-it, which only comments on blocks need.
     from octavo.documents.parse import parse
 
     found: dict[str, Any] = {}
@@ -168,7 +173,7 @@ def _block_texts(text: str) -> dict[str, str]:
 
 
 PREVIEW_LIMIT = 200
-"""How many characters of a block are kept with a comment on it."""
+"""Number of characters of a block that are stored with a comment on it."""
 EMOJI_LIMIT = 50
 
 
@@ -182,7 +187,9 @@ def post(
     cell: comments.TableCell | None = None,
     review: str | None = None,
 ) -> Json:
-    """File a comment of the caller on a place, on a page of it, or on a block of the page. Refuses an empty one."""
+    """Create a comment by the caller on a place, a page or a block. Raises Refusal if it is empty or its page is
+    missing.
+    """
     threads = Threads(world, at)
     target: Json = {"revision": threads.revision["id"]}
     if node and not page:
@@ -313,10 +320,10 @@ def _new_message(world: World, markdown: str) -> Json:
 
 
 def body_markdown(body: Markdown) -> str:
-    """What somebody wrote, as it is kept: as markdown."""
+    """Return a comment body as Markdown, the format it is stored in."""
     if body.document is None:
         return body.markdown
-    from octavo.documents.json_to_markdown import markdown  # few clients write that way
+    from octavo.documents.json_to_markdown import markdown  # lazy: few clients send JSON documents.
 
     return markdown(body.document)
 
@@ -327,7 +334,7 @@ def _refuse_empty(markdown: str) -> None:
 
 
 def _apply_edits(op: comments.Update | comments.UpdateReply, world: World, threads: Threads) -> Json:
-    """The comment or reply `op` is about, with its text and reactions as `op` wants them. It is not yet filed."""
+    """Return the comment or reply of `op` with its text and reactions changed, not yet saved."""
     document = world.store.get(path_of(op))
     if op.body is not None and (says := body_markdown(op.body)) != document["body"]["markdown"]:
         if not threads.may_edit(document):
@@ -339,7 +346,7 @@ def _apply_edits(op: comments.Update | comments.UpdateReply, world: World, threa
 
 
 def _apply_reactions(op: comments.Update | comments.UpdateReply, world: World, before: Iterable[Json]) -> list[Json]:
-    """The reactions to a document once the caller has taken some back, and has reacted once with each of the others."""
+    """Return the reactions after the caller removed some and added others. A user can add each reaction once."""
     removed, added = op.removed_reactions or (), op.added_reactions or ()
     if not all(0 < len(emoji) <= EMOJI_LIMIT for emoji in (*removed, *added)):
         raise Refusal(400, f"A reaction must be one emoji of 1 to {EMOJI_LIMIT} characters.")

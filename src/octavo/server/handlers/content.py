@@ -1,4 +1,4 @@
-"""Reading content: what a space, a change request or a revision holds."""
+"""Content of a space, change request or revision: its pages, files, reusable content and changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from octavo.server.store import Json
 from octavo.server.world import Refusal, World
 
 CHANGES_LIMIT = 10
-"""How many changes are listed when the caller does not say."""
+"""Default number of changes in a list of changes."""
 
 _KINDS = {"document": "sheet", "group": "group", "link": "link"}
 _LAYOUT: Json = {
@@ -44,7 +44,7 @@ _TYPE_FIELDS = {
 
 
 def present_page(shown: Json, app: str, *, metadata: bool = True) -> Json:
-    """A page as it is shown, with those below it and without a body. `app` is the address of its content."""
+    """Return a page without text, with its child pages. `app` is the base URL of the pages in the app."""
     kind = shown["type"]
     names = (*_PAGE_FIELDS, *_TYPE_FIELDS.get(kind, ("computed",)))
     result = {name: shown[name] for name in names if shown.get(name) is not None and (metadata or name != "git")}
@@ -63,19 +63,19 @@ def present_page(shown: Json, app: str, *, metadata: bool = True) -> Json:
 
 
 def present_file(world: World, file: Json, *, metadata: bool = True) -> Json:
-    """A file as it is shown."""
+    """Return a file as an API resource."""
     names = ("id", "name", "contentType", "size", "dimensions", *(("git",) if metadata else ()))
     shown = {name: file[name] for name in names if file.get(name) is not None}
     return {**shown, "downloadURL": file_url(world, file)}
 
 
 def file_url(world: World, file: Json) -> str:
-    """Where the bytes of a file are."""
+    """Return the download URL of a file."""
     return world.url(f"/~/files/{file['blob']}/{quote(file['name'], safe='')}")
 
 
 def present_revision(world: World, revision: Json, at: ContentRef, *, metadata: bool = True) -> Json:
-    """A revision as it is shown, with its page tree and files."""
+    """Return a revision with its page tree and files."""
     app = app_url(world, at)
     shown: Json = {
         "object": "revision",
@@ -107,7 +107,7 @@ def _organization(world: World, at: ContentRef) -> str:
 
 
 def app_url(world: World, at: ContentRef) -> str:
-    """The address in the app that the paths of pages follow."""
+    """Return the base URL of the pages in the app."""
     space = f"/o/{_organization(world, at)}/s/{at.space_id}"
     match at:
         case ChangeRequestRef():
@@ -120,13 +120,13 @@ def app_url(world: World, at: ContentRef) -> str:
 
 
 def _link_url(target: Any) -> str | None:
-    """Where a link page leads when that is an address."""
+    """Return the URL of a link page. None if it links to a resource."""
     is_address = isinstance(target, dict) and target.get("kind") == "url"
     return target.get("url") if is_address else None
 
 
 def present_reusable(item: Json) -> Json:
-    """A piece of reusable content as it is shown."""
+    """Return a piece of reusable content as an API resource."""
     document = document_id(item)
     shown: Json = {name: item[name] for name in ("id", "title", "git") if name in item}
     return {**shown, **({"document": document} if document else {})}
@@ -207,7 +207,7 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
 
 
 def requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
-    """What a page of a revision says, its links and includes as the caller wants them."""
+    """Return the text of a page, with includes, expressions and links treated as the request asks."""
     text = revisions.page_text(world, page)
     if op.dereferenced:
         text = expand_includes(world.store, text, page, revision)
@@ -218,7 +218,7 @@ def requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPa
 
 
 def with_stable_links(text: str, page: Json, revision: Json) -> str:
-    """`text` with what its links to pages and files of the space name by id: `/pages/<id>` and `/files/<id>`."""
+    """Return `text` with links to pages and files of the space replaced by `/pages/<id>` and `/files/<id>`."""
     places, path = trees.places_of(revision), trees.link_base(page)
 
     def lead(address: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Editing the content of a change request: several changes, all or none, as one new revision (10)."""
+"""Edits of the content of a change request. An edit has several changes, applied together as one new revision."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
 FILE_LIMIT = 1_000_000
-"""The most bytes of a file that comes with an edit."""
+"""Largest file in an edit, in bytes."""
 DEPTH_LIMIT = 30
-"""How deep pages may stand below each other."""
+"""Maximum depth of the page tree."""
 
 _WIRE_NAMES = {
     "emoji": "emoji",
@@ -53,7 +53,7 @@ def _edit(op: content.Edit, world: World) -> Json:
 
 
 class ContentEditor:
-    """The content of a change request while it is edited. Nothing is filed before `finish`."""
+    """Content of a change request during an edit. Nothing is saved before `finish`."""
 
     def __init__(self, world: World, change_request: Json) -> None:
         self._world = world
@@ -62,22 +62,22 @@ class ContentEditor:
         self._pages: Pages = self._before["pages"]
         self._files: list[Json] = self._before["files"]
         self._texts: dict[str, str] = {}
-        """What pages say that were written in this edit, by id."""
+        """New texts by page ID."""
         self._refs: dict[str, str] = {}
-        """Where the temporary names of this edit lead."""
+        """Links by temporary reference. An edit can refer to a page or file that it creates."""
         self._where = ""
         self.done: list[Json] = []
-        """What was done, as it is answered."""
+        """Result of each change, for the response."""
         self.inserted: list[Json] = []
-        """The files that were added."""
+        """Files added by the edit."""
 
     def apply(self, change: content.ContentEdit, where: str) -> None:
-        """Make one change. `where` names it in sentences. Raises Refused."""
+        """Apply one change. `where` names the change in error messages. Raises Refusal."""
         self._where = where
         self._apply(change)
 
     def finish(self) -> Json:
-        """File the revision with all that was done, and let the change request stand at it. Returns that."""
+        """Save the new revision, and return the updated change request."""
         for name, markdown in self._texts.items():
             if page := trees.find(self._pages, name):
                 self._put(revisions.with_text(self._world, page, self._linked(markdown)))
@@ -109,7 +109,7 @@ class ContentEditor:
         return given
 
     def _described(self, page: Json, given: Json, markdown: str | None) -> Json:
-        """`page` with the fields that were given. Its title and the heading its text begins with stay the same."""
+        """Return `page` with the given fields changed. Keeps its title and the first heading of its text equal."""
         before = page["title"]
         says = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:
@@ -131,7 +131,7 @@ class ContentEditor:
         try:
             matter, body = front_matter.taken_off(markdown)
         except front_matter.Unreadable:
-            matter, body = {}, markdown  # the page shows why
+            matter, body = {}, markdown  # The page shows the front matter that could not be read.
         given = {
             **self._given(change),
             **{name: matter[name] for name in _FRONT_MATTER_FIELDS if _is_text(matter.get(name))},
@@ -161,7 +161,7 @@ class ContentEditor:
             raise self._refused(404, f"there is no revision “{base}” in this space") from None
         then, now = trees.find(revision["pages"], change.page), trees.find(self._pages, change.page)
         if then is None:
-            # It was made since then, so that putting it back as it was takes it away.
+            # The page did not exist in that revision, so reverting deletes it.
             self._delete(content.DeletePage(page=self._page(change.page)["id"]))
             return
         if change.block is not None:
@@ -187,14 +187,14 @@ class ContentEditor:
         self._put({**now, "updatedAt": self._world.timestamp()})
 
     def _restore(self, then: Json, pages: Pages) -> None:
-        """Bring back a deleted page, and those below it that are gone too."""
+        """Restore a deleted page with its deleted child pages."""
         here = {page["id"] for page in trees.walk(self._pages)}
         restored = trees.without([then], here)[0]
         above, place = trees.place(pages, then["id"])
         self._pages = trees.inserted(self._pages, restored, above if above in here else None, place)
 
     def _back(self, page_id: str, pages: Pages) -> None:
-        """Move a page below the one it stood below in `pages`, if that is there and can hold it."""
+        """Move a page back below its parent in `pages`, if that parent still exists and is not below the page."""
         above, place = trees.place(pages, page_id)
         stands = trees.parents(self._pages)
         page = self._page(page_id)
@@ -279,7 +279,7 @@ class ContentEditor:
         self._refs[ref] = leads
 
     def _linked(self, markdown: str) -> str:
-        """`markdown` with its links to the temporary names of this edit leading where these ended up."""
+        """Return `markdown` with temporary references replaced by links to the pages and files they name."""
         for ref, leads in self._refs.items():
             markdown = _reference_pattern(ref).sub(rf"\g<1>{leads}", markdown)
         return markdown
@@ -302,5 +302,5 @@ def _depth(page: Json) -> int:
 
 
 def _reference_pattern(ref: str) -> re.Pattern[str]:
-    """A markdown or HTML address that is a temporary name, from what comes before it to its end."""
+    """Return a pattern for a Markdown or HTML link to a temporary reference."""
     return re.compile(rf"""(\]\(<?|\]:\s*<?|(?:href|src|url)=["'])\./{re.escape(ref)}(?:\.md)?(?=[)>#\s"']|$)""")

@@ -1,4 +1,4 @@
-"""Imports: what an address names becomes pages at the end of the content."""
+"""Imports: the content at a URL is added as pages at the end of a space or change request."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _create(op: imports.Create, world: World) -> BackgroundWork[ImportedFiles | 
 
 
 def _fetcher(op: imports.Create, world: World) -> Fetcher:
-    """What fetches the address. That of a file which was sent to storage is nobody's to fetch but ours."""
+    """Return the fetcher for an import. Uploaded files are read from the store, because their URL accepts no downloads."""
     fetcher = Fetcher(private=world.private_imports)
     if (upload := uploads.upload_key(world, op.url)) is None:
         return fetcher
@@ -52,7 +52,7 @@ def _fetcher(op: imports.Create, world: World) -> Fetcher:
 
 @dataclass(frozen=True)
 class _UploadFetcher(Fetcher):
-    """Gives a file that was sent to storage."""
+    """Fetcher that returns an uploaded file."""
 
     file: FetchedFile = field(kw_only=True)
 
@@ -61,7 +61,7 @@ class _UploadFetcher(Fetcher):
 
 
 def _require_editable(op: imports.Create, world: World) -> None:
-    """Refuse those who may not edit this content, and content that cannot be edited."""
+    """Raise Refusal if the caller may not edit the content, or if the content is closed for edits."""
     space = world.store.get(f"/spaces/{op.at.space_id}")
     if isinstance(op.at, ChangeRequestRef):
         require(world, space, "edit")
@@ -84,7 +84,7 @@ def _read_source(op: imports.Create, fetcher: Fetcher) -> ImportedFiles | Import
 def _add_imported(op: imports.Create, world: World, gathered: ImportedFiles | ImportFailure) -> Json:
     if isinstance(gathered, ImportFailure):
         raise Refusal(400, f"{gathered}. Nothing was imported.")
-    _require_editable(op, world)  # it may have been merged, or locked, while we were away
+    _require_editable(op, world)  # The change request may have been merged, or the space locked, during the download.
     pages, files = _load_files(world, gathered)
     before = revisions.get_at(world, op.at)
     revision = revisions.add_next(world, before, pages=[*before["pages"], *pages], files=[*before["files"], *files])
@@ -100,8 +100,8 @@ def _add_imported(op: imports.Create, world: World, gathered: ImportedFiles | Im
 
 
 def _load_files(world: World, gathered: ImportedFiles) -> tuple[Pages, list[Json]]:
-    """Pages and files of what was gathered: read as a folder is, with links that lead by id."""
-    # Loading folders brings what the first screen does not need.
+    """Return the imported pages and files, with links by ID."""
+    # lazy: the loader imports modules that the first screen does not need.
     from octavo.server.loader import content
 
     with TemporaryDirectory(prefix="octavo-import-") as place:
@@ -118,11 +118,11 @@ def _write_file(path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
     except OSError:
-        pass  # an archive may hold a file and a folder of one name: the first stays
+        pass  # An archive can contain a file and a folder with the same name. The first is kept.
 
 
 def _detach_page(world: World, page: Json, keys: dict[str, str]) -> Json:
-    """A page that no longer lies in a folder: without its file, and with links by id."""
+    """Return an imported page with links by ID, and without the path of its file."""
     rest = omit(page, "git")
     if page.get("text"):
         start = page["git"]["path"]
@@ -135,7 +135,7 @@ def _detach_page(world: World, page: Json, keys: dict[str, str]) -> Json:
 
 
 def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
-    """The address by id of a page or file that came along. None for everything else."""
+    """Return the link by ID for the URL of an imported page or file. None for other URLs."""
     path, anchor = re.split("[?#]", address, maxsplit=1)[0], address.partition("#")[2]
     if not path or EXTERNAL_URL.match(path):
         return None

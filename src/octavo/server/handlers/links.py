@@ -1,4 +1,4 @@
-"""Links of pages, where they lead and which are broken, and the resources that pasted URLs name."""
+"""Links in pages, their targets and broken links, and the resources that pasted URLs of the app name."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json
 
 
 def _was_broken(found: LinkedResource, before: set[tuple[str, str]]) -> bool:
-    """Whether a broken link was as broken before, wherever it stands."""
+    """Return whether a broken link was broken before the change request, at every location."""
     return all((spot.page, found.target.name) in before for spot in found.spots)
 
 
@@ -96,7 +96,7 @@ def _present_places(op: links.ListToPage | links.ListToFile, world: World, spots
 
 
 class LinkPresenter:
-    """Locations as they are shown, with the things they name embedded whole, each built once."""
+    """Converts link targets and locations to API resources. Each embedded resource is converted once."""
 
     def __init__(self, world: World, at: SpaceRef | ChangeRequestRef) -> None:
         self._world = world
@@ -104,7 +104,7 @@ class LinkPresenter:
         self._spaces: dict[str, Json] = {}
 
     def link(self, found: LinkedResource) -> Json:
-        """A thing linked to, with the places that do."""
+        """Return a link target with the locations of its links."""
         return {
             "status": found.target.status,
             "relation": found.relation,
@@ -113,12 +113,12 @@ class LinkPresenter:
         }
 
     def spot(self, spot: LinkPlace) -> Json:
-        """A place where a link stands."""
+        """Return the location of a link."""
         inside: Json = {"internalLocation": {"type": "node", "node": spot.block}} if spot.block else {}
         return {"kind": "page", **self._in(self._at.space_id), "page": self._page(spot.page), **self._context, **inside}
 
     def target(self, target: LinkTarget) -> Json:
-        """What a link leads to."""
+        """Return the target of a link."""
         kind, name, world = target.kind, target.name, self._world
         match kind:
             case "page":
@@ -166,14 +166,16 @@ class LinkPresenter:
 
     @cached_property
     def _context(self) -> Json:
-        """Of which state the location speaks. Nothing for the primary content, which would be its whole tree again."""
+        """Reference to the change request of a location. Empty for main content, whose reference would repeat the page
+        tree.
+        """
         if not isinstance(self._at, ChangeRequestRef):
             return {}
         shown = present_change_request(self._world, self._world.store.get(change_request_path(self._at)))
         return {"versionContext": {"type": "changeRequest", "changeRequest": shown}}
 
     def _page(self, name: str) -> Json:
-        # Without the pages below it, which would come along with every link.
+        # Child pages are left out, because every link would repeat them.
         return present_page({**self._pages[name], "pages": []}, self._app)
 
     def _in(self, space_id: str) -> Json:
@@ -203,7 +205,7 @@ def _get_content(op: urls.GetContent, world: World) -> Json:
 
 
 def _app_path_steps(url: str, world: World) -> list[str]:
-    """The steps of an address of the app that follow its organization. Raises Refused for others."""
+    """Return the path segments of an app URL after its organization. Raises Refusal for URLs of other servers."""
     for origin in (world.origin, *(f"https://{host}" for host in APP_HOSTS)):
         if url.startswith(f"{origin}/"):
             parts = steps(urlsplit(url).path)

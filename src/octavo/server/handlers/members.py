@@ -1,4 +1,4 @@
-"""People."""
+"""Users, members of organizations and teams."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from octavo.server.world import Refusal, World
 
 
 def present_user(world: World, user_id: str) -> Json:
-    """A person as they appear inside other resources, also one who is gone."""
+    """Return a user as embedded in other resources, also if the user was deleted."""
     document = world.store.find(f"/users/{user_id}") or {"id": user_id, "displayName": "Former member"}
     return {"object": "user", **document, "urls": {"location": world.url(f"/v1/users/{user_id}")}}
 
 
 def user_ids_by_email(world: World) -> dict[str, str]:
-    """The ids of people by their e-mail addresses, in lower case."""
+    """Return the IDs of users by case-folded email address."""
     return {fold(user["email"]): user["id"] for user in world.store.all("/users") if user.get("email")}
 
 
@@ -47,7 +47,7 @@ def _have_common_organization(world: World, user_id: str) -> bool:
 
 
 def present_member(world: World, organization: str, document: Json) -> Json:
-    """A member of an organization, with how many of its spaces they can see and teams they are in."""
+    """Return a member of an organization, with the number of spaces they can see and of teams they are in."""
     user = document["id"]
     spaces = (space for space in world.store.all("/spaces") if space["organization"] == organization)
     return {
@@ -62,25 +62,25 @@ def present_member(world: World, organization: str, document: Json) -> Json:
 
 
 def teams_of(world: World, organization: str, user: str) -> list[tuple[int, Json]]:
-    """The teams of an organization that a member is in, with their places."""
+    """Return the teams of a member with their positions."""
     every = world.store.items(f"/orgs/{organization}/teams")
     return [(place, team) for place, team in every if world.store.find(f"{team_path(team)}/members/{user}")]
 
 
 def team_path(team: Json) -> str:
-    """Where a team is filed."""
+    """Return the path in the store of a team."""
     return f"/orgs/{team['organization']}/teams/{team['id']}"
 
 
 def shareable_paths(world: World, organization: str) -> list[str]:
-    """The paths of the spaces and collections of an organization, on which roles may be given."""
+    """Return the paths of all spaces and collections of an organization, where roles can be granted."""
     kinds = ("/spaces", "/collections")
     every = ((kind, each) for kind in kinds for each in world.store.all(kind))
     return [f"{kind}/{each['id']}" for kind, each in every if each["organization"] == organization]
 
 
 def require_admin(world: World, organization: str) -> None:
-    """Refuse all but administrators of an organization."""
+    """Raise Refusal unless the caller is an admin of the organization."""
     require_in_organization(world, world.store.get(f"/orgs/{organization}"), "admin")
 
 
@@ -134,7 +134,7 @@ def _enroll_member(op: organizations.EnrollMember, world: World) -> Json:
 @handle.register
 def _ping(op: organizations.Ping, world: World) -> Json:
     world.store.update(f"/orgs/{op.at.organization_id}/members/{world.caller}", lastSeenAt=world.timestamp())
-    # Claims are of visitors who signed in to a site elsewhere; a platform on this machine has none of them.
+    # Visitor claims come from sign-in on a site, which the embedded platform does not offer.
     return {}
 
 
@@ -155,7 +155,7 @@ def _delete_member(op: organizations.DeleteMember, world: World) -> None:
 
 
 def _refuse_last_administrator(world: World, op: organizations.UpdateMember | organizations.DeleteMember) -> None:
-    """Refuse to leave an organization without an administrator who could change anything again."""
+    """Raise Refusal if the operation would leave the organization without an active admin."""
     everybody = list(world.store.all(f"/orgs/{op.at.organization_id}/members"))
     able = {member["id"] for member in everybody if member["role"] == "admin" and not member.get("disabled")}
     if able == {op.user_id}:
@@ -165,7 +165,7 @@ def _refuse_last_administrator(world: World, op: organizations.UpdateMember | or
 
 @presents(teams.Team)
 def present_team(world: World, document: Json) -> Json:
-    """A team, with its members and the spaces it has a role in counted."""
+    """Return a team with the number of its members and of spaces it has a role in."""
     facts = omit(document, "organization")
     members = world.store.count(f"{team_path(document)}/members")
     permissions = {"view": True, "admin": can_manage_team(world, document)}
@@ -198,7 +198,7 @@ def _present_team_member(world: World, document: Json) -> Json:
 
 
 def can_manage_team(world: World, team: Json, user: str | None = None) -> bool:
-    """Whether `user` (or the caller) may change a team: as an administrator, or as its owner."""
+    """Return whether `user`, by default the caller, may change a team: admins and owners of the team may."""
     if organization_role(world, team["organization"], user) == "admin":
         return True
     membership = world.store.find(f"{team_path(team)}/members/{user or world.caller}")
@@ -239,7 +239,7 @@ def _complete_team(op: teams.Create | teams.Update, world: World, team: Json) ->
 
 
 def _add_to_team(world: World, team: Json, user: str, role: str | None = None) -> None:
-    """Let a member of the organization be in a team: as what they are already, or a plain member, if not told."""
+    """Add a member of the organization to a team. Without `role`, the earlier role stays, or becomes “member”."""
     world.store.get(f"/orgs/{team['organization']}/members/{user}")
     path = f"{team_path(team)}/members/{user}"
     held = world.store.find(path) or {"role": "member"}

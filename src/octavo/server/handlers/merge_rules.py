@@ -1,6 +1,6 @@
-"""Merge rules: what a space or its organization asks of a change request before it may be merged (4.20).
+"""Merge rules: conditions that a space or organization sets for merging a change request.
 
-The rules that need what this platform has not (an agent's review, an expression) are taken as met.
+Rules that need features the embedded platform lacks (agent reviews, expressions) count as met.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from octavo.server.world import Refusal, World
 
 
 def refuse_malformed(rules: Json, *, kinds: tuple[str, ...]) -> None:
-    """Refuse to keep rules of another form than the documented one. `kinds` are the types that may be chosen."""
+    """Raise Refusal if merge rules do not have the documented form. `kinds` are the allowed types."""
     kind = rules.get("type")
     if kind not in kinds:
         raise Refusal(400, f"mergeRules.type must be one of {', '.join(kinds)}.")
@@ -32,7 +32,7 @@ def refuse_malformed(rules: Json, *, kinds: tuple[str, ...]) -> None:
 
 
 def refuse_unless_met(world: World, space: Json, change_request: Json, *, outdated: bool) -> None:
-    """Refuse with the first rule that a change request does not meet."""
+    """Raise Refusal for the first merge rule that a change request does not meet."""
     rules = _rules(world, space)
     if any(rule.get("rule") == "allow_bypass" and world.caller in rule.get("users", ()) for rule in rules):
         return
@@ -51,14 +51,14 @@ def _rules(world: World, space: Json) -> list[Json]:
 
 @dataclass(frozen=True)
 class _MergeAttempt:
-    """A change request that someone wants to merge."""
+    """Change request to be merged by the caller."""
 
     world: World
     change_request: Json
     outdated: bool
 
     def missing(self, rule: Json) -> Iterator[str]:
-        """What a rule lacks, and what to do about it. Nothing when it is met."""
+        """Yield the reason why a rule is not met, with the next step. Empty if it is met."""
         reviews, users = self._reviews(), rule.get("users", [])
         approving = [each["reviewer"] for each in reviews if each["status"] == "approved"]
         match rule.get("rule"):

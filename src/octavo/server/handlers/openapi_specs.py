@@ -1,4 +1,6 @@
-"""OpenAPI specifications: filed under slugs, fetched and read aside, each reading that succeeds a version."""
+"""OpenAPI specifications, stored by slug. They are downloaded and parsed in the background, and each success is a
+version.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from octavo.server.world import BackgroundWork, Refusal, World
 
 @dataclass(frozen=True)
 class SpecificationContent:
-    """What came of reading a specification: its content, or the code of what went wrong with sentences about it."""
+    """Result of processing a specification: its content, or an error code with messages."""
 
     content: bytes = b""
     code: str | None = None
@@ -27,7 +29,7 @@ class SpecificationContent:
 
 @presents(openapi.OpenApiSpec)
 def present_spec(world: World, document: Json) -> Json:
-    """A specification as the caller sees it."""
+    """Return a specification as the caller sees it."""
     organization, slug = document["organization"], document["slug"]
     path = f"/orgs/{organization}/openapi/{slug}"
     held = organization_role(world, organization)
@@ -41,7 +43,7 @@ def present_spec(world: World, document: Json) -> Json:
 
 @presents(openapi.Version)
 def present_version(world: World, document: Json) -> Json:
-    """A version as it is shown."""
+    """Return a version of a specification as an API resource."""
     path = f"/orgs/{document['organization']}/openapi/{document['slug']}/versions/{document['id']}"
     return {
         "object": "openapi-spec-version",
@@ -93,7 +95,7 @@ def _put(op: openapi.Put, world: World) -> BackgroundWork[SpecificationContent]:
 def _start_processing(
     op: openapi.Create | openapi.Put, world: World, path: str, slug: str
 ) -> BackgroundWork[SpecificationContent]:
-    """File a specification as one that is about to be read. Its last version stays until then."""
+    """Save a specification as being processed, and return the work to do. Its last version stays available meanwhile."""
     now = world.timestamp()
     identity = {"id": world.new_id(), "slug": slug, "organization": op.at.organization_id, "createdAt": now}
     document = {**identity, "visibility": "private", **(world.store.find(path) or {}), "updatedAt": now}
@@ -120,7 +122,7 @@ def _read_specification(source: openapi.Source, fetcher: Fetcher) -> Specificati
 
 
 def _finish_processing(world: World, path: str, attempt: str, reading: SpecificationContent) -> None:
-    """Keep what was read, unless the specification is gone or is being read anew."""
+    """Save the result of processing, unless the specification was deleted or is being processed again."""
     document = world.store.find(path)
     if document is None or document["attempt"] != attempt:
         return
@@ -140,7 +142,7 @@ def _finish_processing(world: World, path: str, attempt: str, reading: Specifica
 
 
 def fail_unfinished(world: World) -> None:
-    """Let specifications that were being read when the platform ended be ones whose source did not answer."""
+    """Mark the specifications that were being processed when the platform stopped as failed."""
     for organization in world.store.all("/orgs"):
         for document in world.store.all(f"/orgs/{organization['id']}/openapi"):
             if document["processingState"] != "complete":

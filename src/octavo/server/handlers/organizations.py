@@ -1,4 +1,4 @@
-"""Organizations."""
+"""Organizations, their subdomains, SAML providers and translation settings, and the version of the API."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from octavo.server.world import Refusal, World
 
 @presents(organizations.Organization)
 def present_organization(world: World, document: Json) -> Json:
-    """An organization as the caller sees it."""
+    """Return an organization as the caller sees it."""
     facts = omit(document, "logo")
     if (first := facts.get("defaultContent")) and not _has_site(world, document, first["site"]):
-        del facts["defaultContent"]  # the site was deleted since
+        del facts["defaultContent"]  # The site was deleted.
     urls = {
         "location": world.url(f"/v1/orgs/{document['id']}"),
         "app": world.url(f"/o/{document['id']}"),
@@ -72,7 +72,7 @@ def _has_site(world: World, organization: Json, site: str) -> bool:
 
 
 def _refuse_taken_hostname(world: World, organization: Json, hostname: str) -> None:
-    """Refuse the hostname of another organization: sites are published under it, and one without goes by its id."""
+    """Raise Refusal if another organization has this hostname, or this ID, which is its hostname by default."""
     for other in world.store.all("/orgs"):
         if other["id"] != organization["id"] and hostname in (other.get("hostname"), other["id"]):
             raise Refusal(400, f"The subdomain {hostname} is already taken. Choose another.")
@@ -97,7 +97,7 @@ def _get_subdomain(op: subdomains.Get, world: World) -> Json:
 
 
 _REQUIRED_FIELDS = ("entityID", "certificate", "ssoURL")
-"""What must be known before anybody can sign in with a provider."""
+"""Fields required before anyone can sign in with a provider."""
 
 guards(sso.ListProviders, sso.GetProvider, sso.CreateProvider, sso.UpdateProvider, sso.DeleteProvider)(
     organization_guard("admin")
@@ -106,7 +106,7 @@ guards(sso.ListProviders, sso.GetProvider, sso.CreateProvider, sso.UpdateProvide
 
 @presents(sso.SamlProvider)
 def present_provider(world: World, document: Json) -> Json:
-    """A SAML provider, with what it must be told about the platform and the team people join."""
+    """Return a SAML provider, with the URLs to configure at the provider and its default team."""
     organization, identifier = document["organization"], document["id"]
     entity = world.url(f"/~/saml/{identifier}")
     shown = omit(document, "organization", "defaultTeam")
@@ -114,7 +114,7 @@ def present_provider(world: World, document: Json) -> Json:
     return {
         "object": "saml-provider",
         **shown,
-        # An answer always has an address, which must be one. Of a provider that is pending it leads nowhere.
+        # The API requires a valid URL here. For a pending provider, it is a placeholder.
         "ssoURL": shown["ssoURL"] or NO_ADDRESS,
         **({"defaultTeam": PRESENTERS[Team](world, team)} if team else {}),
         "service": {"entityID": entity, "acsURL": f"{entity}/acs", "startURL": f"{entity}/start"},
@@ -124,7 +124,7 @@ def present_provider(world: World, document: Json) -> Json:
 
 @completes(sso.SamlProvider)
 def _complete_provider(op: sso.CreateProvider | sso.UpdateProvider, world: World, document: Json) -> Json:
-    """A provider that is active once all that is needed is known. Raises Missing for a team that is not there."""
+    """Return a provider with its status: active once all required fields are set. Raises MissingResource for its team."""
     organization = op.at.organization_id
     if op.default_team:
         world.store.get(f"/orgs/{organization}/teams/{op.default_team}")
@@ -149,7 +149,7 @@ guards(translations.Create, translations.Update, translations.Delete)(organizati
 
 @presents(translations.TranslationSettings)
 def present_translation(world: World, document: Json) -> Json:
-    """Translation settings as the caller sees them."""
+    """Return translation settings as the caller sees them."""
     organization = document["organization"]
     location = world.url(f"/v1/orgs/{organization}/translations/{document['id']}")
     return {
@@ -163,7 +163,7 @@ def present_translation(world: World, document: Json) -> Json:
 
 @completes(translations.TranslationSettings)
 def _complete_translation(op: translations.Create | translations.Update, world: World, document: Json) -> Json:
-    """Settings with dates, a title, and the language they were given as their only one."""
+    """Return translation settings with dates, organization and languages filled in."""
     now, language = world.timestamp(), document.get("language")
     begun = {"organization": op.at.organization_id, "languages": [language] if language else [], "createdAt": now}
     if isinstance(op, translations.Create) and op.source:
@@ -172,14 +172,14 @@ def _complete_translation(op: translations.Create | translations.Update, world: 
 
 
 def _refuse_hidden_space(op: translations.Create, world: World, space_id: str) -> None:
-    """Refuse to translate a space of another organization, or one the caller does not see."""
+    """Raise Refusal unless the space belongs to the organization and the caller can see it."""
     space = world.store.find(f"/spaces/{space_id}")
     if space is None or space["organization"] != op.at.organization_id or not can_see(world, space):
         raise Refusal(400, "source.space must be a space of this organization that you have access to.")
 
 
 def _translation_title(world: World, document: Json) -> str:
-    """What settings without a title go by: the space that is translated, if the caller sees it, and its language."""
+    """Return the default title of translation settings: the title of the space, if visible, and the language."""
     space = world.store.find(f"/spaces/{document['source']['space']}")
     language: str = document["language"]
     return f"{space['title']} ({language})"[:_TRANSLATION_TITLE_LIMIT] if space and can_see(world, space) else language

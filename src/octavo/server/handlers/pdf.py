@@ -1,4 +1,4 @@
-"""PDFs: an address is answered at once, and the PDF is made when it is downloaded."""
+"""PDF export. The response is a signed URL, and the PDF is made when the URL is downloaded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
 LINK_LIFETIME = timedelta(hours=1)
-"""How long an address works."""
+"""Lifetime of a download URL."""
 _SECRET_NAME = "pdf secret"
 
 
@@ -40,7 +40,9 @@ def _get(op: pdf.Get, world: World) -> Json:
 
 
 def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]:
-    """What makes the PDF that an address names, away from the store. Raises Refused and Missing."""
+    """Return a function that makes the PDF for a signed URL without using the store. Raises Refusal and
+    MissingResource.
+    """
     if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
         raise Refusal(404, "There is no PDF at this link. Export the PDF again.")
     wanted = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
@@ -60,7 +62,7 @@ def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]
     }
     pictures = {file["id"]: file for file in revision["files"] if "dimensions" in file}
     data = {name: partial(_read_blob, world, file["blob"]) for name, file in pictures.items()}
-    # What makes PDFs is large, and most platforms never print.
+    # lazy: reportlab is large and rarely needed.
     from octavo.server.pdf_document import PdfBook
 
     return PdfBook(space["title"], pages, texts, trees.places_of(revision), data).made
@@ -77,7 +79,7 @@ def _signature(world: World, payload: str) -> str:
 
 
 def _new_secret(world: World) -> str:
-    with world.store.transaction():  # another process on this library may be making one too: the first counts
+    with world.store.transaction():  # Another process may create the secret at the same time. The first one is kept.
         secret = world.store.setting(_SECRET_NAME) or secrets.token_hex(32)
         world.store.set_setting(_SECRET_NAME, secret)
         return secret

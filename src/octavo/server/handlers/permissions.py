@@ -1,9 +1,9 @@
-"""Roles, and what they allow.
+"""Roles, and the actions that each role allows.
 
-The role of a member in a space is the highest of: their role in the organization, as far as the default level of the
-space lets it in; and what they, or a team they are in, were given on the space or on a collection it lies in. A default
-level of `inherit` is that of the collection around, and at the root lets every role in. Administrators are never kept
-out. Strangers and disabled members have no role.
+The role of a member in a space is the highest of two: the role in the organization, limited by the space's default
+level, and any role granted to the member or their teams on the space or a collection that contains it. The default
+level `inherit` means the level of the containing collection; at the root it allows every role. Admins always have full
+access. Guests only have granted roles. Non-members and disabled members have no role.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from octavo.server.store import Json
 from octavo.server.world import Refusal, World
 
 RANKS = ("read", "comment", "edit", "review", "create", "admin")
-"""Roles, each allowing all that those before it allow."""
+"""Roles from lowest to highest. Each role allows everything that lower roles allow."""
 
 _LEAST_ROLES = {
     "view": "read",
@@ -27,7 +27,7 @@ _LEAST_ROLES = {
     "create": "create",
     "admin": "admin",
 }
-"""The least role that allows each deed."""
+"""Lowest role that allows each action."""
 
 _ACTION_PHRASES = {
     "view": "see this",
@@ -41,19 +41,19 @@ _ACTION_PHRASES = {
 
 
 def organization_role(world: World, organization: str, user: str | None = None) -> str | None:
-    """The role of `user` (or the caller) in an organization. None for guests and strangers."""
+    """Return the role of `user`, by default the caller, in an organization. None for guests and non-members."""
     member = membership(world, organization, user)
     return member["role"] if member else None
 
 
 def membership(world: World, organization: str, user: str | None = None) -> Json | None:
-    """What makes `user` (or the caller) a member of an organization, guests too. None for strangers."""
+    """Return the membership of `user`, by default the caller, including guests. None if disabled or not a member."""
     member = world.store.find(f"/orgs/{organization}/members/{user or world.caller}")
     return None if member is None or member.get("disabled") else member
 
 
 def role(world: World, holder: Json, user: str | None = None) -> str | None:
-    """The role of `user` (or the caller) in a space or collection. None if they have none."""
+    """Return the role of `user`, by default the caller, in a space or collection. None without access."""
     member = membership(world, holder["organization"], user)
     if member is None:
         return None
@@ -69,7 +69,7 @@ def role(world: World, holder: Json, user: str | None = None) -> str | None:
 
 
 def can_see_collection(world: World, collection: Json) -> bool:
-    """Whether the caller has a role in a collection, or in something that lies in it."""
+    """Return whether the caller has a role in a collection or in a space inside it."""
     if role(world, collection):
         return True
     path, spaces = f"/collections/{collection['id']}", world.store.all("/spaces")
@@ -78,33 +78,33 @@ def can_see_collection(world: World, collection: Json) -> bool:
 
 
 def can_see(world: World, holder: Json) -> bool:
-    """Whether the caller may know of a space or collection. Of others nothing is said, least of all their titles."""
+    """Return whether the caller may know that a space or collection exists."""
     if "revision" not in holder:
         return can_see_collection(world, holder)
     return not holder.get("deletedAt") and role(world, holder) is not None
 
 
 def allows(role: str | None, deed: str) -> bool:
-    """Whether a role is enough for view, comment, edit, review, merge, create or admin."""
+    """Return whether a role allows an action: view, comment, edit, review, merge, create or admin."""
     return role is not None and RANKS.index(role) >= RANKS.index(_LEAST_ROLES[deed])
 
 
 def require(world: World, holder: Json, deed: str) -> None:
-    """Refuse unless the caller may do this in a space or collection."""
+    """Raise Refusal unless the caller's role in a space or collection allows an action."""
     held = role(world, holder)
     if not allows(held, deed):
         raise _role_refusal(held, f"“{holder['title']}”", deed)
 
 
 def require_in_organization(world: World, organization: Json, deed: str) -> None:
-    """Refuse unless the caller's role in the organization allows this."""
+    """Raise Refusal unless the caller's role in the organization allows an action."""
     held = organization_role(world, organization["id"])
     if not allows(held, deed):
         raise _role_refusal(held, f"the organization “{organization['title']}”", deed)
 
 
 def organization_guard(deed: str) -> Callable[[Any, World], None]:
-    """The guard of what lies in an organization, for those whose role there allows this."""
+    """Return a guard that requires a role in the organization that allows an action."""
 
     def guard(op: Any, world: World) -> None:
         require_in_organization(world, world.store.get(f"/orgs/{op.at.organization_id}"), deed)
@@ -120,7 +120,7 @@ def _role_refusal(held: str | None, where: str, deed: str) -> Refusal:
 
 
 def space_permissions(world: World, space: Json) -> Json:
-    """What the caller may do with a space, as it is shown."""
+    """Return the caller's permissions in a space."""
     held = role(world, space)
     return {
         "view": allows(held, "view"),
@@ -137,14 +137,14 @@ def space_permissions(world: World, space: Json) -> Json:
 
 
 def collection_permissions(world: World, collection: Json) -> Json:
-    """What the caller may do with a collection, as it is shown."""
+    """Return the caller's permissions in a collection."""
     held = role(world, collection)
     admin = allows(held, "admin")
     return {"view": True, "create": allows(held, "create"), "admin": admin, "viewInviteLinks": admin}
 
 
 def organization_permissions(world: World, organization: Json) -> Json:
-    """What the caller may do with an organization, as it is shown."""
+    """Return the caller's permissions in an organization."""
     held = organization_role(world, organization["id"])
     admin, insider = allows(held, "admin"), held is not None
     return {
@@ -164,13 +164,13 @@ def organization_permissions(world: World, organization: Json) -> Json:
 
 
 def refuse_guests(world: World, organization: str, deed: str) -> None:
-    """Refuse those without a role in an organization. `deed` goes on with “Guests may not”."""
+    """Raise Refusal for guests. `deed` continues the message “Guests cannot …”."""
     if organization_role(world, organization) is None:
         raise Refusal(403, f"Guests cannot {deed}. Ask an admin for a role in the organization.")
 
 
 def containers(world: World, holder: Json) -> Iterator[tuple[str, Json]]:
-    """A space or collection and the collections it lies in, the innermost first, with their paths."""
+    """Yield a space or collection and the collections that contain it, innermost first, with their paths."""
     yield f"/{'spaces' if 'revision' in holder else 'collections'}/{holder['id']}", holder
     while parent := holder.get("parent"):
         holder = world.store.get(f"/collections/{parent}")
@@ -178,7 +178,7 @@ def containers(world: World, holder: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _granted_roles(world: World, path: str, organization: str, user: str) -> Iterator[str]:
-    """The roles a member was given right here, by themselves and by their teams."""
+    """Yield the roles granted at a path to a member directly and through teams."""
     if grant := world.store.find(f"{path}/permissions/users/{user}"):
         yield grant["role"]
     for grant in world.store.all(f"{path}/permissions/teams"):

@@ -1,7 +1,7 @@
-"""Reviews of change requests, and who is asked for one.
+"""Reviews of change requests, and review requests.
 
-A review is of the revision the change request stood at. It counts until the same person reviews again or is asked
-again: then it is outdated, and stays as it was. Authors may review their own change requests.
+A review applies to the revision at that time. It becomes outdated when its author reviews again or is requested again.
+Authors may review their own change requests.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from octavo.server.world import Refusal, World
 
 
 def present_review(world: World, at: ChangeRequestRef, document: Json, format: Format | None = None) -> Json:
-    """A review as it is shown, with the comment that came with it while that is there."""
+    """Return a review with its comment, if the comment still exists."""
     shown = {"object": "change-request-review", **document, "reviewer": present_user(world, document["reviewer"])}
     if "requestedBy" in document:
         shown["requestedBy"] = present_user(world, document["requestedBy"])
@@ -31,7 +31,7 @@ def present_review(world: World, at: ChangeRequestRef, document: Json, format: F
 
 
 def present_requested(world: World, document: Json) -> Json:
-    """Someone asked to review, as it is shown."""
+    """Return a requested reviewer as an API resource."""
     return {
         "object": "change-request-requested-reviewer",
         "kind": "user",
@@ -77,7 +77,7 @@ def _submit(op: reviews.Submit, world: World) -> Json:
 
 
 def _mark_outdated(world: World, path: str, user: str) -> None:
-    """Let the reviews of `user` that counted so far count no more."""
+    """Mark the current reviews by `user` as outdated."""
     for review in world.store.all(f"{path}/reviews"):
         if review["reviewer"] == user and not review["outdated"]:
             world.store.update(f"{path}/reviews/{review['id']}", outdated=True, updatedAt=world.timestamp())

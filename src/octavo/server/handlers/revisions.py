@@ -1,6 +1,6 @@
-"""Revisions: what a space or change request held at one moment. They are made here and never change.
+"""Revisions: immutable snapshots of the content of a space or change request.
 
-A revision is a document of ids, titles and hashes; texts and files are blobs, which revisions share.
+A revision is a document with IDs, titles and hashes. Texts and files are blobs, which revisions share.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from octavo.server.store import Json
 from octavo.server.world import Refusal, World
 
 UNTITLED = "Untitled page"
-"""What a page is called that was given no title."""
+"""Title of pages without one."""
 
 
 def get(world: World, space_id: str, revision_id: str) -> Json:
-    """One revision. Raises Missing."""
+    """Return a revision. Raises MissingResource."""
     return world.store.get(f"/spaces/{space_id}/revisions/{revision_id}")
 
 
 def get_current(world: World, space_id: str) -> Json:
-    """The revision the primary content of a space stands at."""
+    """Return the current revision of a space's main content."""
     return get(world, space_id, world.store.get(f"/spaces/{space_id}")["revision"])
 
 
 def page_of(revision: Json, page_id: str) -> Json:
-    """One page of a revision. Raises Refused."""
+    """Return a page of a revision. Raises Refusal if it does not exist."""
     page = trees.find(revision["pages"], page_id)
     if page is None:
         raise Refusal(404, f"The page “{page_id}” was not found. It may have been deleted.")
@@ -37,7 +37,7 @@ def page_of(revision: Json, page_id: str) -> Json:
 
 
 def file_of(revision: Json, file_id: str) -> Json:
-    """One file of a revision. Raises Refused."""
+    """Return a file of a revision. Raises Refusal if it does not exist."""
     file: Json | None = next((each for each in revision["files"] if each["id"] == file_id), None)
     if file is None:
         raise Refusal(404, f"The file “{file_id}” was not found. It may have been deleted.")
@@ -45,7 +45,7 @@ def file_of(revision: Json, file_id: str) -> Json:
 
 
 def get_at(world: World, place: ContentRef) -> Json:
-    """The revision that the content of a space, change request or revision stands at."""
+    """Return the current revision of a space or change request, or the revision that `place` names."""
     match place:
         case RevisionRef():
             return get(world, place.space_id, place.revision_id)
@@ -57,7 +57,7 @@ def get_at(world: World, place: ContentRef) -> Json:
 
 
 def add_first(world: World, space: Json, markdown: str = "") -> Json:
-    """Make the revision a space begins with: one page, which says `markdown`."""
+    """Create the first revision of a space, with one page that contains `markdown`."""
     page = new_page(world, trees.leading_heading(markdown) or UNTITLED, markdown)
     return add(world, space["id"], {"pages": [page]}, type="edits", parents=[])
 
@@ -65,10 +65,10 @@ def add_first(world: World, space: Json, markdown: str = "") -> Json:
 def add(
     world: World, space_id: str, held: Json, *, type: str, parents: Sequence[str], merged_from: str | None = None
 ) -> Json:
-    """Make a revision of `type` edits, merge, rollback or update that holds what `held` has under the names in HELD.
+    """Create a revision with the fields of `held` that `CONTENT_FIELDS` names.
 
-    Slugs and paths of its pages are settled here. `merged_from` is the id of the change request a merge brings in.
-    Nothing stands at the revision yet.
+    `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request. Slugs and paths of
+    pages are set here. Spaces and change requests do not refer to the revision yet.
     """
     revision: Json = {
         "id": world.new_id(),
@@ -86,18 +86,18 @@ def add(
 
 
 def add_next(world: World, revision: Json, **changes: object) -> Json:
-    """Make a revision of edits that follows `revision` and differs from it in `changes`, such as `pages=`."""
+    """Create a revision of type edits that follows `revision`, with the fields in `changes` replaced."""
     return add(world, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
 
 
 CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableContents": list, "variables": dict}
-"""What a revision holds, each of a kind that may be empty."""
+"""Content fields of a revision, with the types of their empty values."""
 
 
 def set_current(world: World, space_id: str, revision: Json, *, found_later: bool = False) -> Json:
-    """Let the primary content of a space stand at `revision`, and be found by search. Returns the space.
+    """Set the revision of a space's main content, update the search index and return the space.
 
-    `found_later`: what it says is found once `search_index.reindex_rest` has run.
+    With `found_later`, the pages are only marked, and indexed by `search_index.finish_reindexing`.
     """
     path = f"/spaces/{space_id}"
     space = world.store.get(path)
@@ -111,7 +111,7 @@ def set_current(world: World, space_id: str, revision: Json, *, found_later: boo
 
 
 def new_page(world: World, title: str, markdown: str = "", **fields: object) -> Json:
-    """A document page that is in no tree yet."""
+    """Return a document page that is not in a page tree yet."""
     now = world.timestamp()
     page: Json = {"id": world.new_id(), "type": "document", "title": title, "slug": trees.slug_of(title)}
     page |= {"createdAt": now, "updatedAt": now, **fields, "pages": []}
@@ -119,11 +119,11 @@ def new_page(world: World, title: str, markdown: str = "", **fields: object) -> 
 
 
 def with_text(world: World, page: Json, markdown: str) -> Json:
-    """`page` with another text. An empty one leaves it without."""
+    """Return `page` with another text. Without text, the page has no `text` field."""
     rest = omit(page, "text")
     return {**rest, "text": world.store.put_blob(markdown)} if markdown else rest
 
 
 def page_text(world: World, page: Json) -> str:
-    """What a page says, as markdown."""
+    """Return the Markdown text of a page."""
     return world.store.text(page["text"]) if page.get("text") else ""

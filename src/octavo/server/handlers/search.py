@@ -1,8 +1,7 @@
-"""Full-text search over the primary content of spaces.
+"""Full-text search in the main content of spaces and sites.
 
-A page is found by its sections: what comes before its first heading, which goes by the title of the page, and what
-follows each heading. What people type is never read as a query language: its words are looked for, all of them,
-the last one as a beginning.
+A page is found through its sections: the text before its first heading, found by the page title too, and the text after
+each heading. A query is plain text, not a query language: all words must match, the last one as a prefix.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from octavo.server.store import Json, SearchHit
 from octavo.server.world import World
 
 SECTION_LIMIT = 1000
-"""At most this many sections are looked at, the best first."""
+"""Number of matching sections that are considered, best match first."""
 SECTIONS_OF_PAGE = 5
 PAGES_OF_SPACE = 20
-"""At most this many are shown of each."""
+"""Numbers of sections per page and of pages per space in a result."""
 
 SNIPPET_LENGTH = 200
-"""Characters of a section that are shown where only parts of its words were found."""
+"""Number of characters shown from a section that only matches in parts of words."""
 
 _WORD = re.compile(rf"\w+(?:{SIGNED})?")
 
@@ -48,7 +47,7 @@ def _in_organization(op: search.InOrganization, world: World) -> Json:
 
 
 def search_spaces(op: search.InOrganization | search.InSite, world: World, spaces: dict[str, Json]) -> Json:
-    """The pages of several spaces that are found, the space with the best first."""
+    """Return the matching pages of several spaces, the space with the best match first."""
     by_space: dict[str, list[SearchHit]] = {}
     for found in _find_sections(world, list(spaces), op.query):
         by_space.setdefault(found.space, []).append(found)
@@ -75,7 +74,7 @@ def _present_space(world: World, space: Json, found: Iterable[SearchHit], typed:
 
 
 def _present_pages(world: World, space: Json, found: Iterable[SearchHit], typed: str) -> list[Json]:
-    """The pages of a space that were found, in the order of their best sections."""
+    """Return the matching pages of a space, ordered by their best section."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {each["id"]: each for each in trees.walk(revision["pages"])}
     places: links.Places | None = None
@@ -102,7 +101,7 @@ def _present_pages(world: World, space: Json, found: Iterable[SearchHit], typed:
 
 
 def _partial_match_snippet(world: World, section: SearchHit, typed: str) -> str:
-    """The words around the first part of a word that was found, of a section that has no word as it was typed."""
+    """Return the text around the first matching part of a word, for a section without a whole matching word."""
     body, words = together(world.store.section_body(section.unmarked)), _query_words(typed)
     found = (at for at in part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))
     start = max(0, next(found, 0) - SNIPPET_LENGTH // 3)
@@ -112,7 +111,7 @@ def _partial_match_snippet(world: World, section: SearchHit, typed: str) -> str:
 
 
 def _linked_page_title(tree: dict[str, Json], places: links.Places, page: Json, address: str) -> str | None:
-    """How the page is called that a mention on `paginate` leads to. None if it is not in this space."""
+    """Return the title of the page that a mention refers to. None if it is not in this space."""
     target = links.resolve(address, trees.link_base(page), places)
     return str(tree[target.page]["title"]) if isinstance(target, links.ToPage) else None
 
@@ -125,7 +124,7 @@ def _in_site(op: search.InSite, world: World) -> Json:
 
 
 def _spaces_in_scope(scope: search.Default | search.Specific | search.All, view: SiteView) -> list[str]:
-    """The ids of the spaces to look in. Site spaces that are not there, or not shown, are passed over."""
+    """Return the IDs of the spaces to search. Site spaces that do not exist or are hidden are ignored."""
     shown = {part.document["id"]: part.document for part in view.site_spaces()}
     wanted: set[str | None]
     if isinstance(scope, search.Specific):

@@ -1,4 +1,8 @@
-"""The adaptive schema of a site, and the conditions it gives."""
+"""Settings of a site: adaptive schema, share links, MCP servers and redirects.
+
+Share links require the Admin role, because anyone who reads one can pass it on. Headers of MCP servers may contain
+secrets, so only people who may change a server can read it.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ _require_schema_admin = organization_guard("admin")
 
 @presents(adaptive_schema.AdaptiveSchema)
 def present_schema(world: World, document: Json) -> Json:
-    """An adaptive schema, as it was written."""
+    """Return an adaptive schema as it was saved."""
     return {"object": "site-adaptive-schema", **document}
 
 
@@ -43,7 +47,7 @@ def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, world:
 
 
 def _conditions(expression: str, claim: Json) -> Iterator[Json]:
-    """What can be asked about a claim, of which `expression` is the value."""
+    """Yield the conditions that can be set on a visitor claim. `expression` is the value of the claim."""
     description = claim.get("description") or expression
     match claim["type"]:
         case "object":
@@ -82,7 +86,7 @@ guards(share_links.List, share_links.Create, share_links.Update, share_links.Del
 
 @presents(share_links.ShareLink)
 def present_share_link(world: World, document: Json) -> Json:
-    """A share link, with its address once the site is published."""
+    """Return a share link, with its URL if the site is published."""
     tree = site_tree.load_site_of(world, document)
     urls = site_tree.published_urls(tree, site_tree.site_url(world, tree, document["key"]))
     facts = omit(document, "organization", "site", "key")
@@ -104,7 +108,7 @@ guards(mcp_servers.List, mcp_servers.Get, mcp_servers.Create, mcp_servers.Update
 
 @presents(mcp_servers.McpServer)
 def present_server(world: World, document: Json) -> Json:
-    """An MCP server as those see it who may change it."""
+    """Return an MCP server as an API resource."""
     site = f"/v1/orgs/{document['organization']}/sites/{document['site']}"
     return {
         "object": "site-mcp-server",
@@ -126,13 +130,13 @@ guards(redirects.Create, redirects.Update, redirects.Delete)(organization_guard(
 
 @presents(redirects.Redirect)
 def present_redirect(world: World, document: Json) -> Json:
-    """A redirect."""
+    """Return a redirect as an API resource."""
     return {"object": "site-redirect", **document}
 
 
 @completes(redirects.Redirect)
 def _complete_redirect(op: redirects.Create | redirects.Update, world: World, document: Json) -> Json:
-    """A redirect with its source in the one spelling of it, and a destination that is there. Raises Missing."""
+    """Return a redirect with its source normalized. Raises MissingResource if its destination does not exist."""
     site = _site_path(op)
     source = normalize_path(document["source"])
     other = world.store.find_by(f"{site}/redirects", "source", source)
@@ -164,7 +168,7 @@ def _resolve_redirect(op: redirects.Resolve, world: World) -> Json:
 
 
 def normalize_path(source: str) -> str:
-    """The one spelling of a path: nothing escaped that need not be, no `.` and `..` in it. Raises Refused."""
+    """Return a path without unnecessary escapes and without `.` and `..` segments. Raises Refusal for the home page."""
     segments: list[str] = []
     for segment in source.split("/")[1:]:
         segment = _PERCENT_ESCAPES.sub(lambda escape: quote(unquote_to_bytes(escape[0]), safe=_UNRESERVED), segment)
@@ -182,7 +186,7 @@ def _site_path(op: Any) -> str:
 
 
 def _destination_url(world: World, site: str, destination: Json, share_key: str | None = None) -> str:
-    """The URL a destination has now. Raises Missing for what is not there."""
+    """Return the current URL of a redirect's destination. Raises MissingResource if it does not exist."""
     tree = site_tree.load_site(world, site)
     if destination["kind"] == "site-section":
         section = world.store.get(f"{site}/sections/{destination['siteSectionId']}")

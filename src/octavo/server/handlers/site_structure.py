@@ -1,4 +1,7 @@
-"""What is on a site: read, added, changed, taken off and moved. Who may create content does so."""
+"""Structure of a site: reading, adding, changing, removing and moving its site spaces, sections and groups.
+
+Changes require the Creator role.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +31,12 @@ _require_editor = guards(
 
 
 def refuse_invalid_step(step: str, field: str) -> None:
-    """Refuse what cannot be one step of an address."""
+    """Raise Refusal if `step` is not a valid path segment of a URL."""
     if not _URL_STEP.fullmatch(step):
         raise Refusal(400, f"{field} can contain letters, digits, “-”, “.”, “_” and “~”, but no “/”.")
 
 
-# Read
+# Reading
 
 
 @handle.register
@@ -68,7 +71,7 @@ def _list_groups(op: structure.ListGroups, world: World) -> Json:
 
 
 def require_addable_space(world: World, organization: str, space_id: str) -> Json:
-    """A space the caller may put on a site of an organization. Raises Refused and Missing."""
+    """Return a space that the caller may add to a site. Raises Refusal and MissingResource."""
     space = world.store.get(f"/spaces/{space_id}")
     if space["organization"] != organization or space.get("deletedAt") or role(world, space) is None:
         raise MissingResource(f"/spaces/{space_id}")
@@ -77,7 +80,7 @@ def require_addable_space(world: World, organization: str, space_id: str) -> Jso
 
 
 def new_site_space(world: World, tree: SiteTree, space: Json, section: str | None = None) -> Json:
-    """File a space at the end of a section of a site, or at the end of its root."""
+    """Add a space at the end of a section of a site, or at the end of its root."""
     document = _site_space(tree, world.new_id(), space, section)
     return world.store.put(_part_path(tree, document), document)
 
@@ -139,7 +142,10 @@ def _complete_section(op: structure.CreateSection | structure.UpdateSection, wor
 
 
 def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteTree:
-    """The site with what stood at its root in a section before the new one, or in that if nobody is shown any of it."""
+    """Move the site spaces at the root into a section, and return the updated site.
+
+    They move into a new section before `section`, or into `section` if none of them is visible.
+    """
     chosen = tree.default_space(None)
     if chosen:
         space = next(tree.spaces[part.document["space"]] for part in tree.live(None) if part.document["id"] == chosen)
@@ -229,7 +235,7 @@ def _move_section(op: structure.MoveSection, world: World) -> Json:
 
 
 def _move(world: World, tree: SiteTree, item: structure.Pointer, position: structure.Position | None) -> Json:
-    """Move a part beside another, or to the end of its row, and return it as it is shown."""
+    """Move a part next to another part or to the end of its siblings, and return it as an API resource."""
     path, moved = _find_part(world, tree, item)
     if position and (position.before is None) == (position.after is None):
         raise Refusal(400, "position must have either before or after.")
@@ -273,7 +279,7 @@ def _refuse_cycle(world: World, tree: SiteTree, moved: Json, holder: str | None)
         around = world.store.get(f"{tree.path}/section-groups/{around}").get("sectionGroup")
 
 
-# Documents
+# Helpers
 
 
 def _load_tree(world: World, op: InSite) -> SiteTree:
@@ -281,7 +287,7 @@ def _load_tree(world: World, op: InSite) -> SiteTree:
 
 
 def _part_fields(tree: SiteTree, kind: str, identifier: str) -> Json:
-    """What the document of every part says."""
+    """Return the fields that all parts have."""
     return {"object": kind, "id": identifier, "organization": tree.site["organization"], "site": tree.site["id"]}
 
 
@@ -290,7 +296,7 @@ def _part_path(tree: SiteTree, document: Json) -> str:
 
 
 def _with_holder(document: Json, holder: str | None) -> Json:
-    """A part that stands in another section or group, or at the root."""
+    """Return a part inside another section or group, or at the root."""
     field = HOLDER_FIELDS[document["object"]]
     kept = {name: value for name, value in document.items() if name != field}
     return {**kept, field: holder} if holder else kept
@@ -301,7 +307,7 @@ def _without_null(document: Json, *fields: str) -> Json:
 
 
 def _parts_with_same_prefix(tree: SiteTree, kind: str, holder: str | None) -> list[Json]:
-    """Those whose addresses begin alike: all sections of a site, or the site spaces of a section."""
+    """Return the parts whose URLs share a prefix: all sections of a site, or the site spaces of a section."""
     row = tree.sections() if kind == "site-section" else tree.row(kind, holder)
     return [part.document for part in row]
 

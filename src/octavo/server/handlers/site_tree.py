@@ -1,9 +1,12 @@
-"""What stands where on a site, as it is filed.
+"""The tree of a site as it is stored, its audience, and the URLs where it is published.
 
-Sections and groups of sections stand in rows, at the root or in a group; site spaces stand in sections, or at the
-root of a site that has no sections. A space that was deleted keeps its place on the site for as long as it can be
-restored, and nobody is shown it there. The default one of a row is the one that was chosen, as long as it can be
-shown; else the first that can.
+Sections and groups are at the root or in a group. Site spaces are in a section, or at the root of a site without
+sections. A deleted space keeps its place while it can be restored, but is hidden. The default of several siblings is
+the chosen one if it is visible, else the first visible one.
+
+All members with a role can see every site of their organization; guests see sites with a space they have a role in.
+Published sites are also visible to their audience: everyone for public and unlisted sites, people with an active share
+link for sites shared by link. Visitors who sign in elsewhere have no access token of this platform.
 """
 
 from __future__ import annotations
@@ -21,13 +24,13 @@ from octavo.server.store import Json, MissingResource
 from octavo.server.world import World
 
 FOLDERS = {"site-space": "site-spaces", "site-section": "sections", "site-section-group": "section-groups"}
-"""Where the parts of a site are filed below it, by what they are."""
+"""Collections in which the parts of a site are stored, by type."""
 HOLDER_FIELDS = {"site-space": "section", "site-section": "sectionGroup", "site-section-group": "sectionGroup"}
-"""The field that says what a part stands in."""
+"""Field with the parent of a part, by type."""
 
 
 class SitePart(NamedTuple):
-    """A site space, a section or a group, with what orders it and where it is filed."""
+    """Site space, section or group, with its sort key and its path in the store."""
 
     key: tuple[int, ...]
     path: str
@@ -39,19 +42,19 @@ SiteRow = list[SitePart]
 
 @dataclass(frozen=True)
 class SiteTree:
-    """A site and all its parts."""
+    """A site with all its parts."""
 
     path: str
     site: Json
     site_spaces: dict[str | None, SiteRow]
-    """By section, in their order. Those of no section are of the root."""
+    """Site spaces in order, by section. The key None is the root."""
     parts: dict[str | None, SiteRow]
-    """Sections and groups by group, in their order. Those of no group are of the root."""
+    """Sections and groups in order, by parent group. The key None is the root."""
     spaces: dict[str, Json]
-    """The spaces that are not deleted, by id."""
+    """Spaces of the site that are not deleted, by ID."""
 
     def walk(self, group: str | None = None, above: tuple[int, ...] = ()) -> Iterator[SitePart]:
-        """Sections and groups in the order of the whole site, with what orders them there."""
+        """Yield sections and groups in the order of the site, with their sort keys in the site."""
         for part in self.parts.get(group, ()):
             key = above + part.key
             yield part._replace(key=key)
@@ -59,20 +62,20 @@ class SiteTree:
                 yield from self.walk(part.document["id"], key)
 
     def sections(self) -> SiteRow:
-        """All sections, in the order of the whole site."""
+        """Return all sections in the order of the site."""
         return [part for part in self.walk() if part.document["object"] == "site-section"]
 
     def row(self, kind: str, holder: str | None) -> SiteRow:
-        """The neighbours of a part of this kind in a section or group, or at the root."""
+        """Return all parts of this type in a section or group, or at the root if `holder` is None."""
         rows = self.site_spaces if kind == "site-space" else self.parts
         return rows.get(holder, [])
 
     def live(self, section: str | None) -> SiteRow:
-        """The site spaces of a section, or of the root, whose spaces are not deleted."""
+        """Return the site spaces of a section, or of the root, without deleted spaces."""
         return [part for part in self.row("site-space", section) if part.document["space"] in self.spaces]
 
     def all_live(self) -> SiteRow:
-        """Every site space whose space is not deleted, in the order of the whole site."""
+        """Return all site spaces in the order of the site, without deleted spaces."""
         below = (
             part._replace(key=section.key + part.key)
             for section in self.sections()
@@ -81,30 +84,30 @@ class SiteTree:
         return [*self.live(None), *below]
 
     def default_section(self) -> str | None:
-        """The id of the section where visitors begin."""
+        """Return the ID of the section where visitors start. None without sections."""
         sections = [part.document["id"] for part in self.sections()]
         able = [section for section in sections if self.live(section)] or sections
         chosen = self.site.get("defaultSiteSection")
         return chosen if chosen in able else next(iter(able), None)
 
     def default_space(self, section: str | None) -> str | None:
-        """The id of the site space where visitors begin in a section, or at the root."""
+        """Return the ID of the site space where visitors start in a section, or at the root. None if it is empty."""
         holder = self.section(section) if section else self.site
         able = [part.document["id"] for part in self.live(section)]
         chosen = holder.get("defaultSiteSpace")
         return chosen if chosen in able else next(iter(able), None)
 
     def section(self, section: str) -> Json:
-        """The section of this id."""
+        """Return a section by ID."""
         return next(part.document for part in self.sections() if part.document["id"] == section)
 
     def holds(self, space_id: str) -> bool:
-        """Whether a space is on the site."""
+        """Return whether a space is on the site."""
         return any(part.document["space"] == space_id for row in self.site_spaces.values() for part in row)
 
 
 def load_site(world: World, path: str) -> SiteTree:
-    """The site filed at `path`. Raises Missing."""
+    """Return the site stored at `path`. Raises MissingResource."""
     site = world.store.get(path)
     site_spaces: dict[str | None, SiteRow] = defaultdict(list)
     parts: dict[str | None, SiteRow] = defaultdict(list)
@@ -121,18 +124,18 @@ def load_site(world: World, path: str) -> SiteTree:
 
 
 def load_site_of(world: World, document: Json) -> SiteTree:
-    """The site that a part, or a share link, belongs to."""
+    """Return the site of a part or a share link."""
     return load_site(world, f"/orgs/{document['organization']}/sites/{document['site']}")
 
 
 def sites_with(world: World, space: Json) -> list[Json]:
-    """The sites a space is on."""
+    """Return the sites that a space is on."""
     sites = f"/orgs/{space['organization']}/sites"
     return [site for site in world.store.all(sites) if _site_space_paths(world, f"{sites}/{site['id']}", space)]
 
 
 def remove_space(world: World, space: Json) -> None:
-    """Take a space off all sites, for good."""
+    """Remove a space from all sites permanently."""
     for site in sites_with(world, space):
         for path in _site_space_paths(world, f"/orgs/{space['organization']}/sites/{site['id']}", space):
             world.store.delete(path)
@@ -144,7 +147,7 @@ def _site_space_paths(world: World, site: str, space: Json) -> list[str]:
 
 
 def can_see_site(world: World, tree: SiteTree) -> bool:
-    """Whether the caller may see a site before it is published."""
+    """Return whether the caller may see a site that is not published."""
     organization = tree.site["organization"]
     if organization_role(world, organization):
         return True
@@ -153,7 +156,7 @@ def can_see_site(world: World, tree: SiteTree) -> bool:
 
 
 def is_in_audience(world: World, tree: SiteTree, share_key: str | None) -> bool:
-    """Whether the caller is among those a site is published to."""
+    """Return whether a site is published, and the caller is in its audience."""
     site = tree.site
     if not site["published"]:
         return False
@@ -164,9 +167,9 @@ def is_in_audience(world: World, tree: SiteTree, share_key: str | None) -> bool:
 
 
 def require_site_access(world: World, at: SiteRef, *, visits: bool, share_key: str | None) -> None:
-    """Raise Missing unless the caller may see a site; as a visitor, if `visits`.
+    """Raise MissingResource unless the caller may see a site. With `visits`, being in its audience is enough.
 
-    Whoever comes with a wrong or idle share key sees nothing, so that members can tell whether one works.
+    A wrong or inactive share key always gives MissingResource, so that members can test share links.
     """
     path = f"/orgs/{at.organization_id}/sites/{at.site_id}"
     tree = load_site(world, path)
@@ -178,7 +181,7 @@ def require_site_access(world: World, at: SiteRef, *, visits: bool, share_key: s
 
 
 def is_published_to(world: World, space: Json, share_key: str | None) -> bool:
-    """Whether the caller is among those a space is published to, on whichever site."""
+    """Return whether a space is on a published site with the caller in its audience."""
     if space.get("deletedAt"):
         return False
     paths = (f"/orgs/{site['organization']}/sites/{site['id']}" for site in sites_with(world, space))
@@ -186,27 +189,27 @@ def is_published_to(world: World, space: Json, share_key: str | None) -> bool:
 
 
 def site_url(world: World, tree: SiteTree, share_key: str | None = None) -> str:
-    """Where a site is published, or would be, with the secret of a share link if it is shared by one."""
+    """Return the URL where a site is or would be published, with the share key if it is shared by link."""
     site = tree.site
     secret = f"{quote(share_key, safe='')}/" if share_key and site["visibility"] == "share-link" else ""
     return f"https://{site['proxy']}/{secret}" if site.get("proxy") else f"{site_target_url(world, site)}{secret}"
 
 
 def site_target_url(world: World, site: Json) -> str:
-    """The address of a site on this platform, which a proxy stands before."""
+    """Return the URL of a site on this platform, which is the target of its proxy."""
     organization = world.store.get(f"/orgs/{site['organization']}")
     host = organization.get("hostname") or organization["id"]
     return world.url(f"/published/{quote(host, safe='')}/{quote(site.get('basename') or site['id'], safe='')}/")
 
 
 def section_url(world: World, tree: SiteTree, section: Json, share_key: str | None = None) -> str:
-    """Where a section is published, or would be: that of the site, for the default one."""
+    """Return the URL where a section is or would be published. The default section has the URL of the site."""
     start = site_url(world, tree, share_key)
     return start if section["id"] == tree.default_section() else f"{start}{quote(section['path'], safe='')}/"
 
 
 def site_space_url(world: World, tree: SiteTree, site_space: Json, share_key: str | None = None) -> str:
-    """Where a site space is published, or would be: that of its section or of the site, for the default one."""
+    """Return the URL where a site space is or would be published. The default one has the URL of its section or site."""
     section = tree.section(site_space["section"]) if "section" in site_space else None
     if site_space["id"] == tree.default_space(site_space.get("section")):
         return section_url(world, tree, section, share_key) if section else site_url(world, tree, share_key)
@@ -215,5 +218,5 @@ def site_space_url(world: World, tree: SiteTree, site_space: Json, share_key: st
 
 
 def published_urls(tree: SiteTree, published: str) -> Json:
-    """The addresses of a part of a site: none before the site is published."""
+    """Return the URLs of a part of a site. Empty if the site is not published."""
     return {"published": published} if tree.site["published"] else {}

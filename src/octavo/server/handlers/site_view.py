@@ -1,4 +1,4 @@
-"""The parts of a site as they are shown."""
+"""A site with its sections, groups and site spaces, as the caller sees it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from octavo.server.world import World
 
 @dataclass(frozen=True)
 class SiteView:
-    """A site as one caller sees it.
+    """Parts of a site that are visible to the caller.
 
-    Of a site that is published to them they see all spaces, else those they have a role in. Members see sections and
-    groups in which they find nothing; visitors do not.
+    Audiences of a published site see all its spaces, others only the spaces they have a role in. Empty sections and
+    groups are visible to people who may edit the site.
     """
 
     world: World
     tree: SiteTree
     share_key: str | None = None
     as_visitor: bool = False
-    """Whether a member looks at it as its audience does."""
+    """Whether a member sees the site as its audience does."""
 
     @cached_property
     def _is_public(self) -> bool:
@@ -37,30 +37,30 @@ class SiteView:
 
     @cached_property
     def _shows_empty(self) -> bool:
-        # A section may have the title of a space: only those who arrange the site see one they find nothing in.
+        # Visitors do not see empty sections, whose titles may reveal the title of a hidden space.
         return not self.as_visitor and allows(organization_role(self.world, self.tree.site["organization"]), "create")
 
     def sees(self, part: SitePart) -> bool:
-        """Whether a site space is shown."""
+        """Return whether a site space is visible."""
         return self._is_public or role(self.world, self.tree.spaces[part.document["space"]]) is not None
 
     def site_spaces(self) -> SiteRow:
-        """The site spaces that are shown, in the order of the whole site."""
+        """Return the visible site spaces in the order of the site."""
         return [part for part in self.tree.all_live() if self.sees(part)]
 
     def sections(self) -> SiteRow:
-        """The sections that are shown, in the order of the whole site."""
+        """Return the visible sections in the order of the site."""
         return [part for part in self.tree.sections() if self._shows_empty or self._inside(part.document)]
 
     def structure(self) -> Json:
-        """What the site is made of."""
+        """Return the structure of the site."""
         root = self.tree.live(None)
         if self.tree.parts and not root:
             return {"type": "sections", "structure": self._children(None)}
         return {"type": "siteSpaces", "structure": [self.site_space(part.document) for part in root if self.sees(part)]}
 
     def part(self, document: Json) -> Json:
-        """A site space, a section or a group."""
+        """Return a site space, section or group."""
         match document["object"]:
             case "site-space":
                 return self.site_space(document)
@@ -70,7 +70,7 @@ class SiteView:
                 return self.group(document)
 
     def site_space(self, document: Json) -> Json:
-        """A site space with its space."""
+        """Return a site space with its space."""
         space = self.tree.spaces[document["space"]]
         return {
             **_public_fields(document),
@@ -81,7 +81,7 @@ class SiteView:
         }
 
     def section(self, document: Json) -> Json:
-        """A section with its site spaces."""
+        """Return a section with its site spaces."""
         return {
             **_public_fields(document),
             "default": document["id"] == self.tree.default_section(),
@@ -90,7 +90,7 @@ class SiteView:
         }
 
     def group(self, document: Json) -> Json:
-        """A group with what stands in it."""
+        """Return a group with its sections and groups."""
         children = self._children(document["id"])
         sections = [each for each in children if each["object"] == "site-section"]
         return {**_public_fields(document), "sections": sections, "children": children}
@@ -107,7 +107,7 @@ class SiteView:
 
 
 def site_view(world: World, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False) -> SiteView:
-    """The site at a place."""
+    """Return the view of a site for the caller."""
     tree = site_tree.load_site(world, f"/orgs/{at.organization_id}/sites/{at.site_id}")
     return SiteView(world, tree, share_key, as_visitor)
 
@@ -120,5 +120,5 @@ def _public_fields(document: Json) -> Json:
 @presents(site_structure.SiteSection)
 @presents(site_structure.SectionGroup)
 def present_part(world: World, document: Json) -> Json:
-    """A site space, a section or a group as the caller sees it."""
+    """Return a site space, section or group as the caller sees it."""
     return SiteView(world, site_tree.load_site_of(world, document)).part(document)

@@ -1,7 +1,7 @@
-"""What people may do with sites: that goes by their role in the organization.
+"""Sites: creation, settings, publishing, and permissions.
 
-Who may create content makes sites and arranges what is on them; their settings, their share links, and whether they
-are published are an administrator's.
+Permissions depend on the role in the organization. Creators can create sites and edit their structure. Settings, share
+links and publishing require an admin.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from octavo.server.world import Refusal, World
 
 
 def site_permissions(world: World, organization: str) -> Json:
-    """What the caller may do with the sites of an organization, as it is shown."""
+    """Return the caller's permissions for the sites of an organization."""
     held = organization_role(world, organization)
     create, admin = allows(held, "create"), allows(held, "admin")
     return {
@@ -55,7 +55,9 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
 
 
 def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, str, Json] | None:
-    """The highest role of a person, and the organization or the space they have it from. None if they have none."""
+    """Return the highest role of a user, with the user and the organization or space it comes from. None without a
+    role.
+    """
     rows = [(organization_role(world, organization["id"], user), user, organization)]
     rows += [(role(world, space, user), user, space) for space in spaces]
     held = [(name, user, origin) for name, user, origin in rows if name]
@@ -68,12 +70,12 @@ def _origin(document: Json) -> Json:
 
 
 SAMPLE = "Write here what your readers look for first, and add pages for the rest.\n"
-"""The page of the space that a site is made with as a sample."""
+"""Page of the sample space that a site can be created with."""
 
 
 @presents(sites.Site)
 def present_site(world: World, document: Json) -> Json:
-    """A site as the caller sees it."""
+    """Return a site as the caller sees it."""
     organization, identifier = document["organization"], document["id"]
     path = f"/orgs/{organization}/sites/{identifier}"
     tree = site_tree.load_site(world, path)
@@ -162,7 +164,7 @@ def _refuse_taken_basename(world: World, site: Json) -> None:
 
 
 def _set_default_site_space(world: World, tree: SiteTree, site_space: str) -> Json:
-    """The site, where visitors begin at a site space: at the root, or in its default section."""
+    """Set the site space where visitors start at the root, or in the default section. Return the changed site."""
     section = tree.default_section()
     if site_space not in {part.document["id"] for part in tree.live(section)}:
         where = (
@@ -211,9 +213,9 @@ _CUSTOMIZATION_FIELDS = (
     *("advancedCustomization", "trademark", "externalLinks", "pagination", "pageActions", "git", "privacyPolicy"),
     *("socialPreview", "insights"),
 )
-"""What every customization speaks of (4.7)."""
+"""Fields of every customization."""
 
 
 def _default_customization() -> Json:
-    """How a site looks where nobody chose anything."""
+    """Return the customization of a site without changes to its look."""
     return {name: {} for name in _CUSTOMIZATION_FIELDS}

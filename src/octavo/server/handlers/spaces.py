@@ -1,4 +1,4 @@
-"""Where spaces and collections lie: in which collection, and in which order among their neighbours."""
+"""Spaces and collections, their order, and moves between collections and organizations."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
 RETENTION = timedelta(days=7)
-"""How long a deleted space can be restored."""
+"""Time for which a deleted space can be restored."""
 
 
 def list_ordered(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
-    """The spaces or collections of an organization in their order, deleted ones too, with what orders them."""
+    """Return the spaces or collections of an organization in order, including deleted ones, with their sort keys."""
     found = world.store.items(collection)
     mine = [(order_key(place, each), each) for place, each in found if each["organization"] == organization]
     return sorted(mine, key=lambda pair: pair[0])
 
 
 def visible_spaces(world: World, organization: str) -> list[tuple[tuple[int, int], Json]]:
-    """The spaces of an organization the caller has a role in, in their order, with what orders them."""
+    """Return the spaces of an organization that the caller has a role in, in order, with their sort keys."""
     found = list_ordered(world, "/spaces", organization)
     return [(key, space) for key, space in found if not space.get("deletedAt") and role(world, space)]
 
 
 def is_expired(world: World, space: Json) -> bool:
-    """Whether a space was deleted so long ago that it cannot be restored."""
+    """Return whether a space was deleted too long ago to be restored."""
     deleted = space.get("deletedAt")
     return deleted is not None and world.now() - datetime.fromisoformat(deleted) >= RETENTION
 
 
 def list_contents(world: World, organization: str, parent: str | None) -> list[StoredDocument]:
-    """What lies directly in a collection or at the root, in its order."""
+    """Return the spaces and collections directly in a collection, or at the root, in order."""
     kinds = ("/collections", "/spaces")
     both = [(key, kind, each) for kind in kinds for key, each in list_ordered(world, kind, organization)]
     inside = sorted((item for item in both if item[2].get("parent") == parent), key=lambda item: item[0])
@@ -66,7 +66,7 @@ def list_contents(world: World, organization: str, parent: str | None) -> list[S
 
 
 def list_descendants(world: World, collection: Json) -> Iterator[StoredDocument]:
-    """What lies in a collection, at any depth."""
+    """Yield the spaces and collections in a collection at any depth."""
     for path, each in list_contents(world, collection["organization"], collection["id"]):
         yield path, each
         if path.startswith("/collections/"):
@@ -74,7 +74,7 @@ def list_descendants(world: World, collection: Json) -> Iterator[StoredDocument]
 
 
 def require_place_for_new(world: World, organization: str, parent: str | None) -> None:
-    """Refuse unless the caller may put something into a collection of an organization, or at its root."""
+    """Raise Refusal or MissingResource unless the caller may add content to a collection or to the root."""
     if parent is None:
         require_in_organization(world, world.store.get(f"/orgs/{organization}"), "create")
         return
@@ -112,7 +112,7 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
 
 
 def set_parent(holder: Json, parent: str | None) -> None:
-    """Let a space or collection lie in another collection, or at the root."""
+    """Set the collection that contains a space or collection, None for the root."""
     holder.pop("parent", None)
     if parent:
         holder["parent"] = parent
@@ -123,7 +123,7 @@ def set_parent(holder: Json, parent: str | None) -> None:
 @handle.register(spaces.Transfer)
 @handle.register(collections.Transfer)
 def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
-    """Move a space, or a collection and all it holds, to the root of another organization."""
+    """Move a space, or a collection with its contents, to the root of another organization."""
     path = path_of(op).removesuffix("/transfer")
     holder = world.store.get(path)
     require(world, holder, "admin")
@@ -178,13 +178,13 @@ def _index(row: list[StoredDocument], next_to: StoredDocument | None, *, before:
 
 
 EMOJI = "📘"
-"""The emoji of a space that was given none."""
+"""Emoji of spaces without one."""
 TITLE_LIMIT = 50
 
 
 @presents(spaces.Space)
 def present_space(world: World, document: Json) -> Json:
-    """A space as the caller sees it, with what is open in it counted."""
+    """Return a space as the caller sees it, with the numbers of open comments and change requests."""
     path = f"/spaces/{document['id']}"
     threads = world.store.count_by(f"{path}/comments", "status")
     proposed = world.store.count_by(f"{path}/change-requests", "status")
@@ -212,7 +212,7 @@ def _urls(world: World, document: Json) -> Json:
 
 
 def purge(world: World) -> None:
-    """Remove the spaces that were deleted too long ago to be restored, with all they hold."""
+    """Delete the spaces that can no longer be restored, with their content."""
     for space in world.store.all("/spaces"):
         if is_expired(world, space):
             with world.store.transaction():
@@ -222,7 +222,7 @@ def purge(world: World) -> None:
 
 
 def create_space(world: World, organization: str, **fields: Any) -> Json:
-    """File a space of an organization, still without a revision: `revisions.move_primary` gives it one."""
+    """Create a space without a revision. `revisions.set_current` sets its first revision."""
     now = world.timestamp()
     space: Json = {"id": world.new_id(), "title": "Untitled", "organization": organization, "createdAt": now}
     visibility = "in-collection" if fields.get("parent") else "private"
@@ -288,7 +288,7 @@ def _duplicate_space(op: spaces.Duplicate, world: World) -> Json:
     kept = {name: original[name] for name in ("emoji", "icon", "parent", "defaultLevel") if name in original}
     space = create_space(world, original["organization"], **kept, title=f"Copy of {original['title']}"[:TITLE_LIMIT])
     if role(world, space) is None:
-        # Roles that were given on the original are not copied, and a copy that its maker cannot see is lost.
+        # Granted roles are not copied, so without a new grant the copy could be invisible to its creator.
         grant = {"id": world.caller, "role": "admin"}
         world.store.put(f"/spaces/{space['id']}/permissions/users/{world.caller}", grant)
     held = revisions.get_current(world, original["id"])
@@ -298,7 +298,7 @@ def _duplicate_space(op: spaces.Duplicate, world: World) -> Json:
 
 @presents(collections.Collection)
 def present_collection(world: World, document: Json) -> Json:
-    """A collection as the caller sees it."""
+    """Return a collection as the caller sees it."""
     facts = omit(document, "position")
     identifier, organization = document["id"], document["organization"]
     urls = {
@@ -343,7 +343,7 @@ def _delete_collection(op: collections.Delete, world: World) -> None:
     for _, document in inside:
         set_parent(document, collection.get("parent"))
         if level != "inherit" and document.get("defaultLevel", "inherit") == "inherit":
-            document["defaultLevel"] = level  # nobody is let in who was kept out by what lay around it
+            document["defaultLevel"] = level  # Spaces keep the access restrictions of the deleted collection.
     row[here : here + 1] = inside
     save_order(world, row)
     world.store.delete(path)

@@ -1,6 +1,7 @@
-"""Uploads: files that are sent to an address that works once, and then named by a storage key.
+"""Uploads to URLs that work once, and custom fonts made from uploads.
 
-The address holds a secret in place of the key of a caller. It works for a quarter of an hour.
+An upload URL contains a secret that replaces the access token. It works for 15 minutes. A storage key names the
+uploaded file.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from octavo.server.store import Json
 from octavo.server.world import Refusal, World, iso
 
 UPLOAD_LIFETIME = timedelta(minutes=15)
-"""How long a file may be sent, and how long it waits for something to be made of it."""
+"""Time for which an upload URL works, and for which an uploaded file can be used."""
 SIZE_LIMITS = {"customization_font": 5 << 20, "import_file": 32 << 20}
-"""The most bytes of a file of each kind."""
+"""Largest file of each kind, in bytes."""
 FONT_TYPES = ("font/woff2", "font/woff", "application/font-woff2", "application/font-woff", "application/octet-stream")
 FONT_FORMATS = {b"wOF2": "woff2", b"wOFF": "woff"}
-"""The formats of fonts, by the bytes their files begin with."""
+"""Font formats by the first bytes of the file."""
 
 _require_creator = organization_guard("create")
 
@@ -48,7 +49,7 @@ def _request_upload(op: storage.Upload, world: World) -> Json:
 
 
 def find_pending(world: World, organization: str, key: str, secret: str) -> Json:
-    """What was said about the file that may be sent to this address: its `size` and `kind`. Raises Refused."""
+    """Return the description of a pending upload, with its `size` and `kind`. Raises Refusal if the URL does not work."""
     document = world.store.find(_upload_path(organization, key))
     known = document is not None and compare_digest(document["secret"].encode(), secret.encode())
     if document is None or not known:
@@ -61,7 +62,7 @@ def find_pending(world: World, organization: str, key: str, secret: str) -> Json
 
 
 def receive_file(world: World, organization: str, key: str, secret: str, data: bytes) -> None:
-    """Keep the bytes of the file that was sent to an address. Raises Refused."""
+    """Save an uploaded file. Raises Refusal if the URL does not work or the file is not as announced."""
     with world.store.transaction():
         document = find_pending(world, organization, key, secret)
         if len(data) != document["size"]:
@@ -75,13 +76,13 @@ def receive_file(world: World, organization: str, key: str, secret: str, data: b
 
 
 def upload_key(world: World, url: str) -> str | None:
-    """The storage key of the file that is sent to `url`. None: it is no such address."""
+    """Return the storage key in an upload URL. None for other URLs."""
     parts = url.removeprefix(world.url("/~/uploads/")).split("/")
     return parts[1] if url.startswith(world.url("/~/uploads/")) and len(parts) == 3 else None
 
 
 def find_upload(world: World, organization: str, key: str, kind: str) -> Json:
-    """The upload that a storage key names: its `name`, `type`, `size` and `blob`. Raises Refused: 404 or 412."""
+    """Return the upload of a storage key with `name`, `type`, `size` and `blob`. Raises Refusal (404 or 412)."""
     document = world.store.find(_upload_path(organization, key))
     if document is None or _is_expired(world, document):
         raise Refusal(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
@@ -107,7 +108,7 @@ guards(fonts.Create, fonts.Update, fonts.Delete)(organization_guard("create"))
 
 @presents(fonts.Font)
 def present_font(world: World, document: Json) -> Json:
-    """A font as the caller sees it, its faces from thin to bold."""
+    """Return a font as the caller sees it, with its faces ordered by weight."""
     faces = sorted(document["faces"].items(), key=lambda face: int(face[0]))
     return {
         "id": document["id"],
@@ -128,7 +129,7 @@ def _present_source(world: World, source: Json) -> Json:
 
 @completes(fonts.Font)
 def _complete_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
-    """A font whose named weights have the files that were uploaded for them, in place of those they had."""
+    """Return a font with the uploaded files for the given weights. Files of other weights stay."""
     named: list[Json] = document.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in named}
     faces = {weight: sources for weight, sources in document.get("faces", {}).items() if weight not in weights}
