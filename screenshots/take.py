@@ -101,7 +101,7 @@ async def take(names: list[str], target: Path) -> None:
         library = Path(folder, "library.db")
         store = Store(library)
         build(World(store))
-        store.set("library", "demo")
+        store.set_setting("library", "demo")
         store.close()
         for name in names:
             for theme in ("dark", "light"):

@@ -72,8 +72,8 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
         filed = {"openapi": "3.1.0", "info": {"title": "P"}, "paths": {"/filed": {"put": {"summary": "As filed"}}}}
         at = OrganizationRef(organization_id=people.ORGANIZATION)
         made = openapi.Create(at=at, slug="pets", source=openapi.Source(text=json.dumps(filed)))
-        errand = answer(made, world)
-        errand.then(errand.work())
+        work = answer(made, world)
+        work.finish(work.run())
         world.store.update(f"/orgs/{people.ORGANIZATION}/openapi/pets", sourceURL=FILED)
 
     async with stage.play(change=bring) as run:
