@@ -207,7 +207,7 @@ CALLS = {
     ("documents/specifications.py", "yaml.load"): "specification",
     ("documents/yaml_values.py", "get_single_node"): "YAML",
     ("documents/rules.py", "_Markdown"): "page",
-    ("server/conversion.py", "Soup"): "HTML",
+    ("server/conversion.py", "_Soup"): "HTML",
     ("server/conversion.py", "mammoth.convert_to_html"): "Word document: a row of ROWS",
     ("tui/render/latex.py", "LatexWalker"): "formula",
     # What Octavo wrote, and nobody else can have written.
@@ -227,7 +227,7 @@ CALLS = {
 _PARSING = {
     *("json.load", "json.loads", "tomllib.load", "tomllib.loads", "yaml.load", "yaml.safe_load", "get_single_node"),
     *("from_json", "validate_json", "model_validate_json", "TypeAdapter.validate_json", "validate_strings"),
-    *("BeautifulSoup", "Soup", "HTMLParser", "MarkdownIt", "_Markdown", "LatexWalker", "mammoth.convert_to_html"),
+    *("BeautifulSoup", "_Soup", "HTMLParser", "MarkdownIt", "_Markdown", "LatexWalker", "mammoth.convert_to_html"),
     *("ast.parse", "ast.literal_eval", "literal_eval", "ElementTree.parse", "ElementTree.fromstring", "fromstring"),
     *(
         "pickle.load",

@@ -1,7 +1,6 @@
 """Conversion of HTML and Word documents to Markdown.
 
-HTML is converted by beautifulsoup4 and markdownify, Word by mammoth. These libraries are imported on first use, because
-nothing else needs them.
+HTML is converted by beautifulsoup4 and markdownify, Word by mammoth.
 """
 
 from __future__ import annotations
@@ -12,15 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import chain, islice, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 from zipfile import BadZipFile, ZipFile
 
+import mammoth  # type: ignore[import-untyped]  # mammoth has no type information
+from bs4 import BeautifulSoup, Tag
+from markdownify import MarkdownConverter
+
 from octavo.documents import trees
 from octavo.server.folder import ASSETS
-
-if TYPE_CHECKING:
-    from bs4 import BeautifulSoup, Tag
 
 SIZE_LIMIT = 5_000_000
 """Limit for HTML in characters. A Word document may be ten times as many bytes when unpacked."""
@@ -89,8 +89,6 @@ class HtmlPage:
 
     def markdown(self, lead: RewriteUrl) -> str:
         """Return the page as Markdown, starting with its title. Raises ConversionFailure if it is nested too deeply."""
-        from markdownify import MarkdownConverter
-
         for name, attribute in (("a", "href"), ("img", "src")):
             for tag in self._main.find_all(name):
                 _rewrite_link(tag, attribute, lead)
@@ -113,7 +111,7 @@ def read_html(text: str) -> HtmlPage:
     if len(text) > SIZE_LIMIT:
         raise ConversionFailure(f"is longer than {SIZE_LIMIT // 1_000_000} million characters")
     try:
-        soup = _parse_html(text)
+        soup = _Soup(text, "html.parser")
         links = [str(tag["href"]) for tag in soup.find_all("a", href=True)]
         title = soup.title.get_text(" ", strip=True) if soup.title else ""
         main = _main_part(soup)
@@ -133,8 +131,6 @@ def convert_docx(data: bytes, stem: str) -> ConvertedDocument:
 
     `stem` is the prefix for the names of its images.
     """
-    import mammoth  # type: ignore[import-untyped]  # it says nothing about its types
-
     try:
         with ZipFile(BytesIO(data)) as archive:
             if sum(each.file_size for each in archive.infolist()) > SIZE_LIMIT * 10:
@@ -167,21 +163,17 @@ def convert_docx(data: bytes, stem: str) -> ConvertedDocument:
     return ConvertedDocument(read_html(f"<body>{made.value}</body>").markdown(lambda address: address), files)
 
 
-def _parse_html(text: str) -> BeautifulSoup:
-    """Parse HTML, and end elements whose optional end tag is missing where the next element of their kind starts."""
-    from bs4 import BeautifulSoup
+class _Soup(BeautifulSoup):
+    """HTML document that adds missing optional end tags where the next element of the same kind starts."""
 
-    class Soup(BeautifulSoup):
-        def handle_starttag(self, name: str, *more: Any, **named: Any) -> Tag | None:
-            if name in _IMPLIED_ENDS and self.currentTag is not None:
-                ends, within = _IMPLIED_ENDS[name]
-                open_ones = islice(chain([self.currentTag], self.currentTag.parents), _OPEN_ELEMENT_LIMIT)
-                above = takewhile(lambda tag: tag.name not in within, open_ones)
-                for each in [tag.name for tag in above if tag.name in ends]:
-                    self.handle_endtag(each)
-            return super().handle_starttag(name, *more, **named)
-
-    return Soup(text, "html.parser")
+    def handle_starttag(self, name: str, *args: Any, **kwargs: Any) -> Tag | None:
+        if name in _IMPLIED_ENDS and self.currentTag is not None:
+            ends, boundaries = _IMPLIED_ENDS[name]
+            open_tags = islice(chain([self.currentTag], self.currentTag.parents), _OPEN_ELEMENT_LIMIT)
+            inner_tags = takewhile(lambda tag: tag.name not in boundaries, open_tags)
+            for tag_name in [tag.name for tag in inner_tags if tag.name in ends]:
+                self.handle_endtag(tag_name)
+        return super().handle_starttag(name, *args, **kwargs)
 
 
 def _main_part(soup: BeautifulSoup) -> Tag:

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from octavo.api.folding import fold
 from octavo.documents import trees
+from octavo.documents.parse import parse
 from octavo.documents.tags import TagScanner
 from octavo.server.folder import rewrite_links
 from octavo.server.store import Json, Store
@@ -77,8 +78,6 @@ def _included_text(
 @lru_cache(maxsize=64)
 def _include_positions(text: str) -> tuple[int, ...]:
     """Return the positions of the include tags in a text, except for those in code."""
-    from octavo.documents.parse import parse
-
     scanner, found = TagScanner(text), []
     starts = [0]
     starts += [end.end() for end in re.finditer("\n", text)]

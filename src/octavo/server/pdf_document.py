@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+from PIL import Image as PillowImage
 from reportlab.lib.colors import HexColor
 from reportlab.lib.enums import TA_CENTER
 from reportlab.lib.pagesizes import A4
@@ -356,10 +357,8 @@ class PdfBook:
 
 def _load_image(data: bytes) -> Flowable | None:
     """Return an image, scaled down to the width of the sheet. None if it cannot be read."""
-    from PIL import Image as Picture
-
     try:
-        with Picture.open(BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as picture:
+        with PillowImage.open(BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as picture:
             width, height = picture.size
             if not 0 < width * height <= PIXEL_LIMIT:
                 return None
@@ -367,7 +366,7 @@ def _load_image(data: bytes) -> Flowable | None:
             picture.convert("RGBA" if "A" in picture.getbands() or "transparency" in picture.info else "RGB").save(
                 plain, "PNG"
             )
-    except (OSError, ValueError, SyntaxError, Picture.DecompressionBombError):
+    except (OSError, ValueError, SyntaxError, PillowImage.DecompressionBombError):
         return None
     scale = min(WIDTH / (width * 0.75), 160 * mm / (height * 0.75), 1)
     plain.seek(0)

@@ -8,6 +8,7 @@ from itertools import islice
 from octavo.api.searchable import apart, diagram_labels, mention
 from octavo.documents import trees
 from octavo.documents.blocks import Block
+from octavo.documents.parse import parse
 from octavo.server.includes import expand_includes
 from octavo.server.store import Json, Section
 from octavo.server.world import World
@@ -94,9 +95,6 @@ def split_sections(markdown: str, title: str, description: str) -> Iterator[Sect
     """Yield anchor, heading and text of each section in a page. The first section has no anchor and the title of the
     page.
     """
-    # lazy: the parser imports markdown-it, which a platform without writes never needs.
-    from octavo.documents.parse import parse
-
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         says = _block_text(block)

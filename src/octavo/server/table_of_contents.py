@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from octavo.api.folding import fold
 from octavo.documents import front_matter
 from octavo.documents.blocks import Block, Run
+from octavo.documents.parse import parse
 from octavo.server.folder import (
     DEPTH_LIMIT,
     EXTERNAL_URL,
@@ -194,9 +195,6 @@ def _find_index(folder: Folder, path: Path) -> Path | None:
 
 def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
     """Return the entries of a table of contents. A heading of level 2 or more starts a group, a divider ends it."""
-    # lazy: parsing imports markdown-it, which a folder without a SUMMARY.md never needs.
-    from octavo.documents.parse import parse
-
     reading = _SummaryReader(folder, summary)
     root: list[Entry] = []
     into = root

@@ -14,6 +14,7 @@ from octavo.api import collections, openapi, site_structure, sites
 from octavo.api.operation import Operation
 from octavo.api.places import CollectionRef, OrganizationRef, SiteRef
 from octavo.server import handlers
+from octavo.server.demo import large as large_demo
 from octavo.server.demo import people, register
 from octavo.server.demo.history import DemoClock, DemoIds, list_actions
 from octavo.server.dispatch import answer
@@ -119,9 +120,7 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
             for op in deed.asks(past.for_user(deed.by)):
                 answer(op, past.for_user(deed.by))
         if large:
-            from octavo.server.demo.large import fill  # lazy: most demos do not need it.
-
-            fill(past, clock, names, today, large)
+            large_demo.fill(past, clock, names, today, large)
 
 
 def _create_organization(world: World, today: datetime) -> None:

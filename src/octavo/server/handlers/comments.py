@@ -13,8 +13,9 @@ from typing import Any
 from octavo.api import comments
 from octavo.api.bodies import Format, Markdown
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.documents import trees
+from octavo.documents import json_to_markdown, trees
 from octavo.documents.markdown_to_json import body
+from octavo.documents.parse import parse
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, change_request_path
 from octavo.server.handlers.members import present_member, present_user
@@ -163,9 +164,6 @@ class Threads:
 @lru_cache(maxsize=256)
 def _block_texts(text: str) -> dict[str, str]:
     """Return the text of each block by block key."""
-    # lazy: the parser imports markdown-it, which only comments on blocks need.
-    from octavo.documents.parse import parse
-
     found: dict[str, Any] = {}
     for block in parse(text).walk():
         found.setdefault(block.key, block)
@@ -323,9 +321,7 @@ def body_markdown(body: Markdown) -> str:
     """Return a comment body as Markdown, the format it is stored in."""
     if body.document is None:
         return body.markdown
-    from octavo.documents.json_to_markdown import markdown  # lazy: few clients send JSON documents.
-
-    return markdown(body.document)
+    return json_to_markdown.markdown(body.document)
 
 
 def _refuse_empty(markdown: str) -> None:

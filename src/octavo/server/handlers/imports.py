@@ -8,26 +8,30 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from octavo.api import imports
 from octavo.api.folding import fold
 from octavo.api.places import ChangeRequestRef
 from octavo.documents.trees import Pages
+from octavo.server import loader
 from octavo.server.fetcher import FetchedFile, Fetcher
 from octavo.server.folder import EXTERNAL_URL, rewrite_links
 from octavo.server.handlers import change_requests, revisions, uploads
 from octavo.server.handlers.permissions import require
-from octavo.server.import_sources import ImportedFiles, ImportFailure, read_source
 from octavo.server.rest import handle, omit
 from octavo.server.store import Json
 from octavo.server.world import BackgroundWork, Refusal, World
+
+if TYPE_CHECKING:
+    from octavo.server.import_sources import ImportedFiles
 
 _SUPPORTED_SOURCES = ("website", "html", "markdown", "docx", "zip")
 
 
 @handle.register
-def _create(op: imports.Create, world: World) -> BackgroundWork[ImportedFiles | ImportFailure]:
+def _create(op: imports.Create, world: World) -> BackgroundWork[Any]:
     _require_editable(op, world)
     if op.source not in _SUPPORTED_SOURCES:
         sentence = f"source {op.source} is not supported. Export it as markdown, html, docx, or zip"
@@ -74,18 +78,19 @@ def _require_editable(op: imports.Create, world: World) -> None:
         )
 
 
-def _read_source(op: imports.Create, fetcher: Fetcher) -> ImportedFiles | ImportFailure:
+def _read_source(op: imports.Create, fetcher: Fetcher) -> ImportedFiles:
+    # lazy: beautifulsoup4, markdownify and mammoth, which only imports need.
+    from octavo.server.import_sources import ImportFailure, read_source
+
     try:
         return read_source(op.source, op.url, fetcher)
     except ImportFailure as failure:
-        return failure
+        raise Refusal(400, f"{failure}. Nothing was imported.") from None
 
 
-def _add_imported(op: imports.Create, world: World, gathered: ImportedFiles | ImportFailure) -> Json:
-    if isinstance(gathered, ImportFailure):
-        raise Refusal(400, f"{gathered}. Nothing was imported.")
+def _add_imported(op: imports.Create, world: World, imported: ImportedFiles) -> Json:
     _require_editable(op, world)  # The change request may have been merged, or the space locked, during the download.
-    pages, files = _load_files(world, gathered)
+    pages, files = _load_files(world, imported)
     before = revisions.get_at(world, op.at)
     revision = revisions.add_next(world, before, pages=[*before["pages"], *pages], files=[*before["files"], *files])
     if isinstance(op.at, ChangeRequestRef):
@@ -94,20 +99,17 @@ def _add_imported(op: imports.Create, world: World, gathered: ImportedFiles | Im
         revisions.set_current(world, op.at.space_id, revision)
     return {
         "revision": revision["id"],
-        "importedResources": gathered.pages,
-        "totalResources": max(gathered.total, gathered.pages),
+        "importedResources": imported.pages,
+        "totalResources": max(imported.total, imported.pages),
     }
 
 
-def _load_files(world: World, gathered: ImportedFiles) -> tuple[Pages, list[Json]]:
+def _load_files(world: World, imported: ImportedFiles) -> tuple[Pages, list[Json]]:
     """Return the imported pages and files, with links by ID."""
-    # lazy: the loader imports modules that the first screen does not need.
-    from octavo.server.loader import content
-
     with TemporaryDirectory(prefix="octavo-import-") as place:
-        for path, data in gathered.files.items():
+        for path, data in imported.files.items():
             _write_file(Path(place, path), data)
-        loaded = content(world, Path(place))
+        loaded = loader.content(world, Path(place))
     keys = {fold(name): key for name, key in loaded["keys"].items()} | loaded["keys"]
     pages: Pages = [_detach_page(world, page, keys) for page in loaded["pages"]]
     return pages, [omit(file, "git") for file in loaded["files"]]
