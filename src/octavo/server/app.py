@@ -105,14 +105,14 @@ class Platform:
         self._thread.shutdown()
 
     async def _operation(self, request: Request) -> Response:
-        async with AsyncExitStack() as held:
-            return await self._answer(request, held)
+        async with AsyncExitStack() as lock_stack:
+            return await self._answer(request, lock_stack)
 
-    async def _answer(self, request: Request, held: AsyncExitStack) -> Response:
+    async def _answer(self, request: Request, lock_stack: AsyncExitStack) -> Response:
         world = await self._authenticate(request)
         if request.method == "OPTIONS":
             return Response(status_code=204, headers={"allow": ", ".join(_allowed_methods(request))})
-        body = await self._body(request, held)
+        body = await self._body(request, lock_stack)
         await self._simulate_failure()
         op = _decode(request, body)
         if self.read_only and SPECS[type(op)].method != "GET":
@@ -134,11 +134,11 @@ class Platform:
     async def _run(self, work: BackgroundWork[Any]) -> Any:
         """Run background work outside the handler thread, then finish it in that thread and return the result."""
         async with self._large if work.is_large else nullcontext():
-            found = await asyncio.to_thread(work.run)
+            outcome = await asyncio.to_thread(work.run)
 
             def finish() -> Any:
                 with self.world.store.transaction():
-                    return work.finish(found)
+                    return work.finish(outcome)
 
             return await self._in_thread(finish)
 
@@ -166,32 +166,32 @@ class Platform:
         # No token is required: the secret in the URL itself permits the upload.
         address = request.path_params
         awaited = await self._in_thread(lambda: uploads.find_pending(self.world, **address))
-        async with AsyncExitStack() as held:
-            data = await self._bytes(request, awaited["size"], held)
+        async with AsyncExitStack() as lock_stack:
+            data = await self._bytes(request, awaited["size"], lock_stack)
             await self._in_thread(lambda: uploads.receive_file(self.world, **address, data=data))
         return Response(headers=_request_id())
 
-    async def _body(self, request: Request, held: AsyncExitStack) -> Json | None:
+    async def _body(self, request: Request, lock_stack: AsyncExitStack) -> Json | None:
         """Return the JSON object in the request body, None if the body is empty. Raises Refusal if it is not valid."""
         path = request.scope["path"]
         cap = EDIT_CAP if request.method == "POST" and path.endswith("/content") else BODY_CAP
-        body = await self._bytes(request, cap, held)
+        body = await self._bytes(request, cap, lock_stack)
         return _parse_body(body) if body else None
 
-    async def _bytes(self, request: Request, cap: int, held: AsyncExitStack) -> bytes:
+    async def _bytes(self, request: Request, cap: int, lock_stack: AsyncExitStack) -> bytes:
         """Return the request body. Raises Refusal if it is larger than `cap` bytes.
 
-        A large body holds the lock for large bodies until `held` is closed.
+        A large body holds the lock for large bodies until `lock_stack` is closed.
         """
-        most = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
-        too_large = Refusal(413, f"The body is larger than the limit of {most}.")
+        limit_text = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
+        too_large = Refusal(413, f"The body is larger than the limit of {limit_text}.")
         length = request.headers.get("content-length", "0")
         if len(length) > 15 or (length.isdecimal() and int(length) > cap):
             raise too_large
         parts, size = [], 0
         async for part in request.stream():
             if size <= LARGE_BODY < size + len(part) <= cap:
-                await held.enter_async_context(self._large)
+                await lock_stack.enter_async_context(self._large)
             size += len(part)
             if size <= cap:
                 parts.append(part)

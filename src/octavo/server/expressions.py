@@ -56,25 +56,25 @@ def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixe
     if "expression" not in text:
         return text
     return change_outside_code(
-        text, lambda part: _EXPRESSION.sub(lambda found: _expression_value(found, variables), part)
+        text, lambda part: _EXPRESSION.sub(lambda match: _expression_value(match, variables), part)
     )
 
 
 def change_outside_code(text: str, change: Callable[[str], str]) -> str:
     """Return `text` with `change` applied to everything outside fenced code."""
-    out, done = [], 0
+    out, position = [], 0
     for fence in _FENCED.finditer(text):
-        out += [change(text[done : fence.start()]), fence[0]]
-        done = fence.end()
-    return "".join([*out, change(text[done:])])
+        out += [change(text[position : fence.start()]), fence[0]]
+        position = fence.end()
+    return "".join([*out, change(text[position:])])
 
 
-def _expression_value(found: re.Match[str], variables: Mapping[str, Mapping[str, Any]]) -> str:
-    value = evaluate(html.unescape(found[1]), variables, fixed_only=True)
-    if isinstance(value, _Unknown) or value is None:
-        return found[0]
-    said = str(value).lower() if isinstance(value, bool) else " ".join(str(value).split())
-    return _MARKDOWN_SIGNS.sub(lambda sign: f"&#{ord(sign[0])};", html.escape(said, quote=False))
+def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str, Any]]) -> str:
+    left = evaluate(html.unescape(match[1]), variables, fixed_only=True)
+    if isinstance(left, _Unknown) or left is None:
+        return match[0]
+    text = str(left).lower() if isinstance(left, bool) else " ".join(str(left).split())
+    return _MARKDOWN_SIGNS.sub(lambda sign: f"&#{ord(sign[0])};", html.escape(text, quote=False))
 
 
 # Conditions
@@ -84,39 +84,39 @@ def _parse_conditions(text: str) -> list[str | _If]:
     """Split a text into plain parts and conditions. Tags without a matching start or end stay plain text."""
     scanner, code = TagScanner(text), [fence.span() for fence in _FENCED.finditer(text)]
     whole: list[str | _If] = []
-    within: list[tuple[_If, list[str | _If]]] = []
-    here, done = whole, 0
+    open_conditions: list[tuple[_If, list[str | _If]]] = []
+    target, position = whole, 0
     for start, tag in _condition_tags(text, scanner, code):
-        here.append(text[done:start])
-        done, written = tag.end, text[start : tag.end]
-        if tag.name == "if" and len(within) < _DEPTH_LIMIT:
-            opened = _If([_Branch(written, tag.arguments.get("expression"))])
-            within.append((opened, here))
-            here = opened.branches[0].inner
-        elif tag.name in ("else", "elseif", "elif") and within:
+        target.append(text[position:start])
+        position, tag_text = tag.end, text[start : tag.end]
+        if tag.name == "if" and len(open_conditions) < _DEPTH_LIMIT:
+            condition = _If([_Branch(tag_text, tag.arguments.get("expression"))])
+            open_conditions.append((condition, target))
+            target = condition.branches[0].inner
+        elif tag.name in ("else", "elseif", "elif") and open_conditions:
             expression = tag.arguments.get("expression") if tag.name != "else" else "true"
-            within[-1][0].branches.append(_Branch(written, expression))
-            here = within[-1][0].branches[-1].inner
-        elif tag.name == "endif" and within:
-            closed, here = within.pop()
-            closed.closing = written
-            here.append(closed)
+            open_conditions[-1][0].branches.append(_Branch(tag_text, expression))
+            target = open_conditions[-1][0].branches[-1].inner
+        elif tag.name == "endif" and open_conditions:
+            finished, target = open_conditions.pop()
+            finished.closing = tag_text
+            target.append(finished)
         else:
-            here.append(written)
-    here.append(text[done:])
-    while within:
-        unclosed, here = within.pop()
+            target.append(tag_text)
+    target.append(text[position:])
+    while open_conditions:
+        unclosed, target = open_conditions.pop()
         for branch in unclosed.branches:
-            here += [branch.opening, *branch.inner]
+            target += [branch.opening, *branch.inner]
     return whole
 
 
 def _condition_tags(text: str, scanner: TagScanner, code: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Tag]]:
-    at = 0
+    index = 0
     for match in re.finditer(r"\{%", text):
-        while at < len(code) and code[at][1] <= match.start():
-            at += 1
-        is_code = at < len(code) and code[at][0] <= match.start()
+        while index < len(code) and code[index][1] <= match.start():
+            index += 1
+        is_code = index < len(code) and code[index][0] <= match.start()
         tag = None if is_code else scanner.at(match.start())
         if tag is not None and tag.name in ("if", "else", "elseif", "elif", "endif"):
             yield match.start(), tag
@@ -129,7 +129,7 @@ def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mappi
             out.append(part)
             continue
         values = [evaluate(each.expression or "", variables, fixed_only=fixed_only) for each in part.branches]
-        first = next((at for at, value in enumerate(values) if isinstance(value, _Unknown) or value), None)
+        first = next((index for index, left in enumerate(values) if isinstance(left, _Unknown) or left), None)
         if first is None:
             continue
         if isinstance(values[first], _Unknown):
@@ -147,16 +147,16 @@ def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mappi
 def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> Any:
     """Return the value of an expression. UNKNOWN if its syntax is not supported or a variable in it is not set."""
     tokens: list[tuple[str, str]] = []
-    at, text = 0, expression.strip()
-    while at < len(text):
-        match = _TOKEN.match(text, at)
+    index, text = 0, expression.strip()
+    while index < len(text):
+        match = _TOKEN.match(text, index)
         if match is None or len(tokens) >= _TOKEN_LIMIT:
             return UNKNOWN
         tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
-        at = match.end()
-    reading = _ExpressionParser(tokens, variables, fixed_only)
-    value = reading.either()
-    return value if not reading.tokens and not reading.is_wrong else UNKNOWN
+        index = match.end()
+    parser = _ExpressionParser(tokens, variables, fixed_only)
+    left = parser.parse_or()
+    return left if not parser.tokens and not parser.is_wrong else UNKNOWN
 
 
 class _ExpressionParser:
@@ -169,68 +169,72 @@ class _ExpressionParser:
         self.is_wrong = not tokens
         self._depth = 0
 
-    def _takes(self, *signs: str) -> str:
+    def _accept(self, *signs: str) -> str:
         if self.tokens and self.tokens[0][0] == "sign" and self.tokens[0][1] in signs:
             return self.tokens.pop(0)[1]
         return ""
 
-    def either(self) -> Any:
-        value = self._both()
-        while self._takes("||"):
-            other = self._both()
-            known = [each for each in (value, other) if not isinstance(each, _Unknown)]
-            value = next((each for each in known if each), known[-1] if len(known) == 2 else UNKNOWN)
-        return value
+    def parse_or(self) -> Any:
+        left = self._parse_and()
+        while self._accept("||"):
+            right = self._parse_and()
+            known_values = [each for each in (left, right) if not isinstance(each, _Unknown)]
+            left = next(
+                (each for each in known_values if each), known_values[-1] if len(known_values) == 2 else UNKNOWN
+            )
+        return left
 
-    def _both(self) -> Any:
-        value = self._compared()
-        while self._takes("&&"):
-            other = self._compared()
-            known = [each for each in (value, other) if not isinstance(each, _Unknown)]
-            value = next((each for each in known if not each), known[-1] if len(known) == 2 else UNKNOWN)
-        return value
+    def _parse_and(self) -> Any:
+        left = self._parse_comparison()
+        while self._accept("&&"):
+            right = self._parse_comparison()
+            known_values = [each for each in (left, right) if not isinstance(each, _Unknown)]
+            left = next(
+                (each for each in known_values if not each), known_values[-1] if len(known_values) == 2 else UNKNOWN
+            )
+        return left
 
-    def _compared(self) -> Any:
-        value = self._one()
-        while sign := self._takes("===", "!==", "==", "!=", "<=", ">=", "<", ">"):
-            other = self._one()
-            if isinstance(value, _Unknown) or isinstance(other, _Unknown):
-                value = UNKNOWN
+    def _parse_comparison(self) -> Any:
+        left = self._parse_operand()
+        while sign := self._accept("===", "!==", "==", "!=", "<=", ">=", "<", ">"):
+            right = self._parse_operand()
+            if isinstance(left, _Unknown) or isinstance(right, _Unknown):
+                left = UNKNOWN
             elif sign[0] in "=!":
-                value = (value == other and isinstance(value, bool) == isinstance(other, bool)) is (sign[0] == "=")
-            elif isinstance(value, int | float) and isinstance(other, int | float):
-                value = {"<": value < other, ">": value > other, "<=": value <= other, ">=": value >= other}[sign]
+                left = (left == right and isinstance(left, bool) == isinstance(right, bool)) is (sign[0] == "=")
+            elif isinstance(left, int | float) and isinstance(right, int | float):
+                left = {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[sign]
             else:
-                value = UNKNOWN
-        return value
+                left = UNKNOWN
+        return left
 
-    def _one(self) -> Any:
+    def _parse_operand(self) -> Any:
         self._depth += 1
         if self._depth > _DEPTH_LIMIT * 4:
             self.is_wrong = True
         if self.is_wrong or not self.tokens:
             self.is_wrong = True
             return UNKNOWN
-        if self._takes("!"):
-            value = self._one()
-            return value if isinstance(value, _Unknown) else not value
-        if self._takes("("):
-            value = self.either()
-            if not self._takes(")"):
+        if self._accept("!"):
+            left = self._parse_operand()
+            return left if isinstance(left, _Unknown) else not left
+        if self._accept("("):
+            left = self.parse_or()
+            if not self._accept(")"):
                 self.is_wrong = True
-            return value
-        kind, said = self.tokens.pop(0)
+            return left
+        kind, text = self.tokens.pop(0)
         match kind:
             case "number":
-                return float(said) if "." in said else int(said)
+                return float(text) if "." in text else int(text)
             case "text":
-                return said[1:-1]
+                return text[1:-1]
             case "path":
-                return _CONSTANTS[said] if said in _CONSTANTS else self._named(said.split("."))
+                return _CONSTANTS[text] if text in _CONSTANTS else self._variable(text.split("."))
         self.is_wrong = True
         return UNKNOWN
 
-    def _named(self, steps: list[str]) -> Any:
+    def _variable(self, steps: list[str]) -> Any:
         if steps[0] == "visitor":
             return UNKNOWN if self._fixed_only else None
         if len(steps) == 3 and steps[1] == "vars":

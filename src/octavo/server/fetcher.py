@@ -60,47 +60,47 @@ class Fetcher:
     """Downloads files within limits. Private networks are reachable only if `private` is set."""
 
     private: bool = False
-    largest: int = SIZE_LIMIT
-    longest: float = TIME_LIMIT
+    size_limit: int = SIZE_LIMIT
+    time_limit: float = TIME_LIMIT
 
     def fetch(self, url: str) -> FetchedFile:
         """Download an http or https URL, following redirects. Raises FetchFailure."""
-        deadline = time.monotonic() + self.longest
+        deadline = time.monotonic() + self.time_limit
         for _ in range(REDIRECT_LIMIT + 1):
             parts = _parts(url)
-            with self._answer(parts, deadline) as answer:
-                if answer.status in _REDIRECT_STATUSES and (location := answer.getheader("location")):
+            with self._respond(parts, deadline) as response:
+                if response.status in _REDIRECT_STATUSES and (location := response.getheader("location")):
                     url = urljoin(url, location)
                     continue
-                if answer.status != 200:
-                    raise FetchFailure(f"{parts.hostname} responded with status {answer.status}")
-                return self._read(url, parts, answer)
+                if response.status != 200:
+                    raise FetchFailure(f"{parts.hostname} responded with status {response.status}")
+                return self._read(url, parts, response)
         raise FetchFailure(f"the URL redirects more than {REDIRECT_LIMIT} times")
 
-    def _read(self, url: str, parts: SplitResult, answer: HTTPResponse) -> FetchedFile:
-        coding = answer.getheader("content-encoding", "identity").strip().lower()
+    def _read(self, url: str, parts: SplitResult, response: HTTPResponse) -> FetchedFile:
+        coding = response.getheader("content-encoding", "identity").strip().lower()
         if coding not in ("", "identity"):
             raise FetchFailure(f"{parts.hostname} sent compressed text, which was not requested")
-        data = answer.read(self.largest + 1)
-        if len(data) > self.largest:
-            raise FetchFailure(f"the file is larger than the limit of {self.largest >> 20} MiB")
-        if answer.length:
+        data = response.read(self.size_limit + 1)
+        if len(data) > self.size_limit:
+            raise FetchFailure(f"the file is larger than the limit of {self.size_limit >> 20} MiB")
+        if response.length:
             raise FetchFailure(f"{parts.hostname} closed the connection before the file was complete")
-        told = answer.headers
-        told.set_default_type("application/octet-stream")
-        return FetchedFile(url, told.get_content_type(), told.get_content_charset(), data)
+        headers = response.headers
+        headers.set_default_type("application/octet-stream")
+        return FetchedFile(url, headers.get_content_type(), headers.get_content_charset(), data)
 
     @contextmanager
-    def _answer(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
+    def _respond(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
         """Yield the response to a single request, and close its connection at the deadline."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        wire = _connect(host, self._places(host, port, deadline), deadline)
+        wire = _connect(host, self._allowed_addresses(host, port, deadline), deadline)
         context = ssl.create_default_context() if parts.scheme == "https" else None
         connection = HTTPSConnection(host, port, context=context) if context else HTTPConnection(host, port)
         connection.sock = wire
-        late = threading.Event()
+        is_late = threading.Event()
         # `connection.sock` is unsuitable: http.client clears it while the response is still being read.
-        timer = threading.Timer(max(deadline - time.monotonic(), 0), lambda: _shut_down(wire, late))
+        timer = threading.Timer(max(deadline - time.monotonic(), 0), lambda: _shut_down(wire, is_late))
         timer.daemon = True
         timer.start()
         try:
@@ -111,31 +111,31 @@ class Fetcher:
                 secure.do_handshake()
             connection.request("GET", target(parts), headers=_HEADERS)
             with (
-                connection.getresponse() as answer
+                connection.getresponse() as response
             ):  # The response outlives the connection and must be closed separately.
-                yield answer
-            if late.is_set():
+                yield response
+            if is_late.is_set():
                 raise _timeout_failure(host)
         except (OSError, HTTPException, ValueError) as failure:
-            if late.is_set() or isinstance(failure, TimeoutError):
+            if is_late.is_set() or isinstance(failure, TimeoutError):
                 raise _timeout_failure(host) from None
             raise FetchFailure(f"the connection to {host} failed: {_reason(failure)}") from None
         except FetchFailure:
-            if late.is_set():
+            if is_late.is_set():
                 raise _timeout_failure(host) from None
             raise
         finally:
             timer.cancel()
             connection.close()
 
-    def _places(self, host: str, port: int, deadline: float) -> list[tuple[int, Any]]:
+    def _allowed_addresses(self, host: str, port: int, deadline: float) -> list[tuple[int, Any]]:
         """Return the address families and addresses of a host. Raises FetchFailure if a private address is not allowed."""
-        places = [(family, place) for family, _, _, _, place in _resolve_host(host, port, deadline)]
-        if not self.private and not all(is_public(place[0]) for _, place in places):
+        addresses = [(family, address) for family, _, _, _, address in _resolve_host(host, port, deadline)]
+        if not self.private and not all(is_public(address[0]) for _, address in addresses):
             raise FetchFailure(
                 f"{host} is on a private network, and this server was started without access to private networks"
             )
-        return places
+        return addresses
 
 
 _HEADERS = {
@@ -165,35 +165,35 @@ def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
 
     getaddrinfo has no timeout, so it runs in a thread that may outlive this call.
     """
-    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    outcomes: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def look() -> None:
         try:
-            answers.put(socket.getaddrinfo(host.encode("idna").decode(), port, type=socket.SOCK_STREAM))
+            outcomes.put(socket.getaddrinfo(host.encode("idna").decode(), port, type=socket.SOCK_STREAM))
         except (OSError, UnicodeError) as failure:
-            answers.put(failure)
+            outcomes.put(failure)
 
     threading.Thread(target=look, daemon=True).start()
     try:
-        found = answers.get(timeout=max(deadline - time.monotonic(), 0))
+        outcome = outcomes.get(timeout=max(deadline - time.monotonic(), 0))
     except queue.Empty:
         raise _timeout_failure(host) from None
-    if isinstance(found, Exception):
-        raise FetchFailure(f"the host {host} was not found: {_reason(found)}")
-    return list(found)
+    if isinstance(outcome, Exception):
+        raise FetchFailure(f"the host {host} was not found: {_reason(outcome)}")
+    return list(outcome)
 
 
-def _connect(host: str, places: list[tuple[int, Any]], deadline: float) -> socket.socket:
+def _connect(host: str, addresses: list[tuple[int, Any]], deadline: float) -> socket.socket:
     """Return a connection to the first reachable address of a host. Raises FetchFailure if none is reachable."""
     failure: OSError = OSError("the host has no IP address")
-    for family, place in places:
+    for family, address in addresses:
         remaining = deadline - time.monotonic()
         if remaining <= 0:
             raise _timeout_failure(host)
         connection = socket.socket(family, socket.SOCK_STREAM)
         connection.settimeout(remaining)
         try:
-            connection.connect(place)
+            connection.connect(address)
         except TimeoutError:
             connection.close()
             raise _timeout_failure(host) from None
@@ -205,8 +205,8 @@ def _connect(host: str, places: list[tuple[int, Any]], deadline: float) -> socke
     raise FetchFailure(f"could not connect to {host}: {_reason(failure)}")
 
 
-def _shut_down(wire: socket.socket, late: threading.Event) -> None:
-    late.set()
+def _shut_down(wire: socket.socket, is_late: threading.Event) -> None:
+    is_late.set()
     with suppress(OSError):  # The socket may be closed already.
         wire.shutdown(socket.SHUT_RDWR)
 
@@ -216,5 +216,5 @@ def _timeout_failure(host: str) -> FetchFailure:
 
 
 def _reason(failure: Exception) -> str:
-    said = (failure.strerror if isinstance(failure, OSError) else None) or str(failure) or type(failure).__name__
-    return " ".join(said.split())[:200]
+    reason = (failure.strerror if isinstance(failure, OSError) else None) or str(failure) or type(failure).__name__
+    return " ".join(reason.split())[:200]

@@ -52,7 +52,7 @@ class Folder:
     root: Path
     entries: list[Entry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    first: Path | None = None
+    first_page: Path | None = None
     """First page, if the tree follows the subfolders. It comes before all other pages."""
     _names: dict[Path, dict[str, str]] = field(default_factory=dict)
     """Names in each directory read so far, by exact name and, where no exact name equals it, by case-folded name."""
@@ -98,7 +98,7 @@ class Folder:
             self.report(path, f"could not be read: {(reason or 'the path is not valid').lower()}.")
             return None
 
-    def holds(self, path: Path) -> bool:
+    def has_file(self, path: Path) -> bool:
         """Return whether `path` is a readable file inside the folder."""
         try:
             real = (self.root / path).resolve(strict=True)
@@ -106,25 +106,25 @@ class Folder:
         except (OSError, RuntimeError, ValueError):
             return False
 
-    def within(self, address: str, start: Path) -> Path | None:
+    def resolve(self, address: str, start: Path) -> Path | None:
         """Return the path that a URL in the page `start` refers to, without its anchor. None if it leaves the folder."""
         name = unquote(re.split("[#?]", address, maxsplit=1)[0])
         base = Path() if name.startswith("/") else start.parent
         path = Path(os.path.normpath(base / name.lstrip("/")))
         outside = os.path.relpath(self.root / path, self.top).split(os.sep)[0] == os.pardir
-        return None if outside or "\0" in name else self.as_called(path)
+        return None if outside or "\0" in name else self.actual_path(path)
 
-    def as_called(self, path: Path) -> Path:
+    def actual_path(self, path: Path) -> Path:
         """Return `path` with the exact names of the files on disk. URLs may differ in case or in the encoding of
         accents.
         """
-        found = Path()
+        path_on_disk = Path()
         for step in path.parts:
-            names = self._named(found) if step != os.pardir else {}
-            found /= names.get(step) or names.get(fold(step)) or step
-        return found
+            names = self._names_in(path_on_disk) if step != os.pardir else {}
+            path_on_disk /= names.get(step) or names.get(fold(step)) or step
+        return path_on_disk
 
-    def _named(self, folder: Path) -> dict[str, str]:
+    def _names_in(self, folder: Path) -> dict[str, str]:
         if folder not in self._names:
             try:
                 names = sorted(os.listdir(self.root / folder))
@@ -168,10 +168,10 @@ def fingerprint(folder: Path) -> bytes:
 
     Only names, sizes and modification times are read.
     """
-    said = hashlib.blake2b(digest_size=16)
-    waiting = [(str(folder), 0)]
-    while waiting:
-        place, depth = waiting.pop()
+    digest = hashlib.blake2b(digest_size=16)
+    pending = [(str(folder), 0)]
+    while pending:
+        place, depth = pending.pop()
         try:
             with os.scandir(place) as listed:
                 names = sorted(listed, key=lambda each: each.name)
@@ -183,37 +183,37 @@ def fingerprint(folder: Path) -> bytes:
             try:
                 if each.is_dir(follow_symlinks=False):
                     if depth < DEPTH_LIMIT:
-                        waiting.append((each.path, depth + 1))
+                        pending.append((each.path, depth + 1))
                     continue
                 status = each.stat()
             except OSError:
                 continue
-            said.update(f"{each.path}\0{status.st_mtime_ns}\0{status.st_size}\0".encode("utf-8", "surrogateescape"))
-    return said.digest()
+            digest.update(f"{each.path}\0{status.st_mtime_ns}\0{status.st_size}\0".encode("utf-8", "surrogateescape"))
+    return digest.digest()
 
 
 def link_urls(markdown: str) -> Iterator[str]:
     """Yield the URLs of links and images in a page, as written."""
-    for found in _LINK.finditer(markdown):
-        yield found[1] or found[2] or found[3]
+    for match in _LINK.finditer(markdown):
+        yield match[1] or match[2] or match[3]
 
 
 def include_targets(markdown: str) -> Iterator[str]:
     """Yield the targets of the includes in a page, as written."""
-    return (found[1] for found in _INCLUDE.finditer(markdown))
+    return (match[1] for match in _INCLUDE.finditer(markdown))
 
 
-def rewrite_links(markdown: str, lead: Callable[[str], str | None]) -> str:
-    """Return `markdown` with each link URL replaced by the result of `lead`. A URL stays unchanged if the result is
+def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
+    """Return `markdown` with each link URL replaced by the result of `new_url`. A URL stays unchanged if the result is
     None.
     """
 
-    def replaced(found: re.Match[str]) -> str:
-        address = found[1] or found[2] or found[3]
-        leads = lead(address)
-        return found[0] if leads is None else found[0].replace(address, leads)
+    def replace(match: re.Match[str]) -> str:
+        address = match[1] or match[2] or match[3]
+        target = new_url(address)
+        return match[0] if target is None else match[0].replace(address, target)
 
-    return _LINK.sub(replaced, markdown)
+    return _LINK.sub(replace, markdown)
 
 
 def files_below(folder: Folder, where: Path) -> Iterator[Path]:

@@ -53,31 +53,31 @@ def read_source(source: str, url: str, fetcher: Fetcher) -> ImportedFiles:
     try:
         if source == "website":
             return _read_website(url, fetcher)
-        fetched = fetcher.fetch(url)
+        download = fetcher.fetch(url)
         if source == "zip":
-            return _read_archive(fetched.data)
-        return _read_document(source, fetched)
+            return _read_archive(download.data)
+        return _read_document(source, download)
     except FetchFailure as failure:
         raise ImportFailure(f"The URL could not be fetched: {failure}") from None
     except ConversionFailure as failure:
         raise ImportFailure(f"The content at this URL {failure}") from None
 
 
-def _read_document(source: str, fetched: FetchedFile) -> ImportedFiles:
-    gathered = ImportedFiles(total=1)
-    if source != "docx" and b"\0" in fetched.data:
+def _read_document(source: str, download: FetchedFile) -> ImportedFiles:
+    imported = ImportedFiles(total=1)
+    if source != "docx" and b"\0" in download.data:
         raise ConversionFailure("is not text")
-    stem = _stem_of_url(fetched.url)
+    stem = _stem_of_url(download.url)
     if source == "docx":
-        converted = conversion.convert_docx(fetched.data, stem)
-        gathered.files.update(converted.files)
-        gathered.add(f"{stem}.md", converted.markdown)
+        converted = conversion.convert_docx(download.data, stem)
+        imported.files.update(converted.files)
+        imported.add(f"{stem}.md", converted.markdown)
     elif source == "html":
-        page = conversion.read_html(fetched.text)
-        gathered.add(f"{stem}.md", page.markdown(lambda address: urljoin(fetched.url, address)))
+        page = conversion.read_html(download.text)
+        imported.add(f"{stem}.md", page.markdown(lambda address: urljoin(download.url, address)))
     else:
-        gathered.add(f"{stem}.md", fetched.text)
-    return gathered
+        imported.add(f"{stem}.md", download.text)
+    return imported
 
 
 def _stem_of_url(url: str) -> str:
@@ -89,11 +89,11 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
     """Read the page at a URL, and the linked pages in the same folder or below."""
     started = time.monotonic()
     first = fetcher.fetch(url)
-    within = urljoin(first.url, ".")
+    folder_url = urljoin(first.url, ".")
     read: dict[str, tuple[FetchedFile, HtmlPage]] = {}
     waiting = deque([_page_url(first.url)])
-    known = {_page_url(first.url)}
-    arrived = {_page_url(first.url): first}
+    seen_urls = {_page_url(first.url)}
+    downloads = {_page_url(first.url): first}
     total = 0
     while waiting:
         address = waiting.popleft()
@@ -101,26 +101,26 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
         if len(read) >= PAGE_LIMIT or time.monotonic() - started > TIME_LIMIT:
             continue
         try:
-            fetched = arrived.pop(address, None) or fetcher.fetch(address)
-            if fetched.kind not in ("text/html", "application/xhtml+xml"):
+            download = downloads.pop(address, None) or fetcher.fetch(address)
+            if download.kind not in ("text/html", "application/xhtml+xml"):
                 total -= 1  # Images and files are not pages.
                 continue
-            page = conversion.read_html(fetched.text)
+            page = conversion.read_html(download.text)
         except (FetchFailure, ConversionFailure):
             continue
-        read[address] = (fetched, page)
+        read[address] = (download, page)
         for link in page.links:
-            leads = _page_url(_join_url(fetched.url, link))
-            if leads.startswith(within) and leads not in known:
-                known.add(leads)
-                waiting.append(leads)
-    paths = _file_paths(within, list(read))
-    gathered = ImportedFiles(total=total)
-    for address, (fetched, page) in read.items():
-        gathered.add(paths[address], page.markdown(_link_rewriter(fetched.url, paths)))
-    if not gathered.pages:
+            linked_url = _page_url(_join_url(download.url, link))
+            if linked_url.startswith(folder_url) and linked_url not in seen_urls:
+                seen_urls.add(linked_url)
+                waiting.append(linked_url)
+    paths = _file_paths(folder_url, list(read))
+    imported = ImportedFiles(total=total)
+    for address, (download, page) in read.items():
+        imported.add(paths[address], page.markdown(_link_rewriter(download.url, paths)))
+    if not imported.pages:
         raise ImportFailure("There is no HTML page at this URL")
-    return gathered
+    return imported
 
 
 def _join_url(base: str, link: str) -> str:
@@ -138,28 +138,28 @@ def _page_url(address: str) -> str:
 
 
 def _link_rewriter(base: str, paths: dict[str, str]) -> conversion.RewriteUrl:
-    def lead(address: str) -> str:
-        there = urljoin(base, address)
-        path, anchor = paths.get(_page_url(there)), urldefrag(there)[1]
+    def rewrite(address: str) -> str:
+        url = urljoin(base, address)
+        path, anchor = paths.get(_page_url(url)), urldefrag(url)[1]
         if path is None:
-            return there
+            return url
         return f"/{path}#{anchor}" if anchor else f"/{path}"
 
-    return lead
+    return rewrite
 
 
-def _file_paths(within: str, addresses: list[str]) -> dict[str, str]:
+def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
     """Return the file path for each page URL. A page with pages below becomes the README of its folder."""
-    bare = {address: _path_without_suffix(address.removeprefix(within)) for address in addresses}
+    bare = {address: _path_without_suffix(address.removeprefix(folder_url)) for address in addresses}
     folders = {posixpath.dirname(path) for path in bare.values()}
     folders |= {above for path in folders for above in _parent_folders(path)}
-    taken: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for address, path in bare.items():
         name = posixpath.join(path, "README.md") if not path or path in folders else f"{path}.md"
-        while name in taken.values():
+        while name in paths.values():
             name = f"{name.removesuffix('.md')}-2.md"
-        taken[address] = name
-    return taken
+        paths[address] = name
+    return paths
 
 
 def _path_without_suffix(path: str) -> str:
@@ -174,13 +174,13 @@ def _parent_folders(path: str) -> list[str]:
 
 def _read_archive(data: bytes) -> ImportedFiles:
     """Read the pages and other files in a ZIP archive."""
-    gathered = ImportedFiles()
+    imported = ImportedFiles()
     try:
         with ZipFile(BytesIO(data)) as archive:
             infos = [each for each in archive.infolist() if not each.is_dir()]
             if len(infos) > FILE_COUNT_LIMIT or sum(each.file_size for each in infos) > UNPACKED_LIMIT:
-                most = f"{FILE_COUNT_LIMIT} files or {UNPACKED_LIMIT >> 20} MiB"
-                raise ImportFailure(f"The unpacked archive exceeds the limit of {most}")
+                limit = f"{FILE_COUNT_LIMIT} files or {UNPACKED_LIMIT >> 20} MiB"
+                raise ImportFailure(f"The unpacked archive exceeds the limit of {limit}")
             found: dict[str, bytes] = {}
             for each in infos:
                 path = _safe_path(each.filename)
@@ -189,34 +189,34 @@ def _read_archive(data: bytes) -> ImportedFiles:
                 try:
                     found[path] = archive.read(each)
                 except (BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError):
-                    gathered.total += _is_page(path)  # The file is damaged or encrypted.
+                    imported.total += _is_page(path)  # The file is damaged or encrypted.
     except BadZipFile:
         raise ImportFailure("The file at this URL is not a ZIP archive") from None
     for path, content in _without_top_folder(found).items():
-        gathered.total += _is_page(path)
+        imported.total += _is_page(path)
         try:
-            _add_archived(gathered, path, content)
+            _add_archived(imported, path, content)
         except ConversionFailure:
             continue
-    if not gathered.pages:
+    if not imported.pages:
         raise ImportFailure("The archive contains no Markdown, HTML, or Word pages that can be read")
-    return gathered
+    return imported
 
 
-def _add_archived(gathered: ImportedFiles, path: str, content: bytes) -> None:
+def _add_archived(imported: ImportedFiles, path: str, content: bytes) -> None:
     stem = posixpath.splitext(path)[0]
     if _HTML.search(path):
         text = FetchedFile(path, "text/html", None, content).text
-        gathered.add(f"{stem}.md", conversion.read_html(text).markdown(_markdown_link))
+        imported.add(f"{stem}.md", conversion.read_html(text).markdown(_markdown_link))
     elif _DOCX.search(path):
         converted = conversion.convert_docx(content, trees.slug_of(posixpath.basename(stem)))
-        gathered.files.update(converted.files)
-        gathered.add(f"{stem}.md", converted.markdown)
+        imported.files.update(converted.files)
+        imported.add(f"{stem}.md", converted.markdown)
     else:
         if posixpath.basename(path).lower() == "summary.md":
             content = rewrite_links(content.decode("utf-8", "replace"), _markdown_link).encode()
-        gathered.files.setdefault(path, content)
-        gathered.pages += _is_page(path)
+        imported.files.setdefault(path, content)
+        imported.pages += _is_page(path)
 
 
 def _markdown_link(address: str) -> str:
@@ -236,8 +236,8 @@ def _safe_path(name: str) -> str | None:
     system.
     """
     steps = [step for step in name.replace("\\", "/").split("/") if step not in ("", ".")]
-    odd = not steps or ".." in steps or "\0" in name or steps[0] == "__MACOSX" or steps[-1] == ".DS_Store"
-    return None if odd or any(len(step.encode("utf-8", "replace")) > 200 for step in steps) else "/".join(steps)
+    is_unsafe = not steps or ".." in steps or "\0" in name or steps[0] == "__MACOSX" or steps[-1] == ".DS_Store"
+    return None if is_unsafe or any(len(step.encode("utf-8", "replace")) > 200 for step in steps) else "/".join(steps)
 
 
 def _without_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:

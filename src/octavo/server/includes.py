@@ -32,83 +32,84 @@ def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
     """
     if "include" not in text or not revision["reusableContents"]:
         return text
-    room = [_LENGTH_LIMIT]
-    return _expand(store, text, posixpath.dirname(trees.place_of(page)), revision, (), room)
+    budget = [_LENGTH_LIMIT]
+    return _expand(store, text, posixpath.dirname(trees.place_of(page)), revision, (), budget)
 
 
-def _expand(store: Store, text: str, folder: str, revision: Json, within: tuple[str, ...], room: list[int]) -> str:
-    scanner, out, done = TagScanner(text), [], 0
+def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]) -> str:
+    scanner, out, position = TagScanner(text), [], 0
     for start in _include_positions(text):
         tag = scanner.at(start)
         if tag is None:
             continue
         named = (*tag.words, *(tag.arguments[key] for key in ("src", "file", "url") if key in tag.arguments))
         item = find_reusable(revision, next(filter(None, named), ""), folder)
-        body = _included_text(store, item, folder, revision, within, room) if item is not None else None
-        if body is None and not within:
+        body = _included_text(store, item, folder, revision, outer_ids, budget) if item is not None else None
+        if body is None and not outer_ids:
             continue  # A nested include needs an end tag, otherwise the outer end tag would close it.
         line = text[text.rfind("\n", 0, start) + 1 : start]
         margin = re.sub(r"[^\s>]", " ", line)
         whole = "\n\n".join([text[start : tag.end], *([body] if body else []), "{% endinclude %}"])
-        out += [text[done:start], "" if body == "" else whole.replace("\n", f"\n{margin}")]
-        done = tag.end
-    return "".join([*out, text[done:]])
+        out += [text[position:start], "" if body == "" else whole.replace("\n", f"\n{margin}")]
+        position = tag.end
+    return "".join([*out, text[position:]])
 
 
 def _included_text(
-    store: Store, item: Json, folder: str, revision: Json, within: tuple[str, ...], room: list[int]
+    store: Store, item: Json, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]
 ) -> str | None:
     """Return the text of `item` with links relative to `folder`. None if it may not be expanded here."""
-    if item["id"] in within or len(within) >= DEPTH_LIMIT or room[0] <= 0:
+    if item["id"] in outer_ids or len(outer_ids) >= DEPTH_LIMIT or budget[0] <= 0:
         return None
     if not item.get("text"):
         return ""
-    room[0] -= _COST_OF_INCLUDE  # Many nested includes take time even if they add no text.
-    own = posixpath.dirname(trees.place_of(item) or f"{_DEFAULT_FOLDER}/{item['id']}")
+    budget[0] -= _COST_OF_INCLUDE  # Many nested includes take time even if they add no text.
+    own_folder = posixpath.dirname(trees.place_of(item) or f"{_DEFAULT_FOLDER}/{item['id']}")
     text = store.text(item["text"]).strip("\n")
     body = rewrite_links(
-        _expand(store, text, own, revision, (*within, item["id"]), room), lambda each: _relocate_url(each, own, folder)
+        _expand(store, text, own_folder, revision, (*outer_ids, item["id"]), budget),
+        lambda each: _relocate_url(each, own_folder, folder),
     )
-    if len(body) > room[0]:
+    if len(body) > budget[0]:
         return None
-    room[0] -= len(body)
+    budget[0] -= len(body)
     return body
 
 
 @lru_cache(maxsize=64)
 def _include_positions(text: str) -> tuple[int, ...]:
     """Return the positions of the include tags in a text, except for those in code."""
-    scanner, found = TagScanner(text), []
+    scanner, positions = TagScanner(text), []
     starts = [0]
     starts += [end.end() for end in re.finditer("\n", text)]
     for block in parse(text).walk():
         if block.kind != "include":
             continue
         first, last = starts[block.lines[0]], starts[block.lines[1]] if block.lines[1] < len(starts) else len(text)
-        for at in re.finditer(r"\{%", text[first:last]):
-            tag = scanner.at(first + at.start())
+        for match in re.finditer(r"\{%", text[first:last]):
+            tag = scanner.at(first + match.start())
             if tag is not None and tag.name == "include":
-                found.append(first + at.start())
-    return tuple(sorted(dict.fromkeys(found)))
+                positions.append(first + match.start())
+    return tuple(sorted(dict.fromkeys(positions)))
 
 
-def _relocate_url(address: str, own: str, folder: str) -> str | None:
-    """Return a link in a text in the folder `own` as a link from `folder`. None if it is absolute."""
+def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
+    """Return a link in a text in the folder `own_folder` as a link from `folder`. None if it is absolute."""
     if _ABSOLUTE_URL.match(address):
         return None
-    path = posixpath.normpath(posixpath.join(own, address))
+    path = posixpath.normpath(posixpath.join(own_folder, address))
     return posixpath.relpath(path, folder or ".")
 
 
-def find_reusable(revision: Json, says: str, folder: str = "") -> Json | None:
+def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | None:
     """Return the reusable content that an include in `folder` refers to, by its file, ID or title. None if there is
     none.
     """
-    stem = says.rstrip("/").rpartition("/")[2].removesuffix(".md")
+    stem = reference.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]
-    path = posixpath.normpath(posixpath.join(folder, unquote(says))).lstrip("/")
+    path = posixpath.normpath(posixpath.join(folder, unquote(reference))).lstrip("/")
     by_file = (each for each in items if (each.get("git") or {}).get("path") == path)
-    by_id = (each for each in items if each["id"] in (says, stem))
+    by_id = (each for each in items if each["id"] in (reference, stem))
     alike = (each for each in items if fold((each.get("git") or {}).get("path") or "") == fold(path))
     by_name = (each for each in items if fold(trees.slug_of(each["title"])) == fold(stem))
     return next(by_file, None) or next(by_id, None) or next(alike, None) or next(by_name, None)

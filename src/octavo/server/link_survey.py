@@ -59,10 +59,10 @@ class LinkedResource:
 
     target: LinkTarget
     relation: str
-    spots: list[LinkPlace] = field(default_factory=list)
+    locations: list[LinkPlace] = field(default_factory=list)
 
     @property
-    def key(self) -> tuple[str, ...]:
+    def sort_key(self) -> tuple[str, ...]:
         """Sort key that puts broken links first."""
         rank = {"broken": "0", "in-app": "1"}.get(self.target.status, "2")
         return rank, self.target.kind, self.target.space, self.target.name, self.target.anchor, self.relation
@@ -78,151 +78,154 @@ class LinkSurvey:
         self.pages = {page["id"]: page for page in trees.walk(revision["pages"])}
         self._places = trees.places_of(revision)
 
-    def found(self, page_id: str | None = None) -> list[LinkedResource]:
+    def list_resources(self, page_id: str | None = None) -> list[LinkedResource]:
         """Return the targets linked from all pages, or from one page."""
         by_key: dict[tuple[LinkTarget, str], LinkedResource] = {}
         for page in self.pages.values() if page_id is None else [self.pages[page_id]]:
-            for relation, target, spot in self._of_page(page):
-                by_key.setdefault((target, relation), LinkedResource(target, relation)).spots.append(spot)
-        return sorted(by_key.values(), key=lambda each: each.key)
+            for relation, target, location in self._links_of_page(page):
+                by_key.setdefault((target, relation), LinkedResource(target, relation)).locations.append(location)
+        return sorted(by_key.values(), key=lambda each: each.sort_key)
 
-    def leading_to(self, kind: str, name: str) -> list[LinkPlace]:
+    def list_locations(self, kind: str, name: str) -> list[LinkPlace]:
         """Return the locations of links to a page or file of this space, in the order of the page tree."""
-        spots = [
-            spot
+        locations = [
+            location
             for page in self.pages.values()
-            for _, target, spot in self._of_page(page)
+            for _, target, location in self._links_of_page(page)
             if (target.kind, target.name, target.space) == (kind, name, self._space["id"])
         ]
-        return list(dict.fromkeys(spots))
+        return list(dict.fromkeys(locations))
 
-    def broken(self) -> set[tuple[str, str]]:
+    def list_broken(self) -> set[tuple[str, str]]:
         """Return the broken links as pairs of page ID and URL."""
-        found = self.found()
+        resources = self.list_resources()
         return {
-            (spot.page, each.target.name) for each in found if each.target.status == "broken" for spot in each.spots
+            (location.page, each.target.name)
+            for each in resources
+            if each.target.status == "broken"
+            for location in each.locations
         }
 
-    def _of_page(self, page: Json) -> Iterator[tuple[str, LinkTarget, LinkPlace]]:
+    def _links_of_page(self, page: Json) -> Iterator[tuple[str, LinkTarget, LinkPlace]]:
         if page["type"] == "link" and isinstance(page.get("target"), dict):
-            yield "reference", self._referred(page["target"], page), LinkPlace(page["id"])
+            yield "reference", self._reference_target(page["target"], page), LinkPlace(page["id"])
         cover = page.get("cover") or {}
         for reference in (cover.get("ref"), cover.get("refDark")):
             if isinstance(reference, dict):
-                yield "reference", self._referred(reference, page), LinkPlace(page["id"])
+                yield "reference", self._reference_target(reference, page), LinkPlace(page["id"])
         for usage in text_links(self._world, page).usages:
             relation = "reference" if usage.kind == "address" else "dependsOn"
-            yield relation, self._led(usage, page), LinkPlace(page["id"], usage.block)
+            yield relation, self._usage_target(usage, page), LinkPlace(page["id"], usage.block)
 
-    def _led(self, usage: Usage, page: Json) -> LinkTarget:
+    def _usage_target(self, usage: Usage, page: Json) -> LinkTarget:
         if usage.kind == "spec":
-            return self._spec(usage.says)
+            return self._specification_target(usage.says)
         if usage.kind == "include":
-            return self._reusable(usage.says, page)
-        return self._addressed(usage.says, page)
+            return self._reusable_target(usage.says, page)
+        return self._url_target(usage.says, page)
 
-    def _addressed(self, href: str, page: Json) -> LinkTarget:
+    def _url_target(self, href: str, page: Json) -> LinkTarget:
         """Return the target of a URL. URLs of the app count as paths within the app."""
         origin = f"{self._world.origin}/o/"
         in_app = href.startswith((origin, *(f"https://{host}/" for host in links.APP_HOSTS)))
-        there = href.removeprefix(self._world.origin) if in_app else href
+        path = href.removeprefix(self._world.origin) if in_app else href
         status = "in-app" if in_app else "ok"
-        match links.resolve(there, trees.link_base(page), self._places):
+        match links.resolve(path, trees.link_base(page), self._places):
             case links.ToPage(page=name, anchor=anchor):
-                target = self._page(self._space["id"], name, anchor or "", status)
+                target = self._page_target(self._space["id"], name, anchor or "", status)
             case links.ToAnchor(anchor=anchor):
-                target = self._page(self._space["id"], page["id"], anchor, status)
+                target = self._page_target(self._space["id"], page["id"], anchor, status)
             case links.ToFile(file=name):
                 target = LinkTarget(status, "file", name, self._space["id"])
-            case links.ToSpace(space=name, page=wanted, anchor=anchor):
-                target = self._elsewhere(name, wanted, anchor or "", status)
+            case links.ToSpace(space=name, page=page_ref, anchor=anchor):
+                target = self._other_space_target(name, page_ref, anchor or "", status)
             case links.ToChangeRequest(space=name, number=number):
                 numbered = self._world.store.find_by(f"/spaces/{name}/change-requests", "number", number)
-                target = self._elsewhere(name, None, "", status) if numbered else None
+                target = self._other_space_target(name, None, "", status) if numbered else None
             case links.ToCollection(collection=name):
-                target = self._collection(name, status)
+                target = self._collection_target(name, status)
             case links.ToUser(user=name):
-                target = LinkTarget(status, "user", name) if self._known("users", name) else None
+                target = LinkTarget(status, "user", name) if self._find_document("users", name) else None
             case links.Broken():
                 target = None
             case _:
                 target = LinkTarget("ok", "url", href)
         return target or LinkTarget("broken", "url", href)
 
-    def _referred(self, reference: Json, page: Json) -> LinkTarget:
+    def _reference_target(self, reference: Json, page: Json) -> LinkTarget:
         """Return the target of a reference in the page tree, such as a link page."""
-        kind, here = reference.get("kind"), self._space["id"]
+        kind, space_id = reference.get("kind"), self._space["id"]
         name = str(reference.get(_ID_FIELDS.get(str(kind), "")) or "")
-        space = str(reference.get("space") or here)
+        space = str(reference.get("space") or space_id)
         target: LinkTarget | None
         match kind:
             case "url":
-                return self._addressed(name, page)
+                return self._url_target(name, page)
             case "openapi":
-                return self._spec(name)
+                return self._specification_target(name)
             case "page" | "anchor":
                 name = str(reference.get("page") or page["id"])
                 anchor = str(reference.get("anchor") or "")
                 target = (
-                    self._page(here, name, anchor, "ok")
-                    if space == here
-                    else self._elsewhere(space, name, anchor, "ok")
+                    self._page_target(space_id, name, anchor, "ok")
+                    if space == space_id
+                    else self._other_space_target(space, name, anchor, "ok")
                 )
             case "file":
-                known = any(each["id"] == name for each in self._revision["files"])
-                target = LinkTarget("ok", "file", name, here) if known else None
+                exists = any(each["id"] == name for each in self._revision["files"])
+                target = LinkTarget("ok", "file", name, space_id) if exists else None
             case "space":
-                target = self._elsewhere(name, None, "", "ok")
+                target = self._other_space_target(name, None, "", "ok")
             case "collection":
-                target = self._collection(name, "ok")
+                target = self._collection_target(name, "ok")
             case "user":
-                target = LinkTarget("ok", "user", name) if self._known("users", name) else None
+                target = LinkTarget("ok", "user", name) if self._find_document("users", name) else None
             case _:
-                known = any(each["id"] == name for each in self._revision["reusableContents"])
-                target = LinkTarget("ok", "reusable-content", name, here) if known else None
+                exists = any(each["id"] == name for each in self._revision["reusableContents"])
+                target = LinkTarget("ok", "reusable-content", name, space_id) if exists else None
         return target or LinkTarget("broken", "url", f"/{'page' if kind == 'anchor' else kind}s/{name}")
 
-    def _page(self, space: str, name: str, anchor: str, status: str) -> LinkTarget | None:
+    def _page_target(self, space: str, name: str, anchor: str, status: str) -> LinkTarget | None:
         page = self.pages.get(name)
         if page is None or not has_anchor(self._world, self._revision, page, anchor):
             return None
         return LinkTarget(status, "page", name, space, anchor)
 
-    def _elsewhere(self, space: str, wanted: str | None, anchor: str, status: str) -> LinkTarget | None:
+    def _other_space_target(self, space: str, page_ref: str | None, anchor: str, status: str) -> LinkTarget | None:
         """Return another space, or a page in it by path or ID, as a target. None if the caller cannot see it."""
-        document = self._known("spaces", space)
+        document = self._find_document("spaces", space)
         if document is None or document.get("deletedAt") or role(self._world, document) is None:
             return None
-        if not wanted:
+        if not page_ref:
             return LinkTarget(status, "space", space)
         revision = revisions.get_current(self._world, space)
-        found = trees.at_path(revision["pages"], wanted) or trees.find(revision["pages"], wanted)
-        if found is None or not has_anchor(self._world, revision, found, anchor):
+        resources = trees.at_path(revision["pages"], page_ref) or trees.find(revision["pages"], page_ref)
+        if resources is None or not has_anchor(self._world, revision, resources, anchor):
             return None
-        return LinkTarget(status, "page", found["id"], space, anchor)
+        return LinkTarget(status, "page", resources["id"], space, anchor)
 
-    def _collection(self, name: str, status: str) -> LinkTarget | None:
-        collection = self._known("collections", name)
-        seen = collection is not None and can_see_collection(self._world, collection)
-        return LinkTarget(status, "collection", name) if seen else None
+    def _collection_target(self, name: str, status: str) -> LinkTarget | None:
+        collection = self._find_document("collections", name)
+        visible = collection is not None and can_see_collection(self._world, collection)
+        return LinkTarget(status, "collection", name) if visible else None
 
-    def _spec(self, slug: str) -> LinkTarget:
-        known = self._known(f"orgs/{self._space['organization']}/openapi", slug)
-        return LinkTarget("ok", "openapi", slug) if known else LinkTarget("broken", "url", slug)
+    def _specification_target(self, slug: str) -> LinkTarget:
+        exists = self._find_document(f"orgs/{self._space['organization']}/openapi", slug)
+        return LinkTarget("ok", "openapi", slug) if exists else LinkTarget("broken", "url", slug)
 
-    def _known(self, collection: str, name: str) -> Json | None:
+    def _find_document(self, collection: str, name: str) -> Json | None:
         """Return a document by ID, None if it does not exist.
 
         Pages can contain arbitrary names, so names that are not valid IDs are not looked up as paths.
         """
         return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
 
-    def _reusable(self, says: str, page: Json) -> LinkTarget:
-        item = find_reusable(self._revision, says, posixpath.dirname(trees.place_of(page)))
+    def _reusable_target(self, reference: str, page: Json) -> LinkTarget:
+        item = find_reusable(self._revision, reference, posixpath.dirname(trees.place_of(page)))
         return (
             LinkTarget("ok", "reusable-content", item["id"], self._space["id"])
             if item
-            else LinkTarget("broken", "url", says)
+            else LinkTarget("broken", "url", reference)
         )
 
 
@@ -241,20 +244,20 @@ _ID_FIELDS = {
 
 
 def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
-    """Return whether `anchor` exists in a page or in the reusable content that the page includes."""
+    """Return whether `anchor` seen in a page or in the reusable content that the page includes."""
     if not anchor or page["type"] != "document":
         return True
-    found, left, known = list(text_links(world, page).anchors), [page], set[str]()
-    while left and len(known) < _INCLUDE_LIMIT:
-        part = left.pop()
+    anchors_found, remaining, seen = list(text_links(world, page).anchors), [page], set[str]()
+    while remaining and len(seen) < _INCLUDE_LIMIT:
+        part = remaining.pop()
         folder = posixpath.dirname(trees.place_of(part))
         for usage in text_links(world, part).usages:
             item = find_reusable(revision, usage.says, folder) if usage.kind == "include" else None
-            if item is not None and item["id"] not in known:
-                known.add(item["id"])
-                left.append(item)
-                found += text_links(world, item).anchors
-    return anchors.match(anchor, found) is not None
+            if item is not None and item["id"] not in seen:
+                seen.add(item["id"])
+                remaining.append(item)
+                anchors_found += text_links(world, item).anchors
+    return anchors.match(anchor, anchors_found) is not None
 
 
 def text_links(world: World, page: Json) -> TextLinks:
@@ -262,11 +265,11 @@ def text_links(world: World, page: Json) -> TextLinks:
     name = page.get("text")
     if not name:
         return TextLinks()
-    known = _CACHE.get(name)
-    if known is None:
+    exists = _CACHE.get(name)
+    if exists is None:
         document = parse(world.store.text(name))
-        known = TextLinks(tuple(usages(document)), tuple(heading.anchor for heading in document.headings))
+        exists = TextLinks(tuple(usages(document)), tuple(heading.anchor for heading in document.headings))
         if len(_CACHE) >= _CACHE_LIMIT:
             _CACHE.clear()
-        _CACHE[name] = known
-    return known
+        _CACHE[name] = exists
+    return exists

@@ -96,7 +96,7 @@ def load(
             space = spaces.create_space(world, organization, title=name)
         world.store.set_setting(_setting_name(found), space["id"])
         revision, conflicts = _merge_changes(
-            world, space, before, after, known=record is not None, found_later=on_progress is not None
+            world, space, before, after, was_loaded=record is not None, index_later=on_progress is not None
         )
         world.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", **after})
     return _summarize(world, space, revision, conflicts, found)
@@ -115,28 +115,28 @@ def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | No
     """Return the space of a folder. None if it was never loaded or its space is deleted."""
     if space_id is not None:
         return world.store.get(f"/spaces/{space_id}")
-    known = world.store.setting(_setting_name(folder))
-    space = world.store.find(f"/spaces/{known}") if known else None
+    was_loaded = world.store.setting(_setting_name(folder))
+    space = world.store.find(f"/spaces/{was_loaded}") if was_loaded else None
     return None if space is None or space.get("deletedAt") else space
 
 
 def _merge_changes(
-    world: World, space: Json, before: Json, after: Json, *, known: bool, found_later: bool
+    world: World, space: Json, before: Json, after: Json, *, was_loaded: bool, index_later: bool
 ) -> tuple[Json | None, int]:
     """Merge the changes in a folder into its space. Return the new revision, if any, and the number of conflicts."""
     if not space["revision"]:
         revision = revisions.add(world, space["id"], after, type="edits", parents=[])
-        revisions.set_current(world, space["id"], revision, found_later=found_later)
+        revisions.set_current(world, space["id"], revision, index_later=index_later)
         return revision, 0
-    if known and not differences(before, after, _blob):
+    if was_loaded and not differences(before, after, _blob):
         return None, 0
     main = revisions.get_current(world, space["id"])
     outcome = tree.merge(before, main, after, FOLDER_SIDE, world.store)
-    held = {**outcome.held, "pages": trees.placed(outcome.held["pages"])}
-    if not differences(main, {**main, **held}, _blob):
+    content_fields = {**outcome.held, "pages": trees.placed(outcome.held["pages"])}
+    if not differences(main, {**main, **content_fields}, _blob):
         return None, 0
-    revision = revisions.add_next(world, main, **held)
-    revisions.set_current(world, space["id"], revision, found_later=found_later)
+    revision = revisions.add_next(world, main, **content_fields)
+    revisions.set_current(world, space["id"], revision, index_later=index_later)
     return revision, len(outcome.conflicts)
 
 
@@ -175,11 +175,11 @@ class _FolderReader:
     """IDs by the key of a page or file in the folder."""
     _bodies: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of each page, by path."""
-    _not_read_now: dict[Path, Json] = field(default_factory=dict)
+    _unreadable_pages: dict[Path, Json] = field(default_factory=dict)
     """Earlier versions of pages whose files cannot be read now, by path."""
-    _shared: dict[Path, tuple[Json, str]] = field(default_factory=dict)
+    _included: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of included content, by path."""
-    _seen: Counter[str] = field(default_factory=Counter)
+    _key_counts: Counter[str] = field(default_factory=Counter)
     _entries: list[tuple[Entry, str]] = field(default_factory=list)
 
     def content(self) -> Json:
@@ -192,16 +192,16 @@ class _FolderReader:
                 if self.on_progress:
                     self.on_progress(number, count)
                 self._bodies[entry.path] = self._read(entry.path)
-            self._entries.append((entry, self._key(entry)))
-        self._name_pages()
-        self._read_shared()
+            self._entries.append((entry, self._key_of(entry)))
+        self._assign_ids()
+        self._read_included()
         files = self._files()
         keys = {id(entry): key for entry, key in self._entries}
         old = {page["id"]: page for page in trees.walk(self.before["pages"])}
-        pages = trees.placed(self._nodes(self.folder.entries, keys, old))
-        shared = [self._reusable(path, *said) for path, said in self._shared.items()]
-        held = {"pages": pages, "files": files, "reusableContents": shared, "variables": self._variables()}
-        return {**held, "keys": self._keys}
+        pages = trees.placed(self._build_pages(self.folder.entries, keys, old))
+        shared = [self._reusable(path, *item) for path, item in self._included.items()]
+        content_fields = {"pages": pages, "files": files, "reusableContents": shared, "variables": self._variables()}
+        return {**content_fields, "keys": self._keys}
 
     def _read(self, path: Path) -> tuple[Json, str]:
         """Return front matter and text of a file."""
@@ -210,7 +210,7 @@ class _FolderReader:
             return {}, ""
         text = self.folder.text(path)
         if text is None:
-            return {}, self._not_read(path)
+            return {}, self._text_of_unreadable(path)
         try:
             return front_matter.taken_off(text)
         except front_matter.Unreadable as wrong:
@@ -220,33 +220,33 @@ class _FolderReader:
             )
             return {}, text
 
-    def _not_read(self, path: Path) -> str:
+    def _text_of_unreadable(self, path: Path) -> str:
         """Return the text of a page whose file cannot be read: its earlier text, else a hint with the reason."""
         page_id = self.before["keys"].get(f"page:{path}")
         if (page := trees.find(self.before["pages"], page_id or "")) is not None:
-            self._not_read_now[path] = page
+            self._unreadable_pages[path] = page
             return revisions.page_text(self.world, page)
         name = readable_name(str(path))
         why = next(each.message for each in reversed(self.folder.problems) if each.path == name)
         return f'{{% hint style="warning" %}}\n{trees.escaped(f"{name} {why}")}\n{{% endhint %}}\n'
 
-    def _read_shared(self) -> None:
+    def _read_included(self) -> None:
         """Read the content in the includes folder, and all content that pages or other content include."""
         waiting = [
-            path for path in files_below(self.folder, INCLUDES) if path.suffix == ".md" and self.folder.holds(path)
+            path for path in files_below(self.folder, INCLUDES) if path.suffix == ".md" and self.folder.has_file(path)
         ]
-        waiting += [path for page, (_, body) in self._bodies.items() for path in self._included(page, body)]
+        waiting += [path for page, (_, body) in self._bodies.items() for path in self._includes_of(page, body)]
         while waiting:
             path = waiting.pop()
-            if path not in self._shared:
-                self._shared[path] = self._read(path)
-                waiting += self._included(path, self._shared[path][1])
-        self._shared = {path: self._shared[path] for path in sorted(self._shared)}
+            if path not in self._included:
+                self._included[path] = self._read(path)
+                waiting += self._includes_of(path, self._included[path][1])
+        self._included = {path: self._included[path] for path in sorted(self._included)}
 
-    def _included(self, path: Path, body: str) -> Iterator[Path]:
+    def _includes_of(self, path: Path, body: str) -> Iterator[Path]:
         for target in include_targets(body):
-            found = self.folder.within(target, path)
-            if found is not None and found.suffix == ".md" and self.folder.holds(found):
+            found = self.folder.resolve(target, path)
+            if found is not None and found.suffix == ".md" and self.folder.has_file(found):
                 yield found
 
     def _reusable(self, path: Path, matter: Json, body: str) -> Json:
@@ -257,42 +257,42 @@ class _FolderReader:
         return revisions.with_text(self.world, {"id": self._keys[key], "title": title, "git": git}, body)
 
     def _variables(self) -> Json:
-        text = self.folder.text(VARIABLES) if self.folder.holds(VARIABLES) else None
+        text = self.folder.text(VARIABLES) if self.folder.has_file(VARIABLES) else None
         try:
             return front_matter.read(text or "")
         except front_matter.Unreadable as wrong:
             self.folder.report(VARIABLES, f"could not be read: {wrong}. The space has no variables.")
             return {}
 
-    def _key(self, entry: Entry) -> str:
+    def _key_of(self, entry: Entry) -> str:
         """Return the key of an entry: its path, or its kind and title, with a number from the second time on."""
         if entry.kind == "document" and entry.path is not None:
             return f"page:{entry.path}"
         key = f"{entry.kind}:{entry.address or entry.title}"
-        self._seen[key] += 1
-        return key if self._seen[key] == 1 else f"{key}#{self._seen[key]}"
+        self._key_counts[key] += 1
+        return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
-    def _name_pages(self) -> None:
+    def _assign_ids(self) -> None:
         """Give each entry its earlier ID, the ID of a deleted page with the same text, or a new ID."""
-        known: dict[str, str] = self.before["keys"]
-        here = {key for _, key in self._entries}
-        gone = {name for key, name in known.items() if key not in here}
+        was_loaded: dict[str, str] = self.before["keys"]
+        current_keys = {key for _, key in self._entries}
+        deleted_ids = {name for key, name in was_loaded.items() if key not in current_keys}
         by_text = {
             page["text"]: page["id"]
             for page in trees.walk(self.before["pages"])
-            if page["id"] in gone and "text" in page
+            if page["id"] in deleted_ids and "text" in page
         }
         for entry, key in self._entries:
-            name = known.get(key)
+            name = was_loaded.get(key)
             if name is None and entry.path in self._bodies and (body := self._bodies[entry.path][1]):
                 name = by_text.pop(self.world.store.put_blob(body), None)
             self._keys[key] = name or self.world.new_id()
 
-    def _nodes(self, entries: list[Entry], keys: dict[int, str], old: dict[str, Json]) -> Pages:
+    def _build_pages(self, entries: list[Entry], keys: dict[int, str], old: dict[str, Json]) -> Pages:
         result = []
         for entry in entries:
             page_id = self._keys[keys[id(entry)]]
-            page: Json = {"id": page_id, "type": entry.kind, **self._says(entry)}
+            page: Json = {"id": page_id, "type": entry.kind, **self._page_fields(entry)}
             before = old.get(page_id, {})
             if entry.kind == "document":
                 same = {name: value for name, value in before.items() if name not in _DERIVED_FIELDS} == {
@@ -301,11 +301,11 @@ class _FolderReader:
                 now = self.world.timestamp()
                 page |= {"createdAt": before.get("createdAt", now), "updatedAt": before["updatedAt"] if same else now}
             if entry.kind != "link":
-                page["pages"] = self._nodes(entry.children, keys, old)
+                page["pages"] = self._build_pages(entry.children, keys, old)
             result.append(page)
         return result
 
-    def _says(self, entry: Entry) -> Json:
+    def _page_fields(self, entry: Entry) -> Json:
         """Return the fields of a page except for those that depend on its place in the tree."""
         if entry.kind == "link":
             return {
@@ -315,21 +315,21 @@ class _FolderReader:
         if entry.kind == "group" or entry.path is None:
             title = entry.title or title_from_name(Path(entry.address).name)
             return {"title": title, "slug": trees.slug_of(Path(entry.address).name or title)}
-        if (page := self._not_read_now.get(entry.path)) is not None:
+        if (page := self._unreadable_pages.get(entry.path)) is not None:
             return {name: value for name, value in page.items() if name not in _PLACE_FIELDS}
         matter, body = self._bodies[entry.path]
         stem = readable_name(_slug_source(entry.path))
         heading = trees.first_heading(body)
         title = _single_line(matter.get("title")) or heading or entry.title or title_from_name(stem)
-        says: Json = {"title": title, "slug": trees.slug_of(stem)}
-        says |= {name: line for name in _TEXT_FIELDS if (line := _single_line(matter.get(name)))}
-        says |= {name: True for name in _BOOLEAN_FIELDS if matter.get(name) is True}
+        fields: Json = {"title": title, "slug": trees.slug_of(stem)}
+        fields |= {name: line for name in _TEXT_FIELDS if (line := _single_line(matter.get(name)))}
+        fields |= {name: True for name in _BOOLEAN_FIELDS if matter.get(name) is True}
         if layout := _layout(matter.get("layout")):
-            says["layout"] = layout
+            fields["layout"] = layout
         if cover := self._cover(entry.path, matter):
-            says["cover"] = cover
-        says["git"] = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(entry.path)}
-        return revisions.with_text(self.world, says, body)
+            fields["cover"] = cover
+        fields["git"] = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(entry.path)}
+        return revisions.with_text(self.world, fields, body)
 
     def _cover(self, page: Path, matter: Json) -> Json | None:
         address = _single_line(matter.get("cover"))
@@ -341,7 +341,7 @@ class _FolderReader:
         """Return a reference to the page, heading, file or URL that a link page or a cover refers to."""
         if EXTERNAL_URL.match(address):
             return {"kind": "url", "url": address}
-        path = self.folder.within(address, start)
+        path = self.folder.resolve(address, start)
         anchor = address.partition("#")[2]
         if path is not None and (page := self._keys.get(f"page:{path}")):
             return {"kind": "anchor", "anchor": anchor, "page": page} if anchor else {"kind": "page", "page": page}
@@ -351,16 +351,16 @@ class _FolderReader:
 
     def _files(self) -> list[Json]:
         """Return all files in the assets folder and all files that pages, covers and links refer to."""
-        wanted = dict.fromkeys(files_below(self.folder, ASSETS))
-        for path, (matter, body) in (*self._bodies.items(), *self._shared.items()):
+        file_paths = dict.fromkeys(files_below(self.folder, ASSETS))
+        for path, (matter, body) in (*self._bodies.items(), *self._included.items()):
             for address in (*link_urls(body), _single_line(matter.get("cover")) or ""):
-                self._want(wanted, address, path)
+                self._add_file(file_paths, address, path)
         for entry, _ in self._entries:
             if entry.kind == "link":
-                self._want(wanted, entry.address, Path())
+                self._add_file(file_paths, entry.address, Path())
         old = {file["id"]: file for file in self.before["files"]}
         files = []
-        for path in wanted:
+        for path in file_paths:
             data = self.folder.data(path)
             if data is None:
                 continue
@@ -369,12 +369,12 @@ class _FolderReader:
             files.append(self._file(path, data, old.get(self._keys[key], {})))
         return files
 
-    def _want(self, wanted: dict[Path, None], address: str, start: Path) -> None:
+    def _add_file(self, file_paths: dict[Path, None], address: str, start: Path) -> None:
         if not address or address.startswith("#") or EXTERNAL_URL.match(address):
             return
-        path = self.folder.within(address, start)
-        if path is not None and path.suffix and path not in self._bodies and self.folder.holds(path):
-            wanted.setdefault(path)
+        path = self.folder.resolve(address, start)
+        if path is not None and path.suffix and path not in self._bodies and self.folder.has_file(path):
+            file_paths.setdefault(path)
 
     def _file(self, path: Path, data: bytes, before: Json) -> Json:
         blob = self.world.store.put_blob(data)
@@ -421,14 +421,14 @@ def _number(value: Any) -> float:
 def _layout(value: Any) -> Json:
     """Return the page layout in front matter as the API represents it."""
     layout: Json = {}
-    for part, says in value.items() if isinstance(value, dict) else ():
-        if isinstance(says, dict):
-            if isinstance(says.get("visible"), bool):
-                layout[part] = says["visible"]
-            if part == "cover" and isinstance(says.get("size"), str):
-                layout["coverSize"] = says["size"]
-        elif isinstance(says, str | bool):
-            layout[part] = says
+    for part, fields in value.items() if isinstance(value, dict) else ():
+        if isinstance(fields, dict):
+            if isinstance(fields.get("visible"), bool):
+                layout[part] = fields["visible"]
+            if part == "cover" and isinstance(fields.get("size"), str):
+                layout["coverSize"] = fields["size"]
+        elif isinstance(fields, str | bool):
+            layout[part] = fields
     return layout
 
 

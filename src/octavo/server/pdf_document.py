@@ -69,15 +69,15 @@ _MISSING_GLYPH = "?"
 """Replacement for characters that no typeface contains."""
 
 
-def typeset(words: str, *, mono: bool = False) -> str:
-    """Return `words` as escaped paragraph markup, with each character in a typeface that contains it."""
+def typeset(text: str, *, mono: bool = False) -> str:
+    """Return `text` as escaped paragraph markup, with each character in a typeface that contains it."""
     _register_typefaces()
     first = MONO if mono else BODY
     parts = []
-    for name, group in groupby(words, lambda letter: _typeface_of(letter, first)):
+    for name, group in groupby(text, lambda letter: _typeface_of(letter, first)):
         letters = "".join(group)
-        said = escape(letters) if name else _MISSING_GLYPH * len(letters)
-        parts.append(said if name in (BODY, None) else f'<font name="{name}">{said}</font>')
+        markup = escape(letters) if name else _MISSING_GLYPH * len(letters)
+        parts.append(markup if name in (BODY, None) else f'<font name="{name}">{markup}</font>')
     return "".join(parts)
 
 
@@ -108,8 +108,8 @@ def _typeface_of(letter: str, first: str) -> str | None:
 def _system_typefaces() -> tuple[str, ...]:
     """Return the installed typefaces that cover many scripts."""
     names = []
-    for wanted in _SYSTEM_FONTS:
-        path = next((path for folder in _FONT_FOLDERS if folder.is_dir() for path in folder.rglob(wanted)), None)
+    for file_name in _SYSTEM_FONTS:
+        path = next((path for folder in _FONT_FOLDERS if folder.is_dir() for path in folder.rglob(file_name)), None)
         if path is None:
             continue
         try:
@@ -177,14 +177,14 @@ class PdfBook:
     _page: Json = field(default_factory=dict)
     _depth: int = 0
 
-    def made(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """Return the PDF."""
         buffer = BytesIO()
         document = _DocumentTemplate(buffer, self.title)
-        document.build(list(self._story()) or [Spacer(1, 1)])
+        document.build(list(self._flowables()) or [Spacer(1, 1)])
         return buffer.getvalue()
 
-    def _story(self) -> Iterator[Flowable]:
+    def _flowables(self) -> Iterator[Flowable]:
         depths = {page["id"]: len(trees.trail(self.pages, page["id"])) - 1 for page in trees.walk(self.pages)}
         for number, page in enumerate(trees.walk(self.pages)):
             if number:
@@ -200,21 +200,21 @@ class PdfBook:
 
     def _blocks(self, blocks: tuple[Block, ...]) -> Iterator[Flowable]:
         for block in blocks:
-            setting = getattr(self, "_" + block.kind.replace("-", "_"), None)
-            yield from (setting or self._other)(block)
+            render = getattr(self, "_" + block.kind.replace("-", "_"), None)
+            yield from (render or self._generic)(block)
 
-    def _within(self, blocks: tuple[Block, ...], by: float = _INDENT) -> Iterator[Flowable]:
-        """Yield flowables for nested blocks, indented by `by` points."""
-        by = by if self._depth < INDENT_LIMIT else 0
+    def _indented(self, blocks: tuple[Block, ...], indent: float = _INDENT) -> Iterator[Flowable]:
+        """Yield flowables for nested blocks, indented by `indent` points."""
+        indent = indent if self._depth < INDENT_LIMIT else 0
         self._depth += 1
-        yield Indenter(left=by)
+        yield Indenter(left=indent)
         yield from self._blocks(blocks)
-        yield Indenter(left=-by)
+        yield Indenter(left=-indent)
         self._depth -= 1
 
     def _heading(self, block: Block) -> Iterator[Flowable]:
         style = _HEADINGS[min(int(block.attrs.get("level", 1)), len(_HEADINGS)) - 1]
-        yield Paragraph(f"<b>{self._runs(block.runs)}</b>", style)
+        yield Paragraph(f"<b>{self._markup(block.runs)}</b>", style)
 
     def _list(self, block: Block) -> Iterator[Flowable]:
         number = int(block.attrs.get("start") or 1)
@@ -223,24 +223,24 @@ class PdfBook:
             if item.kind == "task":
                 sign = "[x]" if item.attrs.get("checked") else "[ ]"
             number += 1
-            yield from self._signed(sign, item.children)
+            yield from self._list_item(sign, item.children)
 
-    def _signed(self, sign: str, blocks: tuple[Block, ...]) -> Iterator[Flowable]:
+    def _list_item(self, sign: str, blocks: tuple[Block, ...]) -> Iterator[Flowable]:
         """Yield flowables for the blocks of a list item. Text in the first block starts on the line of its bullet."""
-        first, *others = blocks or (Block("paragraph"),)
-        rest = tuple(others)
-        words = ""
+        first, *other_blocks = blocks or (Block("paragraph"),)
+        remaining = tuple(other_blocks)
+        text = ""
         if first.runs and not first.children:
-            words = self._runs(first.runs)
+            text = self._markup(first.runs)
         else:
-            rest = blocks
-        by = 18.0
-        style = ParagraphStyle("item", _TEXT, leftIndent=by, bulletIndent=4, spaceAfter=3)
-        yield Paragraph(words, style, bulletText=sign)
-        yield from self._within(rest, by)
+            remaining = blocks
+        indent = 18.0
+        style = ParagraphStyle("item", _TEXT, leftIndent=indent, bulletIndent=4, spaceAfter=3)
+        yield Paragraph(text, style, bulletText=sign)
+        yield from self._indented(remaining, indent)
 
     def _quote(self, block: Block) -> Iterator[Flowable]:
-        return self._within(block.children)
+        return self._indented(block.children)
 
     def _code(self, block: Block) -> Iterator[Flowable]:
         if block.attrs.get("title"):
@@ -265,7 +265,7 @@ class PdfBook:
 
     def _table(self, block: Block) -> Iterator[Flowable]:
         columns = block.attrs.get("columns", ())
-        head = [Paragraph(f"<b>{self._runs(column.title)}</b>", _SMALL) for column in columns]
+        head = [Paragraph(f"<b>{self._markup(column.title)}</b>", _SMALL) for column in columns]
         rows = [[Paragraph(self._cell(cell), _SMALL) for cell in row.children] for row in block.children]
         if not block.attrs.get("header_hidden"):
             rows.insert(0, head)
@@ -278,29 +278,29 @@ class PdfBook:
 
     def _cell(self, cell: Block) -> str:
         value = cell.attrs.get("value")
-        said = {True: "[x]", False: "[ ]"}.get(value, str(value)) if value is not None else ""
-        return self._runs(cell.runs, _CELL_LENGTH) or said
+        text = {True: "[x]", False: "[ ]"}.get(value, str(value)) if value is not None else ""
+        return self._markup(cell.runs, _CELL_LENGTH) or text
 
     def _card(self, block: Block) -> Iterator[Flowable]:
         for cell in block.children:
             if cell.runs:
-                yield Paragraph(self._runs(cell.runs), _TEXT)
+                yield Paragraph(self._markup(cell.runs), _TEXT)
         yield Spacer(1, 6)
 
     def _hint(self, block: Block) -> Iterator[Flowable]:
         style = str(block.attrs.get("style") or "info")
         yield Paragraph(f"<b>{typeset(style.capitalize())}</b>", _SMALL)
-        yield from self._within(block.children)
+        yield from self._indented(block.children)
 
     def _image(self, block: Block) -> Iterator[Flowable]:
-        words = self._runs(block.runs) or typeset(str(block.attrs.get("alt") or ""))
+        text = self._markup(block.runs) or typeset(str(block.attrs.get("alt") or ""))
         picture = self._picture(str(block.attrs.get("src") or ""))
         if picture is not None:
             yield picture
         else:
-            words = f"[{words or 'Picture'}]"
-        if words:
-            yield Paragraph(words, _CAPTION)
+            text = f"[{text or 'Picture'}]"
+        if text:
+            yield Paragraph(text, _CAPTION)
 
     def _picture(self, address: str) -> Flowable | None:
         match links.resolve(address, trees.link_base(self._page), self.places):
@@ -309,9 +309,9 @@ class PdfBook:
         return None
 
     def _include(self, block: Block) -> Iterator[Flowable]:
-        yield from self._blocks(block.children) if block.children else self._other(block)
+        yield from self._blocks(block.children) if block.children else self._generic(block)
 
-    def _other(self, block: Block) -> Iterator[Flowable]:
+    def _generic(self, block: Block) -> Iterator[Flowable]:
         """Yield flowables for any block without a method of its own: its title, text and children."""
         attrs = block.attrs
         title = attrs.get("title") or attrs.get("name") or attrs.get("summary") or attrs.get("description")
@@ -319,40 +319,40 @@ class PdfBook:
             yield Paragraph(f"<b>{typeset(str(title))}</b>", _TEXT)
         address = attrs.get("url") or attrs.get("src") or attrs.get("target")
         if block.runs:
-            words = self._runs(block.runs)
-            yield Paragraph(self._linked(words, str(address)) if address else words, _TEXT)
+            text = self._markup(block.runs)
+            yield Paragraph(self._link(text, str(address)) if address else text, _TEXT)
         elif address:
-            yield Paragraph(self._linked(typeset(str(address)), str(address)), _TEXT)
+            yield Paragraph(self._link(typeset(str(address)), str(address)), _TEXT)
         if block.text:
             yield from self._code(Block("code", text=block.text))
-        yield from self._blocks(block.children) if block.runs or not title else self._within(block.children)
+        yield from self._blocks(block.children) if block.runs or not title else self._indented(block.children)
 
-    def _runs(self, runs: tuple[Run, ...], most: int = 1 << 20) -> str:
+    def _markup(self, runs: tuple[Run, ...], limit: int = 1 << 20) -> str:
         """Return runs as paragraph markup, with the text of the page escaped."""
-        said = []
+        parts = []
         for run in runs:
-            words = "<br/>" if run.kind == "break" else typeset(run.text[:most], mono=run.kind in ("code", "math"))
+            text = "<br/>" if run.kind == "break" else typeset(run.text[:limit], mono=run.kind in ("code", "math"))
             if run.kind == "image":
-                words = f"[{words or 'picture'}]"
+                text = f"[{text or 'picture'}]"
             for mark, tag in _MARKS.items():
                 if mark in run.marks:
-                    words = f"<{tag}>{words}</{tag}>"
-            said.append(self._linked(words, run.link) if run.link and words else words)
-            most -= len(run.text)
-            if most <= 0:
+                    text = f"<{tag}>{text}</{tag}>"
+            parts.append(self._link(text, run.link) if run.link and text else text)
+            limit -= len(run.text)
+            if limit <= 0:
                 break
-        return "".join(said)
+        return "".join(parts)
 
-    def _linked(self, words: str, address: str) -> str:
-        """Return `words` as a link to a page in the PDF or to a URL, and as plain text for other targets."""
+    def _link(self, text: str, address: str) -> str:
+        """Return `text` as a link to a page in the PDF or to a URL, and as plain text for other targets."""
         match links.resolve(address, trees.link_base(self._page), self.places):
             case links.ToPage(page=name) if trees.find(self.pages, name):
-                leads = f"#{name}"
+                href = f"#{name}"
             case links.ToUrl(url=url):
-                leads = url
+                href = url
             case _:
-                return words
-        return f'<a href={quoteattr(leads)} color="#1f5fbf">{words}</a>'
+                return text
+        return f'<a href={quoteattr(href)} color="#1f5fbf">{text}</a>'
 
 
 def _load_image(data: bytes) -> Flowable | None:
@@ -397,9 +397,9 @@ class _DocumentTemplate(BaseDocTemplate):
         super().__init__(buffer, pagesize=A4, title=title, author="", creator="Octavo", invariant=1)
         frame = Frame(20 * mm, 20 * mm, WIDTH, A4[1] - 40 * mm, 0, 0, 0, 0)
         self._title = Paragraph(typeset(title), _SMALL)
-        self.addPageTemplates(PageTemplate(frames=[frame], onPage=self._foot))
+        self.addPageTemplates(PageTemplate(frames=[frame], onPage=self._draw_footer))
 
-    def _foot(self, canvas: Canvas, document: BaseDocTemplate) -> None:
+    def _draw_footer(self, canvas: Canvas, document: BaseDocTemplate) -> None:
         self._title.wrapOn(canvas, WIDTH - 20 * mm, 10 * mm)
         self._title.drawOn(canvas, 20 * mm, 10 * mm)
         canvas.setFont(BODY, 8.5)

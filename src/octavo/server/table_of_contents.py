@@ -44,41 +44,41 @@ def read_folder(folder: Path) -> Folder:
     if not top.is_dir():
         raise NotADirectoryError(20, "is not a folder", str(folder))
     os.listdir(top)
-    found = Folder(top, top)
-    readme, summary = _read_configuration(found)
-    path = _find_summary(found, summary)
-    text = found.text(path) if path is not None else None
+    folder_read = Folder(top, top)
+    readme, summary = _read_configuration(folder_read)
+    path = _find_summary(folder_read, summary)
+    text = folder_read.text(path) if path is not None else None
     if path is None or text is None:
-        found.entries = _folder_entries(found, readme)
-        return found
-    found.entries = summary_entries(found, text, path)
-    _add_unlisted(found, path, readme)
-    return found
+        folder_read.entries = _folder_entries(folder_read, readme)
+        return folder_read
+    folder_read.entries = summary_entries(folder_read, text, path)
+    _add_unlisted(folder_read, path, readme)
+    return folder_read
 
 
 def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
     """Return the path of the first page and the configured table of contents, if any. Sets the root of the folder."""
-    text = folder.text(Path(".gitbook.yaml")) if folder.holds(Path(".gitbook.yaml")) else None
+    text = folder.text(Path(".gitbook.yaml")) if folder.has_file(Path(".gitbook.yaml")) else None
     try:
-        says = front_matter.read(text or "")
+        configuration = front_matter.read(text or "")
     except front_matter.Unreadable as wrong:
-        says = {}
+        configuration = {}
         folder.report(".gitbook.yaml", f"could not be read: {wrong}.")
-    if isinstance(where := says.get("root"), str):
+    if isinstance(where := configuration.get("root"), str):
         root = _configured_root(folder, where)
         folder.root = root or folder.top
         if root is None:
             folder.report(".gitbook.yaml", f"sets the root {where[:80]}, which is not a folder inside this folder.")
-    structure = says.get("structure")
+    structure = configuration.get("structure")
     structure = structure if isinstance(structure, dict) else {}
     readme, summary = structure.get("readme"), structure.get("summary")
-    first = folder.within(readme, Path()) if isinstance(readme, str) else None
+    first = folder.resolve(readme, Path()) if isinstance(readme, str) else None
     return first or Path("README.md"), summary if isinstance(summary, str) else None
 
 
 def _configured_root(folder: Folder, where: str) -> Path | None:
     """Return the configured root folder. None if it is not a folder inside this folder."""
-    path = folder.within(where, Path())
+    path = folder.resolve(where, Path())
     try:
         root = (folder.top / path).resolve() if path is not None else None
         return root if root is not None and root.is_relative_to(folder.top) and root.is_dir() else None
@@ -86,37 +86,39 @@ def _configured_root(folder: Folder, where: str) -> Path | None:
         return None
 
 
-def _find_summary(folder: Folder, named: str | None) -> Path | None:
+def _find_summary(folder: Folder, configured: str | None) -> Path | None:
     """Return the path of the table of contents. None if there is none."""
-    if named is not None:
-        path = folder.within(named, Path())
-        if path is not None and folder.holds(path):
+    if configured is not None:
+        path = folder.resolve(configured, Path())
+        if path is not None and folder.has_file(path):
             return path
-        folder.report(named, "is set as the table of contents but does not exist, so the folders are shown instead.")
+        folder.report(
+            configured, "is set as the table of contents but does not exist, so the folders are shown instead."
+        )
         return None
     names = (each for each in os.listdir(folder.root) if fold(each) == "summary.md")
-    return next((Path(name) for name in sorted(names) if folder.holds(Path(name))), None)
+    return next((Path(name) for name in sorted(names) if folder.has_file(Path(name))), None)
 
 
 def _add_unlisted(folder: Folder, summary: Path, readme: Path) -> None:
     listed = {entry.path for entry in walk_entries(folder.entries)} | {summary}
-    others = [
+    unlisted = [
         entry for entry in walk_entries(_folder_entries(folder, readme)) if entry.path and entry.path not in listed
     ]
-    if first := next((entry for entry in others if entry.path == readme), None):
-        others.remove(first)
+    if first := next((entry for entry in unlisted if entry.path == readme), None):
+        unlisted.remove(first)
         folder.entries.insert(0, Entry("document", path=readme))
-    if others:
-        others.sort(key=lambda entry: natural_order(str(entry.path)))
-        pages = [Entry("document", path=entry.path) for entry in others]
+    if unlisted:
+        unlisted.sort(key=lambda entry: natural_order(str(entry.path)))
+        pages = [Entry("document", path=entry.path) for entry in unlisted]
         folder.entries.append(Entry("group", UNLISTED, children=pages))
 
 
 def _folder_entries(folder: Folder, readme: Path) -> list[Entry]:
     """Return the entries for the subfolders, starting with the first page."""
-    folder.first = readme if folder.holds(readme) and _is_page(readme) else _find_index(folder, Path())
+    folder.first_page = readme if folder.has_file(readme) and _is_page(readme) else _find_index(folder, Path())
     entries = _entries_below(folder, Path(), None)
-    return [Entry("document", path=folder.first), *entries] if folder.first else entries
+    return [Entry("document", path=folder.first_page), *entries] if folder.first_page else entries
 
 
 def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Entry]:
@@ -128,7 +130,7 @@ def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Entry
     entries = []
     for each in _list_directory(folder, path):
         name = path / each.name
-        if each.name.startswith(".") or each.name in IGNORED_FOLDERS or name in (index, folder.first):
+        if each.name.startswith(".") or each.name in IGNORED_FOLDERS or name in (index, folder.first_page):
             continue
         if not _is_readable(folder, each, name):
             continue
@@ -188,16 +190,16 @@ def _find_index(folder: Folder, path: Path) -> Path | None:
         names = sorted(os.listdir(folder.root / path))
     except OSError:
         return None
-    pages = [path / name for name in names if _is_page(Path(name)) and folder.holds(path / name)]
-    found = (page for stem in _INDEX_STEMS for page in pages if fold(page.stem) == stem)
-    return next((page for page in found if page != folder.first), None)
+    pages = [path / name for name in names if _is_page(Path(name)) and folder.has_file(path / name)]
+    folder_read = (page for stem in _INDEX_STEMS for page in pages if fold(page.stem) == stem)
+    return next((page for page in folder_read if page != folder.first_page), None)
 
 
 def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
     """Return the entries of a table of contents. A heading of level 2 or more starts a group, a divider ends it."""
-    reading = _SummaryReader(folder, summary)
+    reader = _SummaryReader(folder, summary)
     root: list[Entry] = []
-    into = root
+    current_entries = root
     documents = [parse(stretch) for stretch in _stretches(text)]
     if any(block.attrs.get("source") for document in documents for block in document.walk()):
         folder.report(summary, "has too many nested levels to be read completely. The other pages are listed last.")
@@ -205,12 +207,12 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
         if block.kind == "heading" and block.attrs.get("level", 1) > 1:
             group = Entry("group", _plain_text(block.runs) or "Untitled group")
             root.append(group)
-            into = group.children
+            current_entries = group.children
         elif block.kind == "divider":
-            into = root
+            current_entries = root
         elif block.kind == "list":
-            into += reading.items(block)
-    reading.settle(root)
+            current_entries += reader.items(block)
+    reader.link_repeated_files(root)
     return [entry for entry in root if entry.kind != "group" or entry.children]
 
 
@@ -265,19 +267,19 @@ class _SummaryReader:
         title = _plain_text(run for run in runs if run.link == address) or _plain_text(runs)
         if EXTERNAL_URL.match(address):
             return Entry("link", title or address, address=address)
-        path = self._folder.within(address, self._summary)
+        path = self._folder.resolve(address, self._summary)
         if path is None:
             self._folder.report(unquote(address), "points outside the folder, so its page is empty.")
             return Entry("document", title, address=title)
         if path.suffix.lower() not in _PAGE_OR_NO_SUFFIX:
             return Entry("link", title, address=address)
-        if not self._folder.holds(path):
+        if not self._folder.has_file(path):
             tries = (path / "README.md", path / "index.md", path.with_name(f"{path.name}.md"))
-            path = next((each for each in map(self._folder.as_called, tries) if self._folder.holds(each)), path)
+            path = next((each for each in map(self._folder.actual_path, tries) if self._folder.has_file(each)), path)
         anchor = address.partition("#")[2]
         return Entry("document", title, path=path, address=f"#{anchor}" if anchor else "")
 
-    def settle(self, root: list[Entry]) -> None:
+    def link_repeated_files(self, root: list[Entry]) -> None:
         """Keep one document entry per file, and turn further entries into links to that page or its heading."""
         every = list(walk_entries(root))
         owners: dict[Path, Entry] = {}

@@ -33,9 +33,9 @@ def _shared_document(world: World, at: Shared) -> Json:
 
 @guards(permissions.ListUsers, permissions.ListTeams)
 def _require_access_view(op: permissions.AtShared, world: World) -> None:
-    holder = _shared_document(world, op.at)
-    if not allows(role(world, holder), "admin"):
-        refuse_guests(world, holder["organization"], "see who has access")
+    shared = _shared_document(world, op.at)
+    if not allows(role(world, shared), "admin"):
+        refuse_guests(world, shared["organization"], "see who has access")
 
 
 @guards(permissions.DeleteUser, permissions.DeleteTeam)
@@ -61,16 +61,16 @@ def _grant(op: permissions.Grant, world: World) -> None:
 @handle.register(permissions.UpdateTeam)
 def _update(op: permissions.UpdateUser | permissions.UpdateTeam, world: World) -> None:
     _require_access_admin(op, world)
-    held = world.store.get(path_of(op))
-    _save_role(world, path_of(op), held, op.role if "role" in op.model_fields_set else held["role"])
+    current_role = world.store.get(path_of(op))
+    _save_role(world, path_of(op), current_role, op.role if "role" in op.model_fields_set else current_role["role"])
 
 
-def _save_role(world: World, path: str, whom: Json, given: str | None) -> None:
-    """Save a role on a space or collection, or remove the role if `given` is None."""
-    if given is None:
+def _save_role(world: World, path: str, whom: Json, new_role: str | None) -> None:
+    """Save a role on a space or collection, or remove the role if `new_role` is None."""
+    if new_role is None:
         world.store.delete(path)
     else:
-        world.store.put(path, {**whom, "role": given})
+        world.store.put(path, {**whom, "role": new_role})
 
 
 @handle.register
@@ -79,16 +79,16 @@ def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
     return paginate(
         op,
         _members_with_role(world, _shared_document(world, op.at), op.role),
-        lambda held: _present_user_permission(world, held),
+        lambda current_role: _present_user_permission(world, current_role),
     )
 
 
-def _members_with_role(world: World, holder: Json, wanted: str | None) -> Iterator[tuple[int, Json]]:
+def _members_with_role(world: World, shared: Json, wanted_role: str | None) -> Iterator[tuple[int, Json]]:
     """Yield the members with a role in a space or collection, with their sort keys."""
-    for place, member in world.store.items(f"/orgs/{holder['organization']}/members"):
-        held = role(world, holder, member["id"])
-        if held and wanted in (None, held):
-            yield place, {"id": member["id"], "role": held}
+    for place, member in world.store.items(f"/orgs/{shared['organization']}/members"):
+        current_role = role(world, shared, member["id"])
+        if current_role and wanted_role in (None, current_role):
+            yield place, {"id": member["id"], "role": current_role}
 
 
 @handle.register
@@ -98,8 +98,8 @@ def _list_of_member(op: permissions.ListOfMember, world: World) -> Json:
     if user != world.caller:
         refuse_guests(world, organization, "see the spaces of other members")
     world.store.get(f"/orgs/{organization}/members/{user}")
-    held = [(space, role(world, space, user)) for _, space in visible_spaces(world, organization)]
-    found = [((space["createdAt"], space["id"]), (space, role)) for space, role in held if role]
+    current_role = [(space, role(world, space, user)) for _, space in visible_spaces(world, organization)]
+    found = [((space["createdAt"], space["id"]), (space, role)) for space, role in current_role if role]
     descending = op.order == "desc"
     found.sort(key=lambda pair: pair[0], reverse=descending)
     show = lambda pair: {"permission": pair[1], "space": present_space(world, pair[0])}  # noqa: E731  # it is said once
@@ -122,14 +122,14 @@ def _invite(op: invites.Invite, world: World) -> Json:
     users: dict[str, None] = {}
     failed, invited = [], 0
     for each in op.emails:
-        email, given = (each.email, each.role) if isinstance(each, invites.Invitation) else (each, usual)
+        email, new_role = (each.email, each.role) if isinstance(each, invites.Invitation) else (each, usual)
         if op.sso and fold(email).rpartition("@")[2] not in domains:
             failed.append(email)
             continue
         address = fold(email)
         user = people[address] = people.get(address) or _new_user(world, email)
         users[user] = None
-        invited += _add_member(world, f"/orgs/{organization}/members/{user}", given, sso=bool(op.sso))
+        invited += _add_member(world, f"/orgs/{organization}/members/{user}", new_role, sso=bool(op.sso))
     return {"users": list(users), "invited": invited, **({"failedSSOEmails": failed} if failed else {})}
 
 
@@ -167,8 +167,8 @@ def _is_redundant(world: World, link: Json) -> bool:
 
 
 def _rank(link: Json) -> int:
-    given = link.get("level", link.get("role"))
-    return RANKS.index(given) if given else -1
+    new_role = link.get("level", link.get("role"))
+    return RANKS.index(new_role) if new_role else -1
 
 
 def _place_kind(link: Json) -> str | None:

@@ -80,13 +80,13 @@ def record_edit(world: World, change_request: Json, revision: Json) -> Json:
     return world.store.update(path, revision=revision["id"], updatedAt=now, editors=editors)
 
 
-def refuse_closed(change_request: Json, deed: str) -> None:
-    """Raise Refusal if a change request is merged or archived. `deed` continues “it cannot …”, such as “be merged”."""
+def refuse_closed(change_request: Json, action: str) -> None:
+    """Raise Refusal if a change request is merged or archived. `action` continues “it cannot …”, such as “be merged”."""
     name, status = f"Change request #{change_request['number']}", change_request["status"]
     if status == "merged":
-        raise Refusal(409, f"{name} is already merged, so it cannot {deed}. Create a new change request.")
+        raise Refusal(409, f"{name} is already merged, so it cannot {action}. Create a new change request.")
     if status == "archived":
-        raise Refusal(409, f"{name} is archived, so it cannot {deed}. Reopen it first.")
+        raise Refusal(409, f"{name} is archived, so it cannot {action}. Reopen it first.")
 
 
 @handle.register

@@ -32,7 +32,7 @@ class Threads:
 
     world: World
     at: Discussion
-    _said: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    _texts: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     """Texts of blocks by block key, cached by page ID and hash of the page text."""
 
     @property
@@ -69,12 +69,12 @@ class Threads:
     def comment(self, document: Json, format: Format | None = None) -> Json:
         """Return a comment as the caller sees it."""
         path = f"{self.path}/{document['id']}"
-        shown = self._message("comment", path, document, format)
-        shown["replies"] = self.world.store.count(f"{path}/replies")
-        shown["target"] = self._target(document["target"])
+        result = self._message("comment", path, document, format)
+        result["replies"] = self.world.store.count(f"{path}/replies")
+        result["target"] = self._target(document["target"])
         if document.get("resolvedBy"):
-            shown["resolvedBy"] = present_user(self.world, document["resolvedBy"])
-        return shown
+            result["resolvedBy"] = present_user(self.world, document["resolvedBy"])
+        return result
 
     def reply(self, comment_id: str, document: Json, format: Format | None = None) -> Json:
         """Return a reply as the caller sees it."""
@@ -113,61 +113,61 @@ class Threads:
         return {"emoji": reaction["emoji"], "count": len(users), "users": users}
 
     def _target(self, target: Json) -> Json:
-        shown: Json = {**target, "space": self.at.space_id}
+        result: Json = {**target, "space": self.at.space_id}
         if isinstance(self.at, ChangeRequestRef):
-            shown["changeRequest"] = self.at.change_request_id
+            result["changeRequest"] = self.at.change_request_id
         if page_id := target.get("page"):
-            shown["page"] = self._page(page_id, target)
-        return shown
+            result["page"] = self._page(page_id, target)
+        return result
 
     def _page(self, page_id: str, target: Json) -> Json:
         page, node = self.pages.get(page_id), target.get("node", {}).get("id")
-        outdated = page is None or (node is not None and self.says(page, node) is None)
-        if outdated and self.base is not None and not self.has(self._then(target), page_id, node):
-            outdated = not self.has(
+        outdated = page is None or (node is not None and self.block_text(page, node) is None)
+        if outdated and self.base is not None and not self.contains(self._revision_of(target), page_id, node):
+            outdated = not self.contains(
                 self.base, page_id, node
             )  # The change request removes the content that the comment is on.
         if page is None:
-            places = filter(None, (self._then(target), self.base))
-            found = (trees.find(place["pages"], page_id) for place in places)
-            page = next(filter(None, found), None) or {"id": page_id, "title": "Deleted page", "path": ""}
+            places = filter(None, (self._revision_of(target), self.base))
+            blocks = (trees.find(place["pages"], page_id) for place in places)
+            page = next(filter(None, blocks), None) or {"id": page_id, "title": "Deleted page", "path": ""}
         names = ("id", "title", "path", "emoji", "icon", "createdAt", "updatedAt")
         return {**{name: page[name] for name in names if page.get(name) is not None}, "outdated": outdated}
 
-    def _then(self, target: Json) -> Json | None:
+    def _revision_of(self, target: Json) -> Json | None:
         """Return the revision that a comment was made on. None if it does not exist."""
         return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
 
-    def has(self, revision: Json | None, page_id: str, node: str | None) -> bool:
+    def contains(self, revision: Json | None, page_id: str, node: str | None) -> bool:
         """Return whether a revision contains a page, and the block `node` if given."""
         page = trees.find(revision["pages"], page_id) if revision is not None else None
-        return page is not None and (node is None or self.says(page, node, revision) is not None)
+        return page is not None and (node is None or self.block_text(page, node, revision) is not None)
 
-    def said(self, page_id: str, node: str) -> str | None:
+    def find_block_text(self, page_id: str, node: str) -> str | None:
         """Return the text of a block, also if the change request removes the block. None if the block does not exist."""
         for revision in (self.revision, self.base):
             page = trees.find(revision["pages"], page_id) if revision is not None else None
-            if page is not None and (said := self.says(page, node, revision)) is not None:
-                return said
+            if page is not None and (block_text := self.block_text(page, node, revision)) is not None:
+                return block_text
         return None
 
-    def says(self, page: Json, node: str, revision: Json | None = None) -> str | None:
+    def block_text(self, page: Json, node: str, revision: Json | None = None) -> str | None:
         """Return the text of a block in a page, or in the content that it includes. None if the page has no such block."""
         name = page["id"], page.get("text", "")
-        if name not in self._said:
+        if name not in self._texts:
             text = self.world.store.text(page["text"]) if page.get("text") else ""
             whole = expand_includes(self.world.store, text, page, revision or self.revision)
-            self._said[name] = _block_texts(text) if whole is text else {**_block_texts(whole), **_block_texts(text)}
-        return self._said[name].get(node)
+            self._texts[name] = _block_texts(text) if whole is text else {**_block_texts(whole), **_block_texts(text)}
+        return self._texts[name].get(node)
 
 
 @lru_cache(maxsize=256)
 def _block_texts(text: str) -> dict[str, str]:
     """Return the text of each block by block key."""
-    found: dict[str, Any] = {}
+    blocks: dict[str, Any] = {}
     for block in parse(text).walk():
-        found.setdefault(block.key, block)
-    return {key: block.plain() for key, block in found.items()}
+        blocks.setdefault(block.key, block)
+    return {key: block.plain() for key, block in blocks.items()}
 
 
 PREVIEW_LIMIT = 200
@@ -195,12 +195,12 @@ def post(
     if cell and not page:
         raise Refusal(400, "page is required if tableCell is given.")
     if page:
-        if not threads.has(threads.revision, page, None) and not threads.has(threads.base, page, None):
+        if not threads.contains(threads.revision, page, None) and not threads.contains(threads.base, page, None):
             raise Refusal(404, f"The page “{page}” was not found. It may have been deleted.")
         target["page"] = page
     if node:
-        says = threads.said(page or "", node)
-        target["node"] = {"id": node, "preview": says[:PREVIEW_LIMIT]} if says else {"id": node}
+        text = threads.find_block_text(page or "", node)
+        target["node"] = {"id": node, "preview": text[:PREVIEW_LIMIT]} if text else {"id": node}
     if cell:
         target["tableCell"] = {"record": cell.record, "definition": cell.definition}
     if review:
@@ -214,8 +214,8 @@ def _list(op: comments.List, world: World) -> Json:
     threads = Threads(world, op.at)
     newest_first = op.order == "desc"
     every = world.store.items(threads.path, newest_first=newest_first)
-    found = [pair for pair in every if _matches_filters(op, pair[1])]
-    return paginate(op, found, lambda each: threads.comment(each, op.format), descending=newest_first)
+    blocks = [pair for pair in every if _matches_filters(op, pair[1])]
+    return paginate(op, blocks, lambda each: threads.comment(each, op.format), descending=newest_first)
 
 
 def _matches_filters(op: comments.List, comment: Json) -> bool:
@@ -303,8 +303,8 @@ def _list_commenters(op: comments.ListCommenters, world: World) -> Json:
 
 
 def _present_commenter(world: World, organization: str, user: str) -> Json:
-    gone = {"id": user, "role": None, "disabled": True}
-    return present_member(world, organization, world.store.find(f"/orgs/{organization}/members/{user}") or gone)
+    former = {"id": user, "role": None, "disabled": True}
+    return present_member(world, organization, world.store.find(f"/orgs/{organization}/members/{user}") or former)
 
 
 def _require_commenter(at: Discussion, world: World) -> None:
@@ -332,11 +332,11 @@ def _refuse_empty(markdown: str) -> None:
 def _apply_edits(op: comments.Update | comments.UpdateReply, world: World, threads: Threads) -> Json:
     """Return the comment or reply of `op` with its text and reactions changed, not yet saved."""
     document = world.store.get(path_of(op))
-    if op.body is not None and (says := body_markdown(op.body)) != document["body"]["markdown"]:
+    if op.body is not None and (text := body_markdown(op.body)) != document["body"]["markdown"]:
         if not threads.may_edit(document):
             raise Refusal(403, "Only the author can edit this comment.")
-        _refuse_empty(says)
-        document |= {"body": {"markdown": says}, "editedAt": world.timestamp()}
+        _refuse_empty(text)
+        document |= {"body": {"markdown": text}, "editedAt": world.timestamp()}
     document["reactions"] = _apply_reactions(op, world, document.get("reactions", ()))
     return document
 

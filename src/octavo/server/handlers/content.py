@@ -43,21 +43,21 @@ _TYPE_FIELDS = {
 }
 
 
-def present_page(shown: Json, app: str, *, metadata: bool = True) -> Json:
+def present_page(page: Json, app: str, *, metadata: bool = True) -> Json:
     """Return a page without text, with its child pages. `app` is the base URL of the pages in the app."""
-    kind = shown["type"]
+    kind = page["type"]
     names = (*_PAGE_FIELDS, *_TYPE_FIELDS.get(kind, ("computed",)))
-    result = {name: shown[name] for name in names if shown.get(name) is not None and (metadata or name != "git")}
+    result = {name: page[name] for name in names if page.get(name) is not None and (metadata or name != "git")}
     if kind in _KINDS:
         result["kind"] = _KINDS[kind]
-    if kind == "link" and (href := _link_url(shown.get("target"))):
+    if kind == "link" and (href := _link_url(page.get("target"))):
         result["href"] = href
     if kind in ("document", "group"):
-        result["pages"] = [present_page(below, app, metadata=metadata) for below in shown["pages"]]
+        result["pages"] = [present_page(child, app, metadata=metadata) for child in page["pages"]]
     if kind == "document":
-        result["layout"] = {**_LAYOUT, **(shown.get("layout") or {})}
-        result["urls"] = {"app": f"{app}/{quote(shown['path'])}"}
-        if document := document_id(shown):
+        result["layout"] = {**_LAYOUT, **(page.get("layout") or {})}
+        result["urls"] = {"app": f"{app}/{quote(page['path'])}"}
+        if document := document_id(page):
             result["documentId"] = document
     return result
 
@@ -65,8 +65,8 @@ def present_page(shown: Json, app: str, *, metadata: bool = True) -> Json:
 def present_file(world: World, file: Json, *, metadata: bool = True) -> Json:
     """Return a file as an API resource."""
     names = ("id", "name", "contentType", "size", "dimensions", *(("git",) if metadata else ()))
-    shown = {name: file[name] for name in names if file.get(name) is not None}
-    return {**shown, "downloadURL": file_url(world, file)}
+    result = {name: file[name] for name in names if file.get(name) is not None}
+    return {**result, "downloadURL": file_url(world, file)}
 
 
 def file_url(world: World, file: Json) -> str:
@@ -77,7 +77,7 @@ def file_url(world: World, file: Json) -> str:
 def present_revision(world: World, revision: Json, at: ContentRef, *, metadata: bool = True) -> Json:
     """Return a revision with its page tree and files."""
     app = app_url(world, at)
-    shown: Json = {
+    result: Json = {
         "object": "revision",
         "id": revision["id"],
         "type": revision["type"],
@@ -90,8 +90,8 @@ def present_revision(world: World, revision: Json, at: ContentRef, *, metadata: 
         "urls": {"app": world.url(f"/o/{_organization(world, at)}/s/{at.space_id}/~/revisions/{revision['id']}")},
     }
     if merged := _present_merged_change_request(world, revision):
-        shown["mergedFrom"] = merged
-    return shown
+        result["mergedFrom"] = merged
+    return result
 
 
 def _present_merged_change_request(world: World, revision: Json) -> Json | None:
@@ -128,8 +128,8 @@ def _link_url(target: Any) -> str | None:
 def present_reusable(item: Json) -> Json:
     """Return a piece of reusable content as an API resource."""
     document = document_id(item)
-    shown: Json = {name: item[name] for name in ("id", "title", "git") if name in item}
-    return {**shown, **({"document": document} if document else {})}
+    result: Json = {name: item[name] for name in ("id", "title", "git") if name in item}
+    return {**result, **({"document": document} if document else {})}
 
 
 @handle.register
@@ -154,17 +154,17 @@ def _get_page(op: content.GetPage, world: World) -> Json:
 @handle.register
 def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
     revision = revisions.get_at(world, op.at)
-    found = trees.at_path(revision["pages"], op.page_path)
-    if found is None:
+    page = trees.at_path(revision["pages"], op.page_path)
+    if page is None:
         raise Refusal(404, f"There is no page at “{op.page_path[:300]}”. The page may have been moved or deleted.")
-    return _with_body(world, revision, found, op)
+    return _with_body(world, revision, page, op)
 
 
-def _with_body(world: World, revision: Json, found: Json, op: content.GetPage | content.GetPageByPath) -> Json:
-    shown = present_page(found, app_url(world, op.at), metadata=op.metadata)
-    if found["type"] != "document":
-        return shown
-    return shown | body(requested_text(world, revision, found, op), op.format)
+def _with_body(world: World, revision: Json, page: Json, op: content.GetPage | content.GetPageByPath) -> Json:
+    result = present_page(page, app_url(world, op.at), metadata=op.metadata)
+    if page["type"] != "document":
+        return result
+    return result | body(requested_text(world, revision, page, op), op.format)
 
 
 @handle.register
@@ -181,10 +181,10 @@ def _get_file(op: content.GetFile, world: World) -> Json:
 @handle.register
 def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
     items = revisions.get_at(world, op.at)["reusableContents"]
-    found = next((each for each in items if each["id"] == op.reusable_content_id), None)
-    if found is None:
+    page = next((each for each in items if each["id"] == op.reusable_content_id), None)
+    if page is None:
         raise Refusal(404, f"This space has no reusable content “{op.reusable_content_id}”.")
-    return present_reusable(found)
+    return present_reusable(page)
 
 
 @handle.register
@@ -212,8 +212,8 @@ def requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPa
     if op.dereferenced:
         text = expand_includes(world.store, text, page, revision)
     if op.evaluated:
-        known = {"space": revision["variables"], "page": page.get("variables") or {}}
-        text = evaluate_text(text, known, fixed_only=op.evaluated == "deterministic-only")
+        variables = {"space": revision["variables"], "page": page.get("variables") or {}}
+        text = evaluate_text(text, variables, fixed_only=op.evaluated == "deterministic-only")
     return with_stable_links(text, page, revision) if op.refs == "stable" else text
 
 
@@ -221,7 +221,7 @@ def with_stable_links(text: str, page: Json, revision: Json) -> str:
     """Return `text` with links to pages and files of the space replaced by `/pages/<id>` and `/files/<id>`."""
     places, path = trees.places_of(revision), trees.link_base(page)
 
-    def lead(address: str) -> str | None:
+    def rewrite(address: str) -> str | None:
         match links.resolve(address, path, places):
             case links.ToPage(page=name, anchor=anchor):
                 return f"/pages/{name}#{anchor}" if anchor else f"/pages/{name}"
@@ -230,4 +230,4 @@ def with_stable_links(text: str, page: Json, revision: Json) -> str:
             case _:
                 return None
 
-    return change_outside_code(text, lambda part: rewrite_links(part, lead))
+    return change_outside_code(text, lambda part: rewrite_links(part, rewrite))

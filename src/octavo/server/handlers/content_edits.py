@@ -45,11 +45,11 @@ def _edit(op: content.Edit, world: World) -> Json:
     editing = ContentEditor(world, change_request)
     for number, change in enumerate(op.changes):
         editing.apply(change, f"changes[{number}]")
-    shown = change_requests.present_change_request(world, editing.finish())
+    result = change_requests.present_change_request(world, editing.finish())
     if op.compat:
-        return shown
-    files = [present_file(world, file) for file in editing.inserted]
-    return {"changeRequest": shown, "changes": editing.done, **({"insertedFiles": files} if files else {})}
+        return result
+    files = [present_file(world, file) for file in editing.inserted_files]
+    return {"changeRequest": result, "changes": editing.results, **({"insertedFiles": files} if files else {})}
 
 
 class ContentEditor:
@@ -66,9 +66,9 @@ class ContentEditor:
         self._refs: dict[str, str] = {}
         """Links by temporary reference. An edit can refer to a page or file that it creates."""
         self._where = ""
-        self.done: list[Json] = []
+        self.results: list[Json] = []
         """Result of each change, for the response."""
-        self.inserted: list[Json] = []
+        self.inserted_files: list[Json] = []
         """Files added by the edit."""
 
     def apply(self, change: content.ContentEdit, where: str) -> None:
@@ -80,7 +80,7 @@ class ContentEditor:
         """Save the new revision, and return the updated change request."""
         for name, markdown in self._texts.items():
             if page := trees.find(self._pages, name):
-                self._put(revisions.with_text(self._world, page, self._linked(markdown)))
+                self._replace_page(revisions.with_text(self._world, page, self._resolve_references(markdown)))
         revision = revisions.add_next(self._world, self._before, pages=self._pages, files=self._files)
         return change_requests.record_edit(self._world, self._change_request, revision)
 
@@ -93,36 +93,36 @@ class ContentEditor:
         page = self._page(change.page)
         markdown = self._markdown(change.document) if change.document is not None else None
         if markdown is not None and page["type"] != "document":
-            raise self._refused(400, f"“{page['title']}” is a {page['type']}, which has no text")
-        page = self._described(page, self._given(change), markdown)
-        self._put({**page, "updatedAt": self._world.timestamp()})
+            raise self._refusal(400, f"“{page['title']}” is a {page['type']}, which has no text")
+        page = self._with_fields(page, self._field_values(change), markdown)
+        self._replace_page({**page, "updatedAt": self._world.timestamp()})
         if change.model_fields_set & {"into", "at"}:
             into = change.into if "into" in change.model_fields_set else trees.parents(self._pages)[page["id"]]
             self._move(page["id"], into, change.at)
-        self.done.append({"object": "updated_page", "page": self._named(page["id"])})
+        self.results.append({"object": "updated_page", "page": self._present_reference(page["id"])})
 
-    def _given(self, change: content.PageFields) -> Json:
-        given = {name: getattr(change, name) for name in change.model_fields_set}
+    def _field_values(self, change: content.PageFields) -> Json:
+        fields = {name: getattr(change, name) for name in change.model_fields_set}
         for name in _REQUIRED_FIELDS:
-            if name in given and given[name] is None:
-                raise self._refused(400, f"{name} cannot be null")
-        return given
+            if name in fields and fields[name] is None:
+                raise self._refusal(400, f"{name} cannot be null")
+        return fields
 
-    def _described(self, page: Json, given: Json, markdown: str | None) -> Json:
+    def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
         """Return `page` with the given fields changed. Keeps its title and the first heading of its text equal."""
         before = page["title"]
-        says = self._text(page) if page["type"] == "document" else ""
+        text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:
             heading = trees.leading_heading(markdown)
-            if "title" not in given and heading and trees.leading_heading(says) == before:
-                given = {**given, "title": heading}
+            if "title" not in fields and heading and trees.leading_heading(text) == before:
+                fields = {**fields, "title": heading}
             self._texts[page["id"]] = markdown
-        elif "title" in given and says:
-            self._texts[page["id"]] = trees.retitled(says, before, given["title"])
-        page = {**page, **{_WIRE_NAMES[name]: value for name, value in given.items() if name in _WIRE_NAMES}}
-        page["title"] = given.get("title", before)
-        if "slug" in given and "slug" in page:
-            page["slug"] = trees.slug_of(given["slug"] or page["title"])
+        elif "title" in fields and text:
+            self._texts[page["id"]] = trees.retitled(text, before, fields["title"])
+        page = {**page, **{_WIRE_NAMES[name]: value for name, value in fields.items() if name in _WIRE_NAMES}}
+        page["title"] = fields.get("title", before)
+        if "slug" in fields and "slug" in page:
+            page["slug"] = trees.slug_of(fields["slug"] or page["title"])
         return {name: value for name, value in page.items() if value is not None}
 
     @_apply.register
@@ -132,25 +132,25 @@ class ContentEditor:
             matter, body = front_matter.taken_off(markdown)
         except front_matter.Unreadable:
             matter, body = {}, markdown  # The page shows the front matter that could not be read.
-        given = {
-            **self._given(change),
+        fields = {
+            **self._field_values(change),
             **{name: matter[name] for name in _FRONT_MATTER_FIELDS if _is_text(matter.get(name))},
         }
         heading = trees.leading_heading(markdown[front_matter.split(markdown)[1] :])
         title = matter.get("title") if _is_text(matter.get("title")) else heading
         page = revisions.new_page(self._world, title or change.title or revisions.UNTITLED)
-        page = self._described(page, omit(given, "title"), None)
+        page = self._with_fields(page, omit(fields, "title"), None)
         self._insert_into(page, change.into, change.at)
         self._texts[page["id"]] = body
-        self._refer(change.ref, f"/pages/{page['id']}")
+        self._add_reference(change.ref, f"/pages/{page['id']}")
         reference = {"ref": change.ref} if change.ref else {}
-        self.done.append({"object": "created_page", **reference, "page": self._named(page["id"])})
+        self.results.append({"object": "created_page", **reference, "page": self._present_reference(page["id"])})
 
     @_apply.register
     def _delete(self, change: content.DeletePage) -> None:
         self._page(change.page)
         self._pages = trees.without(self._pages, {change.page})
-        self.done.append({"object": "deleted_page", "page": change.page})
+        self.results.append({"object": "deleted_page", "page": change.page})
 
     @_apply.register
     def _revert(self, change: content.RevertPage) -> None:
@@ -158,42 +158,46 @@ class ContentEditor:
         try:
             revision = revisions.get(self._world, self._change_request["space"], base)
         except MissingResource:
-            raise self._refused(404, f"there is no revision “{base}” in this space") from None
-        then, now = trees.find(revision["pages"], change.page), trees.find(self._pages, change.page)
-        if then is None:
+            raise self._refusal(404, f"there is no revision “{base}” in this space") from None
+        earlier, current = trees.find(revision["pages"], change.page), trees.find(self._pages, change.page)
+        if earlier is None:
             # The page did not exist in that revision, so reverting deletes it.
             self._delete(content.DeletePage(page=self._page(change.page)["id"]))
             return
         if change.block is not None:
-            self._revert_blocks(then, self._page(change.page), set(change.block))
-        elif now is None:
-            self._restore(then, revision["pages"])
+            self._revert_blocks(earlier, self._page(change.page), set(change.block))
+        elif current is None:
+            self._restore(earlier, revision["pages"])
         else:
-            self._texts.pop(now["id"], None)
-            self._put(
-                {**then, "updatedAt": self._world.timestamp(), **({"pages": now["pages"]} if "pages" in now else {})}
+            self._texts.pop(current["id"], None)
+            self._replace_page(
+                {
+                    **earlier,
+                    "updatedAt": self._world.timestamp(),
+                    **({"pages": current["pages"]} if "pages" in current else {}),
+                }
             )
-            self._back(then["id"], revision["pages"])
-        self.done.append({"object": "updated_page", "page": self._named(then["id"])})
+            self._move_back(earlier["id"], revision["pages"])
+        self.results.append({"object": "updated_page", "page": self._present_reference(earlier["id"])})
 
-    def _revert_blocks(self, then: Json, now: Json, keys: set[str]) -> None:
+    def _revert_blocks(self, earlier: Json, current: Json, keys: set[str]) -> None:
         try:
-            text = reverted(revisions.page_text(self._world, then), self._text(now), keys)
+            text = reverted(revisions.page_text(self._world, earlier), self._text(current), keys)
         except UnknownBlock as unknown:
-            raise self._refused(
-                400, f"there is no block “{unknown}” in “{now['title']}”, before or after the changes"
+            raise self._refusal(
+                400, f"there is no block “{unknown}” in “{current['title']}”, before or after the changes"
             ) from None
-        self._texts[now["id"]] = text
-        self._put({**now, "updatedAt": self._world.timestamp()})
+        self._texts[current["id"]] = text
+        self._replace_page({**current, "updatedAt": self._world.timestamp()})
 
-    def _restore(self, then: Json, pages: Pages) -> None:
+    def _restore(self, earlier: Json, pages: Pages) -> None:
         """Restore a deleted page with its deleted child pages."""
-        here = {page["id"] for page in trees.walk(self._pages)}
-        restored = trees.without([then], here)[0]
-        above, place = trees.place(pages, then["id"])
-        self._pages = trees.inserted(self._pages, restored, above if above in here else None, place)
+        current_ids = {page["id"] for page in trees.walk(self._pages)}
+        restored = trees.without([earlier], current_ids)[0]
+        above, place = trees.place(pages, earlier["id"])
+        self._pages = trees.inserted(self._pages, restored, above if above in current_ids else None, place)
 
-    def _back(self, page_id: str, pages: Pages) -> None:
+    def _move_back(self, page_id: str, pages: Pages) -> None:
         """Move a page back below its parent in `pages`, if that parent still exists and is not below the page."""
         above, place = trees.place(pages, page_id)
         stands = trees.parents(self._pages)
@@ -211,43 +215,43 @@ class ContentEditor:
             if size := image_size(data):
                 document["dimensions"] = size
             self._files = [*self._files, document]
-            self.inserted.append(document)
-            self._refer(file.ref, f"/files/{document['id']}")
+            self.inserted_files.append(document)
+            self._add_reference(file.ref, f"/files/{document['id']}")
 
     def _bytes(self, file: content.NewFile, where: str) -> bytes:
         if file.url is not None:
-            raise self._refused(
+            raise self._refusal(
                 400, f"{where}.url is not supported: this server does not fetch files. Send the file as base64"
             )
         if file.base64 is None:
-            raise self._refused(400, f"{where}.base64 is required")
+            raise self._refusal(400, f"{where}.base64 is required")
         if not file.content_type:
-            raise self._refused(400, f"{where}.contentType is required with base64")
+            raise self._refusal(400, f"{where}.contentType is required with base64")
         try:
             data = b64decode(file.base64, validate=True)
         except (binascii.Error, ValueError):
-            raise self._refused(400, f"{where}.base64 is not valid base64") from None
+            raise self._refusal(400, f"{where}.base64 is not valid base64") from None
         if len(data) > FILE_LIMIT:
-            raise self._refused(400, f"{where} is larger than the limit of 1 MB")
+            raise self._refusal(400, f"{where} is larger than the limit of 1 MB")
         return data
 
     def _insert_into(self, page: Json, into: str | None, at: int | None) -> None:
         if into is not None:
             holder = self._page(into)
             if holder["type"] not in ("document", "group"):
-                raise self._refused(
+                raise self._refusal(
                     400, f"pages cannot be placed below “{holder['title']}”, which is a {holder['type']}"
                 )
             if page["type"] == "group":
-                raise self._refused(400, f"“{page['title']}” is a group, and groups can only be at the top level")
+                raise self._refusal(400, f"“{page['title']}” is a group, and groups can only be at the top level")
             if len(trees.trail(self._pages, into)) + _depth(page) > DEPTH_LIMIT:
-                raise self._refused(400, f"pages can be nested at most {DEPTH_LIMIT} levels deep")
+                raise self._refusal(400, f"pages can be nested at most {DEPTH_LIMIT} levels deep")
         self._pages = trees.inserted(self._pages, page, into, at)
 
     def _move(self, page_id: str, into: str | None, at: int | None) -> None:
         page = self._page(page_id)
         if into in {each["id"] for each in trees.walk([page])}:
-            raise self._refused(400, f"“{page['title']}” cannot be moved below itself")
+            raise self._refusal(400, f"“{page['title']}” cannot be moved below itself")
         if into is not None:
             self._page(into)
         self._pages = trees.without(self._pages, {page_id})
@@ -256,40 +260,40 @@ class ContentEditor:
     def _page(self, page_id: str) -> Json:
         page = trees.find(self._pages, page_id)
         if page is None:
-            raise self._refused(404, f"there is no page “{page_id}” in this change request")
+            raise self._refusal(404, f"there is no page “{page_id}” in this change request")
         return page
 
-    def _put(self, page: Json) -> None:
+    def _replace_page(self, page: Json) -> None:
         self._pages = trees.changed(self._pages, page)
 
     def _text(self, page: Json) -> str:
-        written = self._texts.get(page["id"])
-        return revisions.page_text(self._world, page) if written is None else written
+        new_text = self._texts.get(page["id"])
+        return revisions.page_text(self._world, page) if new_text is None else new_text
 
     def _markdown(self, document: content.DocumentBody) -> str:
         if document.markdown is None:
-            raise self._refused(400, "document.markdown is required: this server accepts pages only as Markdown")
+            raise self._refusal(400, "document.markdown is required: this server accepts pages only as Markdown")
         return document.markdown.replace("\r\n", "\n").replace("\r", "\n")
 
-    def _refer(self, ref: str | None, leads: str) -> None:
+    def _add_reference(self, ref: str | None, url: str) -> None:
         if ref is None:
             return
         if ref in self._refs:
-            raise self._refused(400, f"ref “{ref}” is used twice")
-        self._refs[ref] = leads
+            raise self._refusal(400, f"ref “{ref}” is used twice")
+        self._refs[ref] = url
 
-    def _linked(self, markdown: str) -> str:
+    def _resolve_references(self, markdown: str) -> str:
         """Return `markdown` with temporary references replaced by links to the pages and files they name."""
-        for ref, leads in self._refs.items():
-            markdown = _reference_pattern(ref).sub(rf"\g<1>{leads}", markdown)
+        for ref, url in self._refs.items():
+            markdown = _reference_pattern(ref).sub(rf"\g<1>{url}", markdown)
         return markdown
 
-    def _named(self, page_id: str) -> Json:
+    def _present_reference(self, page_id: str) -> Json:
         space, change_request = self._change_request["space"], self._change_request["id"]
         path = f"/v1/spaces/{space}/change-requests/{change_request}/content/page/{page_id}"
         return {"object": "page", "id": page_id, "urls": {"location": self._world.url(path)}}
 
-    def _refused(self, status: int, message: str) -> Refusal:
+    def _refusal(self, status: int, message: str) -> Refusal:
         return Refusal(status, f"{self._where}: {message}. Nothing was changed.")
 
 

@@ -45,12 +45,12 @@ def _create(op: imports.Create, world: World) -> BackgroundWork[Any]:
 def _fetcher(op: imports.Create, world: World) -> Fetcher:
     """Return the fetcher for an import. Uploaded files are read from the store, because their URL accepts no downloads."""
     fetcher = Fetcher(private=world.private_imports)
-    if (upload := uploads.upload_key(world, op.url)) is None:
+    if (key := uploads.upload_key(world, op.url)) is None:
         return fetcher
     organization = world.store.get(f"/spaces/{op.at.space_id}")["organization"]
-    sent = uploads.find_upload(world, organization, upload, "import_file")
+    upload = uploads.find_upload(world, organization, key, "import_file")
     return _UploadFetcher(
-        private=False, file=FetchedFile(sent["name"], sent["type"], None, world.store.blob(sent["blob"]))
+        private=False, file=FetchedFile(upload["name"], upload["type"], None, world.store.blob(upload["blob"]))
     )
 
 
@@ -125,15 +125,15 @@ def _write_file(path: Path, data: bytes) -> None:
 
 def _detach_page(world: World, page: Json, keys: dict[str, str]) -> Json:
     """Return an imported page with links by ID, and without the path of its file."""
-    rest = omit(page, "git")
+    detached = omit(page, "git")
     if page.get("text"):
         start = page["git"]["path"]
-        rest = revisions.with_text(
-            world, rest, rewrite_links(revisions.page_text(world, page), partial(_link_by_id, keys, start))
+        detached = revisions.with_text(
+            world, detached, rewrite_links(revisions.page_text(world, page), partial(_link_by_id, keys, start))
         )
     if "pages" in page:
-        rest["pages"] = [_detach_page(world, below, keys) for below in page["pages"]]
-    return rest
+        detached["pages"] = [_detach_page(world, below, keys) for below in page["pages"]]
+    return detached
 
 
 def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
@@ -142,11 +142,11 @@ def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
     if not path or EXTERNAL_URL.match(path):
         return None
     folder = "" if path.startswith("/") else posixpath.dirname(start)
-    there = posixpath.normpath(posixpath.join(folder, unquote(path).lstrip("/")))
-    converted = f"{posixpath.splitext(there)[0]}.md"
-    names = (there, f"{there}.md", f"{there}/README.md", converted)
-    written = [f"page:{name}" for name in names]
-    if page := next((keys[name] for name in [*written, *map(fold, written)] if name in keys), None):
+    path_in_import = posixpath.normpath(posixpath.join(folder, unquote(path).lstrip("/")))
+    converted = f"{posixpath.splitext(path_in_import)[0]}.md"
+    names = (path_in_import, f"{path_in_import}.md", f"{path_in_import}/README.md", converted)
+    page_keys = [f"page:{name}" for name in names]
+    if page := next((keys[name] for name in [*page_keys, *map(fold, page_keys)] if name in keys), None):
         return f"/pages/{page}#{anchor}" if anchor else f"/pages/{page}"
-    file = keys.get(f"file:{there}") or keys.get(fold(f"file:{there}"))
+    file = keys.get(f"file:{path_in_import}") or keys.get(fold(f"file:{path_in_import}"))
     return f"/files/{file}" if file else None

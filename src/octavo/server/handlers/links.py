@@ -26,7 +26,9 @@ from octavo.server.world import Refusal, World
 @handle.register
 def _list_of_space(op: links.ListOfSpace, world: World) -> Json:
     return _present_list(
-        op, LinkPresenter(world, op.at), _filter_status(op, LinkSurvey(world, revisions.get_at(world, op.at)).found())
+        op,
+        LinkPresenter(world, op.at),
+        _filter_status(op, LinkSurvey(world, revisions.get_at(world, op.at)).list_resources()),
     )
 
 
@@ -35,64 +37,64 @@ def _list_of_page(op: links.ListOfPage, world: World) -> Json:
     revision = revisions.get_at(world, op.at)
     page = revisions.page_of(revision, op.page_id)
     return _present_list(
-        op, LinkPresenter(world, op.at), _filter_status(op, LinkSurvey(world, revision).found(page["id"]))
+        op, LinkPresenter(world, op.at), _filter_status(op, LinkSurvey(world, revision).list_resources(page["id"]))
     )
 
 
 @handle.register
 def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json:
     base = base_of(world.store.get(change_request_path(op.at)))
-    before = LinkSurvey(world, revisions.get(world, op.at.space_id, base)).broken()
-    found = LinkSurvey(world, revisions.get_at(world, op.at)).found()
-    ours = [each for each in found if each.target.status == "broken" and not _was_broken(each, before)]
+    before = LinkSurvey(world, revisions.get(world, op.at.space_id, base)).list_broken()
+    resources = LinkSurvey(world, revisions.get_at(world, op.at)).list_resources()
+    ours = [each for each in resources if each.target.status == "broken" and not _was_broken(each, before)]
     if op.broken_context == "change-request":
-        found = ours
+        resources = ours
     elif op.broken_context == "space":
-        found = [each for each in found if each.target.status == "broken" and each not in ours]
-    answer = _present_list(op, LinkPresenter(world, op.at), _filter_status(op, found))
-    answer["stats"]["broken"]["changeRequest"] = len([each for each in ours if each in found])
+        resources = [each for each in resources if each.target.status == "broken" and each not in ours]
+    answer = _present_list(op, LinkPresenter(world, op.at), _filter_status(op, resources))
+    answer["stats"]["broken"]["changeRequest"] = len([each for each in ours if each in resources])
     return answer
 
 
-def _was_broken(found: LinkedResource, before: set[tuple[str, str]]) -> bool:
+def _was_broken(resources: LinkedResource, before: set[tuple[str, str]]) -> bool:
     """Return whether a broken link was broken before the change request, at every location."""
-    return all((spot.page, found.target.name) in before for spot in found.spots)
+    return all((spot.page, resources.target.name) in before for spot in resources.locations)
 
 
 def _filter_status(
-    op: links.ListOfSpace | links.ListOfPage | links.ListOfChangeRequest, found: list[LinkedResource]
+    op: links.ListOfSpace | links.ListOfPage | links.ListOfChangeRequest, resources: list[LinkedResource]
 ) -> list[LinkedResource]:
-    return [each for each in found if op.status in (None, each.target.status)]
+    return [each for each in resources if op.status in (None, each.target.status)]
 
 
 def _present_list(
     op: links.ListOfSpace | links.ListOfPage | links.ListOfChangeRequest,
     showing: LinkPresenter,
-    found: list[LinkedResource],
+    resources: list[LinkedResource],
 ) -> Json:
-    answer = paginate(op, ((each.key, each) for each in found), showing.link)
-    broken = sum(each.target.status == "broken" for each in found)
-    return {**answer, "stats": {"total": len(found), "broken": {"total": broken}}}
+    answer = paginate(op, ((each.sort_key, each) for each in resources), showing.link)
+    broken = sum(each.target.status == "broken" for each in resources)
+    return {**answer, "stats": {"total": len(resources), "broken": {"total": broken}}}
 
 
 @handle.register
 def _list_to_page(op: links.ListToPage, world: World) -> Json:
     revision = revisions.get_at(world, op.at)
     page = revisions.page_of(revision, op.page_id)
-    return _present_places(op, world, LinkSurvey(world, revision).leading_to("page", page["id"]))
+    return _present_places(op, world, LinkSurvey(world, revision).list_locations("page", page["id"]))
 
 
 @handle.register
 def _list_to_file(op: links.ListToFile, world: World) -> Json:
     revision = revisions.get_at(world, op.at)
     file = revisions.file_of(revision, op.file_id)
-    return _present_places(op, world, LinkSurvey(world, revision).leading_to("file", file["id"]))
+    return _present_places(op, world, LinkSurvey(world, revision).list_locations("file", file["id"]))
 
 
 def _present_places(op: links.ListToPage | links.ListToFile, world: World, spots: list[LinkPlace]) -> Json:
-    found = sorted((spot.page, spot.block) for spot in spots)
+    resources = sorted((spot.page, spot.block) for spot in spots)
     showing = LinkPresenter(world, op.at)
-    return paginate(op, ((key, LinkPlace(*key)) for key in found), showing.spot)
+    return paginate(op, ((key, LinkPlace(*key)) for key in resources), showing.location)
 
 
 class LinkPresenter:
@@ -103,19 +105,25 @@ class LinkPresenter:
         self._at = at
         self._spaces: dict[str, Json] = {}
 
-    def link(self, found: LinkedResource) -> Json:
+    def link(self, resources: LinkedResource) -> Json:
         """Return a link target with the locations of its links."""
         return {
-            "status": found.target.status,
-            "relation": found.relation,
-            "targetReference": self.target(found.target),
-            "locationReferences": [self.spot(spot) for spot in found.spots],
+            "status": resources.target.status,
+            "relation": resources.relation,
+            "targetReference": self.target(resources.target),
+            "locationReferences": [self.location(spot) for spot in resources.locations],
         }
 
-    def spot(self, spot: LinkPlace) -> Json:
+    def location(self, spot: LinkPlace) -> Json:
         """Return the location of a link."""
         inside: Json = {"internalLocation": {"type": "node", "node": spot.block}} if spot.block else {}
-        return {"kind": "page", **self._in(self._at.space_id), "page": self._page(spot.page), **self._context, **inside}
+        return {
+            "kind": "page",
+            **self._space_fields(self._at.space_id),
+            "page": self._page(spot.page),
+            **self._context,
+            **inside,
+        }
 
     def target(self, target: LinkTarget) -> Json:
         """Return the target of a link."""
@@ -126,23 +134,34 @@ class LinkPresenter:
                     {"internalLocation": {"type": "anchor", "anchor": target.anchor}} if target.anchor else {}
                 )
                 if target.space != self._at.space_id:
-                    there = SpaceRef(space_id=target.space)
-                    shown = LinkPresenter(world, there)._page(name)
-                    return {"kind": kind, **self._in(target.space), "page": shown, **inside}
-                return {"kind": kind, **self._in(target.space), "page": self._page(name), **self._context, **inside}
+                    place = SpaceRef(space_id=target.space)
+                    page_json = LinkPresenter(world, place)._page(name)
+                    return {"kind": kind, **self._space_fields(target.space), "page": page_json, **inside}
+                return {
+                    "kind": kind,
+                    **self._space_fields(target.space),
+                    "page": self._page(name),
+                    **self._context,
+                    **inside,
+                }
             case "file":
                 file = next(each for each in self._revision["files"] if each["id"] == name)
-                return {"kind": kind, **self._in(target.space), "file": present_file(world, file), **self._context}
+                return {
+                    "kind": kind,
+                    **self._space_fields(target.space),
+                    "file": present_file(world, file),
+                    **self._context,
+                }
             case "reusable-content":
                 item = next(each for each in self._revision["reusableContents"] if each["id"] == name)
-                shown = present_reusable(item)
-                return {"kind": kind, **self._in(target.space), "reusableContent": shown, **self._context}
+                page_json = present_reusable(item)
+                return {"kind": kind, **self._space_fields(target.space), "reusableContent": page_json, **self._context}
             case "space":
-                return {"kind": kind, **self._in(name)}
+                return {"kind": kind, **self._space_fields(name)}
             case "collection":
                 collection = world.store.get(f"/collections/{name}")
-                around = self._organization(collection["organization"])
-                return {"kind": kind, "organization": around, "collection": present_collection(world, collection)}
+                organization = self._organization(collection["organization"])
+                return {"kind": kind, "organization": organization, "collection": present_collection(world, collection)}
             case "openapi":
                 organization = world.store.get(f"/spaces/{self._at.space_id}")["organization"]
                 spec = present_spec(world, world.store.get(f"/orgs/{organization}/openapi/{name}"))
@@ -171,18 +190,18 @@ class LinkPresenter:
         """
         if not isinstance(self._at, ChangeRequestRef):
             return {}
-        shown = present_change_request(self._world, self._world.store.get(change_request_path(self._at)))
-        return {"versionContext": {"type": "changeRequest", "changeRequest": shown}}
+        page_json = present_change_request(self._world, self._world.store.get(change_request_path(self._at)))
+        return {"versionContext": {"type": "changeRequest", "changeRequest": page_json}}
 
     def _page(self, name: str) -> Json:
         # Child pages are left out, because every link would repeat them.
         return present_page({**self._pages[name], "pages": []}, self._app)
 
-    def _in(self, space_id: str) -> Json:
+    def _space_fields(self, space_id: str) -> Json:
         if space_id not in self._spaces:
             space = self._world.store.get(f"/spaces/{space_id}")
-            around = self._organization(space["organization"])
-            self._spaces[space_id] = {"organization": around, "space": present_space(self._world, space)}
+            organization = self._organization(space["organization"])
+            self._spaces[space_id] = {"organization": organization, "space": present_space(self._world, space)}
         return self._spaces[space_id]
 
     def _organization(self, name: str) -> Json:
@@ -228,12 +247,12 @@ def _present_space_url(world: World, name: str, number: str | None, path: list[s
     answer: Json = {"space": present_space(world, space)}
     at: SpaceRef | ChangeRequestRef = SpaceRef(space_id=name)
     if number is not None:
-        known = number.isdecimal() and len(number) < 10
-        found = world.store.find_by(f"/spaces/{name}/change-requests", "number", int(number)) if known else None
-        if found is None:
+        is_number = number.isdecimal() and len(number) < 10
+        resources = world.store.find_by(f"/spaces/{name}/change-requests", "number", int(number)) if is_number else None
+        if resources is None:
             raise MissingResource(f"/spaces/{name}/change-requests/{number}")
-        at = ChangeRequestRef(space_id=name, change_request_id=found["id"])
-        answer["changeRequest"] = present_change_request(world, found)
+        at = ChangeRequestRef(space_id=name, change_request_id=resources["id"])
+        answer["changeRequest"] = present_change_request(world, resources)
     path = path[1:] if path[:1] == ["pages"] else path
     if path and path[0] != "~":
         pages = revisions.get_at(world, at)["pages"]

@@ -32,11 +32,11 @@ def present_spec(world: World, document: Json) -> Json:
     """Return a specification as the caller sees it."""
     organization, slug = document["organization"], document["slug"]
     path = f"/orgs/{organization}/openapi/{slug}"
-    held = organization_role(world, organization)
+    current_role = organization_role(world, organization)
     return {
         "object": "openapi-spec",
         **omit(document, "organization", "attempt"),
-        "permissions": {"view": held is not None, "edit": allows(held, "create")},
+        "permissions": {"view": current_role is not None, "edit": allows(current_role, "create")},
         "urls": {"location": world.url(f"/v1{path}"), "app": world.url(f"/o/{organization}/openapi/{slug}")},
     }
 
@@ -105,7 +105,7 @@ def _start_processing(
         document["sourceURL"] = op.source.url
     world.store.put(path, document)
     return BackgroundWork(
-        partial(_read_specification, op.source, Fetcher(private=world.private_imports, largest=LARGEST)),
+        partial(_read_specification, op.source, Fetcher(private=world.private_imports, size_limit=LARGEST)),
         partial(_finish_processing, world, path, document["attempt"]),
         early_response=present_spec(world, {**document, "processingState": "pending"}),
     )
@@ -121,7 +121,7 @@ def _read_specification(source: openapi.Source, fetcher: Fetcher) -> Specificati
         return SpecificationContent(code="PARSE_ERROR", sentences=failure.sentences)
 
 
-def _finish_processing(world: World, path: str, attempt: str, reading: SpecificationContent) -> None:
+def _finish_processing(world: World, path: str, attempt: str, outcome: SpecificationContent) -> None:
     """Save the result of processing, unless the specification was deleted or is being processed again."""
     document = world.store.find(path)
     if document is None or document["attempt"] != attempt:
@@ -130,11 +130,11 @@ def _finish_processing(world: World, path: str, attempt: str, reading: Specifica
     document |= {"processingState": "complete", "lastProcessedAt": now}
     for name in ("lastProcessErrorCode", "lastProcessedErrors"):
         document.pop(name, None)
-    if reading.code:
-        errors = [{"message": sentence, "code": reading.code} for sentence in reading.sentences]
-        document |= {"lastProcessErrorCode": reading.code, "lastProcessedErrors": errors}
+    if outcome.code:
+        errors = [{"message": sentence, "code": outcome.code} for sentence in outcome.sentences]
+        document |= {"lastProcessErrorCode": outcome.code, "lastProcessedErrors": errors}
     else:
-        version = {"id": world.new_id(), "createdAt": now, "blob": world.store.put_blob(reading.content)}
+        version = {"id": world.new_id(), "createdAt": now, "blob": world.store.put_blob(outcome.content)}
         version |= {"slug": document["slug"], "organization": document["organization"]}
         world.store.put(f"{path}/versions/{version['id']}", version)
         document["lastVersion"] = version["id"]
@@ -146,12 +146,12 @@ def fail_unfinished(world: World) -> None:
     for organization in world.store.all("/orgs"):
         for document in world.store.all(f"/orgs/{organization['id']}/openapi"):
             if document["processingState"] != "complete":
-                reading = SpecificationContent(
+                outcome = SpecificationContent(
                     code="FETCH_TIMEOUT",
                     sentences=("The server stopped before the source was processed. Upload the specification again.",),
                 )
                 _finish_processing(
-                    world, f"/orgs/{organization['id']}/openapi/{document['slug']}", document["attempt"], reading
+                    world, f"/orgs/{organization['id']}/openapi/{document['slug']}", document["attempt"], outcome
                 )
 
 

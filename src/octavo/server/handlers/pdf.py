@@ -65,7 +65,7 @@ def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]
     # lazy: reportlab is large and rarely needed.
     from octavo.server.pdf_document import PdfBook
 
-    return PdfBook(space["title"], pages, texts, trees.places_of(revision), data).made
+    return PdfBook(space["title"], pages, texts, trees.places_of(revision), data).to_bytes
 
 
 def _read_blob(world: World, name: str) -> bytes:

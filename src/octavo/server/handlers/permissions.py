@@ -59,7 +59,9 @@ def role(world: World, holder: Json, user: str | None = None) -> str | None:
         return None
     chain = list(containers(world, holder))
     roles: list[str | None] = [
-        held for path, _ in chain for held in _granted_roles(world, path, holder["organization"], member["id"])
+        current_role
+        for path, _ in chain
+        for current_role in _granted_roles(world, path, holder["organization"], member["id"])
     ]
     if own := member["role"]:
         levels = (document.get("defaultLevel", "inherit") for _, document in chain)
@@ -84,75 +86,75 @@ def can_see(world: World, holder: Json) -> bool:
     return not holder.get("deletedAt") and role(world, holder) is not None
 
 
-def allows(role: str | None, deed: str) -> bool:
+def allows(role: str | None, action: str) -> bool:
     """Return whether a role allows an action: view, comment, edit, review, merge, create or admin."""
-    return role is not None and RANKS.index(role) >= RANKS.index(_LEAST_ROLES[deed])
+    return role is not None and RANKS.index(role) >= RANKS.index(_LEAST_ROLES[action])
 
 
-def require(world: World, holder: Json, deed: str) -> None:
+def require(world: World, holder: Json, action: str) -> None:
     """Raise Refusal unless the caller's role in a space or collection allows an action."""
-    held = role(world, holder)
-    if not allows(held, deed):
-        raise _role_refusal(held, f"“{holder['title']}”", deed)
+    current_role = role(world, holder)
+    if not allows(current_role, action):
+        raise _role_refusal(current_role, f"“{holder['title']}”", action)
 
 
-def require_in_organization(world: World, organization: Json, deed: str) -> None:
+def require_in_organization(world: World, organization: Json, action: str) -> None:
     """Raise Refusal unless the caller's role in the organization allows an action."""
-    held = organization_role(world, organization["id"])
-    if not allows(held, deed):
-        raise _role_refusal(held, f"the organization “{organization['title']}”", deed)
+    current_role = organization_role(world, organization["id"])
+    if not allows(current_role, action):
+        raise _role_refusal(current_role, f"the organization “{organization['title']}”", action)
 
 
-def organization_guard(deed: str) -> Callable[[Any, World], None]:
+def organization_guard(action: str) -> Callable[[Any, World], None]:
     """Return a guard that requires a role in the organization that allows an action."""
 
     def guard(op: Any, world: World) -> None:
-        require_in_organization(world, world.store.get(f"/orgs/{op.at.organization_id}"), deed)
+        require_in_organization(world, world.store.get(f"/orgs/{op.at.organization_id}"), action)
 
     return guard
 
 
-def _role_refusal(held: str | None, where: str, deed: str) -> Refusal:
-    is_held = f"Your role in {where} is {label(held)}" if held else f"You have no role in {where}"
-    needed = f"To {_ACTION_PHRASES[deed]}, you need the {label(_LEAST_ROLES[deed])} role"
-    higher = "" if deed == "admin" else " or a higher role"
+def _role_refusal(current_role: str | None, where: str, action: str) -> Refusal:
+    is_held = f"Your role in {where} is {label(current_role)}" if current_role else f"You have no role in {where}"
+    needed = f"To {_ACTION_PHRASES[action]}, you need the {label(_LEAST_ROLES[action])} role"
+    higher = "" if action == "admin" else " or a higher role"
     return Refusal(403, f"{is_held}. {needed}{higher}. Ask an admin for this role.")
 
 
 def space_permissions(world: World, space: Json) -> Json:
     """Return the caller's permissions in a space."""
-    held = role(world, space)
+    current_role = role(world, space)
     return {
-        "view": allows(held, "view"),
-        "access": allows(held, "view"),
-        "comment": allows(held, "comment"),
-        "edit": allows(held, "edit"),
-        "review": allows(held, "review"),
-        "merge": allows(held, "merge"),
-        "admin": allows(held, "admin"),
-        "viewInviteLinks": allows(held, "admin"),
-        "triggerGitSync": allows(held, "admin"),
-        "installIntegration": allows(held, "admin"),
+        "view": allows(current_role, "view"),
+        "access": allows(current_role, "view"),
+        "comment": allows(current_role, "comment"),
+        "edit": allows(current_role, "edit"),
+        "review": allows(current_role, "review"),
+        "merge": allows(current_role, "merge"),
+        "admin": allows(current_role, "admin"),
+        "viewInviteLinks": allows(current_role, "admin"),
+        "triggerGitSync": allows(current_role, "admin"),
+        "installIntegration": allows(current_role, "admin"),
     }
 
 
 def collection_permissions(world: World, collection: Json) -> Json:
     """Return the caller's permissions in a collection."""
-    held = role(world, collection)
-    admin = allows(held, "admin")
-    return {"view": True, "create": allows(held, "create"), "admin": admin, "viewInviteLinks": admin}
+    current_role = role(world, collection)
+    admin = allows(current_role, "admin")
+    return {"view": True, "create": allows(current_role, "create"), "admin": admin, "viewInviteLinks": admin}
 
 
 def organization_permissions(world: World, organization: Json) -> Json:
     """Return the caller's permissions in an organization."""
-    held = organization_role(world, organization["id"])
-    admin, insider = allows(held, "admin"), held is not None
+    current_role = organization_role(world, organization["id"])
+    admin, insider = allows(current_role, "admin"), current_role is not None
     return {
         "view": True,
         "admin": admin,
         "ownTeam": admin,
-        "createContent": allows(held, "create"),
-        "createOpenAPISpec": allows(held, "create"),
+        "createContent": allows(current_role, "create"),
+        "createOpenAPISpec": allows(current_role, "create"),
         "ingestConversations": admin,
         "viewBilling": admin,
         "listMembers": insider,
@@ -163,10 +165,10 @@ def organization_permissions(world: World, organization: Json) -> Json:
     }
 
 
-def refuse_guests(world: World, organization: str, deed: str) -> None:
-    """Raise Refusal for guests. `deed` continues the message “Guests cannot …”."""
+def refuse_guests(world: World, organization: str, action: str) -> None:
+    """Raise Refusal for guests. `action` continues the message “Guests cannot …”."""
     if organization_role(world, organization) is None:
-        raise Refusal(403, f"Guests cannot {deed}. Ask an admin for a role in the organization.")
+        raise Refusal(403, f"Guests cannot {action}. Ask an admin for a role in the organization.")
 
 
 def containers(world: World, holder: Json) -> Iterator[tuple[str, Json]]:

@@ -44,8 +44,8 @@ def present_requested(world: World, document: Json) -> Json:
 
 @handle.register
 def _list(op: reviews.List, world: World) -> Json:
-    every = world.store.items(f"{change_request_path(op.at)}/reviews", newest_first=True)
-    found = [pair for pair in every if op.outdated in (None, pair[1]["outdated"])]
+    stored = world.store.items(f"{change_request_path(op.at)}/reviews", newest_first=True)
+    found = [pair for pair in stored if op.outdated in (None, pair[1]["outdated"])]
     return paginate(op, found, lambda each: present_review(world, op.at, each, op.format), descending=True)
 
 
@@ -85,8 +85,8 @@ def _mark_outdated(world: World, path: str, user: str) -> None:
 
 @handle.register
 def _list_requested(op: reviews.ListRequested, world: World) -> Json:
-    every = world.store.items(f"{change_request_path(op.at)}/requested-reviewers")
-    return paginate(op, every, lambda each: present_requested(world, each))
+    stored = world.store.items(f"{change_request_path(op.at)}/requested-reviewers")
+    return paginate(op, stored, lambda each: present_requested(world, each))
 
 
 @handle.register
@@ -107,21 +107,21 @@ def _request(op: reviews.Request, world: World) -> Json:
 
 
 def _refuse_reviewer(world: World, space: Json, user: str) -> None:
-    held = role(world, space, user)
-    if held is None:
+    current_role = role(world, space, user)
+    if current_role is None:
         raise Refusal(404, f"No one with the ID “{user}” has access to “{space['title']}”. Give them a role first.")
-    if not allows(held, "review"):
+    if not allows(current_role, "review"):
         name = present_user(world, user)["displayName"]
         raise Refusal(
             400,
-            f"The role of {name} in “{space['title']}” is {label(held)}. To review, a member needs the Reviewer role or a higher role.",
+            f"The role of {name} in “{space['title']}” is {label(current_role)}. To review, a member needs the Reviewer role or a higher role.",
         )
 
 
 def _request_review(world: World, path: str, revision: str, user: str) -> Json:
     _mark_outdated(world, path, user)
-    asked: Json = {"id": user, "requestedBy": world.caller, "createdAt": world.timestamp(), "revision": revision}
-    return present_requested(world, world.store.put(f"{path}/requested-reviewers/{user}", asked))
+    request: Json = {"id": user, "requestedBy": world.caller, "createdAt": world.timestamp(), "revision": revision}
+    return present_requested(world, world.store.put(f"{path}/requested-reviewers/{user}", request))
 
 
 @handle.register

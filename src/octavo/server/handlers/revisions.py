@@ -63,9 +63,9 @@ def add_first(world: World, space: Json, markdown: str = "") -> Json:
 
 
 def add(
-    world: World, space_id: str, held: Json, *, type: str, parents: Sequence[str], merged_from: str | None = None
+    world: World, space_id: str, fields: Json, *, type: str, parents: Sequence[str], merged_from: str | None = None
 ) -> Json:
-    """Create a revision with the fields of `held` that `CONTENT_FIELDS` names.
+    """Create a revision with the fields of `fields` that `CONTENT_FIELDS` names.
 
     `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request. Slugs and paths of
     pages are set here. Spaces and change requests do not refer to the revision yet.
@@ -77,8 +77,8 @@ def add(
         "parents": list(parents),
         "createdAt": world.timestamp(),
         "author": world.caller,
-        **{name: held.get(name, empty()) for name, empty in CONTENT_FIELDS.items()},
-        "pages": trees.placed(held["pages"]),
+        **{name: fields.get(name, empty()) for name, empty in CONTENT_FIELDS.items()},
+        "pages": trees.placed(fields["pages"]),
     }
     if merged_from is not None:
         revision["mergedFrom"] = merged_from
@@ -94,16 +94,16 @@ CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableConten
 """Content fields of a revision, with the types of their empty values."""
 
 
-def set_current(world: World, space_id: str, revision: Json, *, found_later: bool = False) -> Json:
+def set_current(world: World, space_id: str, revision: Json, *, index_later: bool = False) -> Json:
     """Set the revision of a space's main content, update the search index and return the space.
 
-    With `found_later`, the pages are only marked, and indexed by `search_index.finish_reindexing`.
+    With `index_later`, the pages are only marked, and indexed by `search_index.finish_reindexing`.
     """
     path = f"/spaces/{space_id}"
     space = world.store.get(path)
     before = world.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
     space = world.store.update(path, revision=revision["id"], updatedAt=world.timestamp())
-    if found_later:
+    if index_later:
         search_index.note_reindexing(world, space_id, before)
     else:
         search_index.reindex(world, space_id, before, revision)
@@ -120,8 +120,8 @@ def new_page(world: World, title: str, markdown: str = "", **fields: object) -> 
 
 def with_text(world: World, page: Json, markdown: str) -> Json:
     """Return `page` with another text. Without text, the page has no `text` field."""
-    rest = omit(page, "text")
-    return {**rest, "text": world.store.put_blob(markdown)} if markdown else rest
+    bare_page = omit(page, "text")
+    return {**bare_page, "text": world.store.put_blob(markdown)} if markdown else bare_page
 
 
 def page_text(world: World, page: Json) -> str:

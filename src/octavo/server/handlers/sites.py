@@ -22,8 +22,8 @@ from octavo.server.world import Refusal, World
 
 def site_permissions(world: World, organization: str) -> Json:
     """Return the caller's permissions for the sites of an organization."""
-    held = organization_role(world, organization)
-    create, admin = allows(held, "create"), allows(held, "admin")
+    current_role = organization_role(world, organization)
+    create, admin = allows(current_role, "create"), allows(current_role, "admin")
     return {
         "view": True,
         "access": True,
@@ -31,7 +31,7 @@ def site_permissions(world: World, organization: str) -> Json:
         "create": create,
         "admin": admin,
         "installIntegration": admin,
-        "viewAdaptiveSchema": held is not None,
+        "viewAdaptiveSchema": current_role is not None,
         "editAdaptiveSchema": admin,
     }
 
@@ -41,11 +41,11 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
     if organization_role(world, op.at.organization_id) is None:
         raise Refusal(403, "Guests cannot see who has access to a site. Ask an admin of the organization for a role.")
     view = site_view.site_view(world, op.at)
-    shown = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
+    visible = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
     organization = world.store.get(f"/orgs/{op.at.organization_id}")
     members = world.store.items(f"/orgs/{op.at.organization_id}/members")
     found = [
-        (place, row) for place, member in members if (row := _highest_role(world, organization, member["id"], shown))
+        (place, row) for place, member in members if (row := _highest_role(world, organization, member["id"], visible))
     ]
     return paginate(
         op,
@@ -60,8 +60,8 @@ def _highest_role(world: World, organization: Json, user: str, spaces: list[Json
     """
     rows = [(organization_role(world, organization["id"], user), user, organization)]
     rows += [(role(world, space, user), user, space) for space in spaces]
-    held = [(name, user, origin) for name, user, origin in rows if name]
-    return max(held, key=lambda row: RANKS.index(row[0]), default=None)
+    current_role = [(name, user, origin) for name, user, origin in rows if name]
+    return max(current_role, key=lambda row: RANKS.index(row[0]), default=None)
 
 
 def _origin(document: Json) -> Json:
@@ -119,18 +119,20 @@ def _complete(op: sites.Create | sites.Update, world: World, site: Json) -> Json
 
 
 def _create_site(op: sites.Create, world: World, site: Json) -> Json:
-    asked = site.pop("spaces", ())
+    wanted_spaces = site.pop("spaces", ())
     facts = {"organization": op.at.organization_id, "createdAt": world.timestamp(), "published": False}
     site = {**facts, "type": "basic", "visibility": "public", "agentsContext": "included", **site}
-    if len(set(asked)) < len(asked) and not isinstance(asked, str):
+    if len(set(wanted_spaces)) < len(wanted_spaces) and not isinstance(wanted_spaces, str):
         raise Refusal(400, "spaces contains a space twice. List each space once.")
     chosen = (
-        [] if isinstance(asked, str) else [require_addable_space(world, op.at.organization_id, each) for each in asked]
+        []
+        if isinstance(wanted_spaces, str)
+        else [require_addable_space(world, op.at.organization_id, each) for each in wanted_spaces]
     )
     site.setdefault("title", chosen[0]["title"] if chosen else "Untitled")
-    if isinstance(asked, str):
+    if isinstance(wanted_spaces, str):
         space = spaces.create_space(world, op.at.organization_id, title=site["title"][: spaces.TITLE_LIMIT])
-        first = revisions.add_first(world, space, SAMPLE if asked == "sample" else "")
+        first = revisions.add_first(world, space, SAMPLE if wanted_spaces == "sample" else "")
         chosen = [revisions.set_current(world, space["id"], first)]
     path = f"{path_of(op)}/{site['id']}"
     world.store.put(path, site)
@@ -195,14 +197,14 @@ def _get_published(op: sites.GetPublished, world: World) -> Json:
     view = site_view.site_view(world, op.at, op.share_key, as_visitor=True)
     if not view.tree.site["published"]:
         raise Refusal(404, f"“{view.tree.site['title']}” is not published.")
-    shown = view.site_spaces()
+    visible = view.site_spaces()
     return {
         "object": "published-content-site",
         "site": present_site(world, view.tree.site),
         "structure": view.structure(),
         "customizations": {
             "site": _default_customization(),
-            "siteSpaces": {each.document["id"]: _default_customization() for each in shown},
+            "siteSpaces": {each.document["id"]: _default_customization() for each in visible},
         },
         "scripts": [],
     }

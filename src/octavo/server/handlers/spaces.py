@@ -41,8 +41,8 @@ RETENTION = timedelta(days=7)
 def list_ordered(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
     """Return the spaces or collections of an organization in order, including deleted ones, with their sort keys."""
     found = world.store.items(collection)
-    mine = [(order_key(place, each), each) for place, each in found if each["organization"] == organization]
-    return sorted(mine, key=lambda pair: pair[0])
+    matching = [(order_key(place, each), each) for place, each in found if each["organization"] == organization]
+    return sorted(matching, key=lambda pair: pair[0])
 
 
 def visible_spaces(world: World, organization: str) -> list[tuple[tuple[int, int], Json]]:
@@ -60,8 +60,8 @@ def is_expired(world: World, space: Json) -> bool:
 def list_contents(world: World, organization: str, parent: str | None) -> list[StoredDocument]:
     """Return the spaces and collections directly in a collection, or at the root, in order."""
     kinds = ("/collections", "/spaces")
-    both = [(key, kind, each) for kind in kinds for key, each in list_ordered(world, kind, organization)]
-    inside = sorted((item for item in both if item[2].get("parent") == parent), key=lambda item: item[0])
+    places = [(key, kind, each) for kind in kinds for key, each in list_ordered(world, kind, organization)]
+    inside = sorted((item for item in places if item[2].get("parent") == parent), key=lambda item: item[0])
     return [(f"{kind}/{each['id']}", each) for _, kind, each in inside]
 
 
@@ -260,9 +260,9 @@ def _update_space(op: spaces.Update, world: World) -> Json:
         raise Refusal(400, "emoji and icon cannot both be set. Choose one.")
     if "mergeRules" in fields:
         refuse_malformed(fields["mergeRules"], kinds=("inherit", "none", "rules"))
-    for one, other in (("emoji", "icon"), ("icon", "emoji")):
-        if fields.get(one):
-            fields[other] = None
+    for field, other_field in (("emoji", "icon"), ("icon", "emoji")):
+        if fields.get(field):
+            fields[other_field] = None
     return present_space(world, world.store.update(path_of(op), **fields, updatedAt=world.timestamp()))
 
 
@@ -285,14 +285,16 @@ def _restore_space(op: spaces.Restore, world: World) -> Json:
 def _duplicate_space(op: spaces.Duplicate, world: World) -> Json:
     original = world.store.get(path_of(op).removesuffix("/duplicate"))
     require_place_for_new(world, original["organization"], original.get("parent"))
-    kept = {name: original[name] for name in ("emoji", "icon", "parent", "defaultLevel") if name in original}
-    space = create_space(world, original["organization"], **kept, title=f"Copy of {original['title']}"[:TITLE_LIMIT])
+    copied_fields = {name: original[name] for name in ("emoji", "icon", "parent", "defaultLevel") if name in original}
+    space = create_space(
+        world, original["organization"], **copied_fields, title=f"Copy of {original['title']}"[:TITLE_LIMIT]
+    )
     if role(world, space) is None:
         # Granted roles are not copied, so without a new grant the copy could be invisible to its creator.
         grant = {"id": world.caller, "role": "admin"}
         world.store.put(f"/spaces/{space['id']}/permissions/users/{world.caller}", grant)
-    held = revisions.get_current(world, original["id"])
-    revision = revisions.add(world, space["id"], held, type="edits", parents=[])
+    content = revisions.get_current(world, original["id"])
+    revision = revisions.add(world, space["id"], content, type="edits", parents=[])
     return present_space(world, revisions.set_current(world, space["id"], revision))
 
 
@@ -338,13 +340,13 @@ def _delete_collection(op: collections.Delete, world: World) -> None:
     require(world, collection, "admin")
     inside = list_contents(world, collection["organization"], collection["id"])
     row = list_contents(world, collection["organization"], collection.get("parent"))
-    here = next(index for index, filed in enumerate(row) if filed[0] == path)
+    position = next(index for index, filed in enumerate(row) if filed[0] == path)
     level = collection.get("defaultLevel", "inherit")
     for _, document in inside:
         set_parent(document, collection.get("parent"))
         if level != "inherit" and document.get("defaultLevel", "inherit") == "inherit":
             document["defaultLevel"] = level  # Spaces keep the access restrictions of the deleted collection.
-    row[here : here + 1] = inside
+    row[position : position + 1] = inside
     save_order(world, row)
     world.store.delete(path)
 
