@@ -87,11 +87,11 @@ class HtmlPage:
     links: list[str]
     _main: Tag
 
-    def markdown(self, lead: RewriteUrl) -> str:
+    def markdown(self, rewrite: RewriteUrl) -> str:
         """Return the page as Markdown, starting with its title. Raises ConversionFailure if it is nested too deeply."""
         for name, attribute in (("a", "href"), ("img", "src")):
             for tag in self._main.find_all(name):
-                _rewrite_link(tag, attribute, lead)
+                _rewrite_link(tag, attribute, rewrite)
         converter = MarkdownConverter(heading_style="ATX", bullets="-", code_language_callback=_code_language)
         try:
             text: str = converter.convert_soup(self._main)
@@ -147,7 +147,7 @@ def convert_docx(data: bytes, stem: str) -> ConvertedDocument:
         return {"src": f"/{path}"}
 
     try:
-        made = mammoth.convert_to_html(BytesIO(data), convert_image=mammoth.images.img_element(keep))
+        result = mammoth.convert_to_html(BytesIO(data), convert_image=mammoth.images.img_element(keep))
     except (
         KeyError,
         ValueError,
@@ -160,7 +160,7 @@ def convert_docx(data: bytes, stem: str) -> ConvertedDocument:
     ) as failure:
         # mammoth expects an intact file and raises many kinds of exceptions on damaged ones.
         raise ConversionFailure(f"is a Word document that could not be read ({type(failure).__name__})") from None
-    return ConvertedDocument(read_html(f"<body>{made.value}</body>").markdown(lambda address: address), files)
+    return ConvertedDocument(read_html(f"<body>{result.value}</body>").markdown(lambda address: address), files)
 
 
 class _Soup(BeautifulSoup):
@@ -181,7 +181,7 @@ def _main_part(soup: BeautifulSoup) -> Tag:
     return next((tag for selector in _MAIN_SELECTORS if (tag := soup.select_one(selector))), soup)
 
 
-def _rewrite_link(tag: Tag, attribute: str, lead: RewriteUrl) -> None:
+def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
     address = str(tag.get(attribute, "")).strip()
     try:
         scheme = urlsplit(address).scheme.lower()
@@ -190,7 +190,7 @@ def _rewrite_link(tag: Tag, attribute: str, lead: RewriteUrl) -> None:
     if not address or scheme not in _SCHEMES:
         tag.unwrap()  # The text stays, without a URL that is empty or unsafe.
     else:
-        tag[attribute] = lead(address)
+        tag[attribute] = rewrite(address)
 
 
 def _code_language(tag: Tag) -> str | None:

@@ -69,7 +69,7 @@ def _require_space(world: World, space_id: str, *, deleted: bool = False, visito
 
 
 def _change_request_id(world: World, at: ChangeRequestRef) -> str:
-    """Return the ID of a change request that may be given by its number. Raises MissingResource if it does not exist."""
+    """Return the ID of a change request named by ID or number. Raises MissingResource if it does not exist."""
     collection = f"/spaces/{at.space_id}/change-requests"
     if world.store.find(f"{collection}/{at.change_request_id}"):
         return at.change_request_id

@@ -64,7 +64,7 @@ class Folder:
             self.problems.append(problem)
 
     def text(self, path: Path) -> str | None:
-        """Return the text of a file with line feeds as line ends. None, with a reported problem, if it cannot be read."""
+        """Return the text of a file with line feeds as line ends. If it cannot be read, report a problem and return None."""
         data = self.data(path)
         if data is None:
             return None
@@ -79,7 +79,7 @@ class Folder:
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def data(self, path: Path) -> bytes | None:
-        """Return the bytes of a file inside the folder. None, with a reported problem, if it cannot be read."""
+        """Return the bytes of a file inside the folder. If it cannot be read, report a problem and return None."""
         try:
             real = (self.root / path).resolve(strict=True)
             if not real.is_relative_to(self.top):

@@ -94,7 +94,7 @@ def _include_positions(text: str) -> tuple[int, ...]:
 
 
 def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
-    """Return a link in a text in the folder `own_folder` as a link from `folder`. None if it is absolute."""
+    """Return a relative link in a file of `own_folder` as a link from `folder`. None if the link is absolute."""
     if _ABSOLUTE_URL.match(address):
         return None
     path = posixpath.normpath(posixpath.join(own_folder, address))

@@ -48,17 +48,17 @@ def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, i
         )
         assert new is not None, "a space with content must have a revision"
         pages = _index_changed_pages(world, space_id, old, new)
-        count, done = len(_searchable_fields(new)), 0
+        count, indexed_count = len(_searchable_fields(new)), 0
         is_over = False
         while not is_over:
             with world.store.transaction():
                 if world.store.get(f"/spaces/{space_id}")["revision"] != new["id"]:
                     break  # A merge indexed its own changes meanwhile, so start again with the remaining pages.
-                done += len(list(islice(pages, PAGES_PER_BATCH)))
+                indexed_count += len(list(islice(pages, PAGES_PER_BATCH)))
                 if is_over := next(pages, None) is None:
                     world.store.delete(path)
-                done += not is_over
-            if not on_progress(min(done, count), count):
+                indexed_count += not is_over
+            if not on_progress(min(indexed_count, count), count):
                 return
 
 
@@ -69,15 +69,17 @@ def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Jso
     pages = {page["id"]: page for page in trees.walk(new["pages"])}
     for page_id in before.keys() - after.keys():
         world.store.unindex(space_id, page_id)
-    for page_id, says in after.items():
-        if (differs := before.get(page_id) != says) or includes_differ:
-            name, title, description = says
+    for page_id, fields in after.items():
+        if (differs := before.get(page_id) != fields) or includes_differ:
+            name, title, description = fields
             text = world.store.text(name) if name else ""
             if not differs and "include" not in text:
                 continue
             whole = expand_includes(world.store, text, pages[page_id], new)
-            found = split_sections(whole, title, description)
-            world.store.index(space_id, page_id, [(anchor, apart(head), apart(body)) for anchor, head, body in found])
+            pages_found = split_sections(whole, title, description)
+            world.store.index(
+                space_id, page_id, [(anchor, apart(head), apart(body)) for anchor, head, body in pages_found]
+            )
             yield page_id
 
 
@@ -97,12 +99,12 @@ def split_sections(markdown: str, title: str, description: str) -> Iterator[Sect
     """
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
-        says = _block_text(block)
+        fields = _block_text(block)
         if block.kind != "heading":
-            lines.append(says)
-        elif says != title or anchor:
+            lines.append(fields)
+        elif fields != title or anchor:
             yield from ((anchor, heading, piece) for piece in _split_section(lines))
-            anchor, heading, lines = block.attrs["id"], says, []
+            anchor, heading, lines = block.attrs["id"], fields, []
     yield from ((anchor, heading, piece) for piece in _split_section(lines))
 
 

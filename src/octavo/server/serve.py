@@ -70,13 +70,13 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
 class _Server(uvicorn.Server):
     """Server that reports its start and does not handle signals. uvicorn would raise signals again after it stops."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
-        self._say_started = started
+        self._on_start = on_start
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._say_started()
+        self._on_start()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -206,7 +206,7 @@ class _Connection(H11Protocol):
 
     def _watch(self) -> None:
         """Restart the timer if the phase of the connection changed."""
-        phase = self._now()
+        phase = self._current_phase()
         if phase == self._phase:
             return
         if self._limit is not None:
@@ -217,7 +217,7 @@ class _Connection(H11Protocol):
         )
         self._limit = None if seconds is None else self.loop.call_later(seconds, self._overdue, seconds)
 
-    def _now(self) -> Phase:
+    def _current_phase(self) -> Phase:
         if self.transport.is_closing():
             return "end"
         if self.flow.write_paused:
@@ -237,8 +237,8 @@ class _Connection(H11Protocol):
             # The client is not late: the data it sent has not been read yet.
             self._limit = self.loop.call_later(seconds, self._overdue, seconds)
             return
-        came = self.conn.their_state is not h11.IDLE or self.conn.trailing_data[0]
-        if came and (not answered or self._phase == "head"):
+        has_data = self.conn.their_state is not h11.IDLE or self.conn.trailing_data[0]
+        if has_data and (not answered or self._phase == "head"):
             sentence = f"The {self._phase} of the request did not arrive within {seconds:g} s."
             content = json.dumps({"error": {"code": 408, "message": sentence}}).encode()
             head = f"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\ncontent-length: {len(content)}"

@@ -216,14 +216,14 @@ class Store:
     def delete(self, path: str) -> bool:
         """Delete the document at `path` and all documents below. Return False if it did not exist."""
         self._cached = None
-        found = self._db.execute("DELETE FROM documents WHERE path = ?", [path]).rowcount > 0
+        rows = self._db.execute("DELETE FROM documents WHERE path = ?", [path]).rowcount > 0
         self._db.execute("DELETE FROM documents WHERE path >= ? AND path < ?", [f"{path}/", f"{path}0"])
-        return found
+        return rows
 
     def all(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[Json]:
         """Yield the documents of a collection, or those with `status`, in order of creation."""
-        found = self.items(collection, newest_first=newest_first, status=status)
-        return (document for _, document in found)
+        rows = self.items(collection, newest_first=newest_first, status=status)
+        return (document for _, document in rows)
 
     def items(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
         """Yield position and document for each document of a collection. Positions never change, so cursors use them."""
@@ -255,21 +255,21 @@ class Store:
 
     def _document(self, body: str) -> Json:
         """Return a parsed document. Inside `cached_reads`, each document is parsed once."""
-        found = self._cached.get((body,)) if self._cached is not None else None
-        if found is None:
-            found = [json.loads(body)]
+        rows = self._cached.get((body,)) if self._cached is not None else None
+        if rows is None:
+            rows = [json.loads(body)]
             if self._cached is not None:
-                self._cached[body,] = found
-        return {**found[0]}
+                self._cached[body,] = rows
+        return {**rows[0]}
 
     def _rows(self, query: str, *values: str) -> list[Any]:
         """Return the rows of a query. Inside `cached_reads`, each query runs once."""
-        found = self._cached.get((query, *values)) if self._cached is not None else None
-        if found is None:
-            found = self._db.execute(query, values).fetchall()
+        rows = self._cached.get((query, *values)) if self._cached is not None else None
+        if rows is None:
+            rows = self._db.execute(query, values).fetchall()
             if self._cached is not None:
-                self._cached[query, *values] = found
-        return found
+                self._cached[query, *values] = rows
+        return rows
 
     def put_blob(self, body: str | bytes) -> str:
         """Save a blob, and return its hash."""
@@ -346,8 +346,10 @@ class Store:
             [query, *spaces, limit],
         )
         return [
-            SearchHit(space, page, anchor, title, said.replace(_HIT_MARK, ""), 0 if _HIT_MARK in said else section)
-            for space, page, anchor, title, said, section in rows
+            SearchHit(
+                space, page, anchor, title, snippet.replace(_HIT_MARK, ""), 0 if _HIT_MARK in snippet else section
+            )
+            for space, page, anchor, title, snippet, section in rows
         ]
 
     def section_body(self, section: int) -> str:

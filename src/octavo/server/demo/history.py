@@ -45,20 +45,20 @@ class DemoIds:
     """Creates readable IDs from `name`: `retries`, then `retries-2` and so on."""
 
     name: str = ""
-    _made: Counter[str] = field(default_factory=Counter)
+    _counts: Counter[str] = field(default_factory=Counter)
 
     def __call__(self) -> str:
-        self._made[self.name] += 1
-        number = self._made[self.name]
+        self._counts[self.name] += 1
+        number = self._counts[self.name]
         return self.name if number == 1 else f"{self.name}-{number}"
 
 
 def find_page(world: World, at: ContentRef, file: str) -> Json:
     """Return the page loaded from `file`, or added later with that slug. Raises LookupError if there is none."""
-    found = [page for page in trees.walk(revisions.get_at(world, at)["pages"]) if _source_file(page) == file]
-    if not found:
+    actions = [page for page in trees.walk(revisions.get_at(world, at)["pages"]) if _source_file(page) == file]
+    if not actions:
         raise LookupError(f"No page of {at} was written in {file}.")
-    return found[0]
+    return actions[0]
 
 
 def find_block(world: World, page: Json, words: str) -> str:
@@ -66,14 +66,14 @@ def find_block(world: World, page: Json, words: str) -> str:
 
     In a table, this is the key of the row.
     """
-    found = [
-        (len(says), place, block.key)
+    actions = [
+        (len(block_text), place, block.key)
         for place, block in enumerate(_parse(world.store.text(page["text"])).walk())
-        if block.kind != "cell" and words in " ".join((says := block.plain()).split())
+        if block.kind != "cell" and words in " ".join((block_text := block.plain()).split())
     ]
-    if not found:
+    if not actions:
         raise LookupError(f"“{words}” is not on the page “{page['title']}”.")
-    return min(found)[2]
+    return min(actions)[2]
 
 
 def pages_in_folder(world: World, at: ContentRef, folder: str) -> Iterator[Json]:
@@ -87,11 +87,11 @@ def position_after(world: World, at: ContentRef, file: str) -> int:
     return trees.place(tree, find_page(world, at, file)["id"])[1] + 1
 
 
-def replace_once(text: str, words: str, others: str) -> str:
-    """Return `text` with `words` replaced by `others`. Raises LookupError unless `words` occurs exactly once."""
+def replace_once(text: str, words: str, replacement: str) -> str:
+    """Return `text` with `words` replaced by `replacement`. Raises LookupError unless `words` occurs exactly once."""
     if text.count(words) != 1:
         raise LookupError(f"“{words[:60]}” is there {text.count(words)} times, not once.")
-    return text.replace(words, others)
+    return text.replace(words, replacement)
 
 
 @lru_cache(maxsize=64)
@@ -157,8 +157,8 @@ def _move(edit: Any, at: ChangeRequestRef, world: World) -> content.UpdatePage:
 def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
     """Replace a name in the texts and descriptions of all pages in a folder."""
 
-    def renamed(says: str) -> str:
-        return says.replace(step["find"], step["put"])
+    def renamed(block_text: str) -> str:
+        return block_text.replace(step["find"], step["put"])
 
     changes = [
         content.UpdatePage(page=page["id"], document=DocumentBody(markdown=renamed(text)), description=renamed(about))
@@ -182,8 +182,8 @@ def _request_review(step: Any, at: ChangeRequestRef, world: World) -> Iterator[O
 def _review(
     status: Literal["approved", "changes-requested"], step: Any, at: ChangeRequestRef, world: World
 ) -> Iterator[Operation[Any]]:
-    said = Markdown(markdown=step["text"]) if "text" in step else None
-    yield reviews.Submit(at=at, status=status, comment=said) if said else reviews.Submit(at=at, status=status)
+    body = Markdown(markdown=step["text"]) if "text" in step else None
+    yield reviews.Submit(at=at, status=status, comment=body) if body else reviews.Submit(at=at, status=status)
 
 
 def _merge(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
@@ -204,15 +204,15 @@ STEPS: dict[str, StepOperations] = {
 
 def post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operation[Any]]:
     """Create a thread on the space, on a page, or on the block that contains the words `block`."""
-    said = Markdown(markdown=thread["text"])
+    body = Markdown(markdown=thread["text"])
     if "page" not in thread:
-        yield comments.Create(at=at, body=said)
+        yield comments.Create(at=at, body=body)
         return
     page = find_page(world, at, thread["page"])
     if "block" not in thread:
-        yield comments.Create(at=at, body=said, page=page["id"])
+        yield comments.Create(at=at, body=body, page=page["id"])
         return
-    yield comments.Create(at=at, body=said, page=page["id"], node=find_block(world, page, thread["block"]))
+    yield comments.Create(at=at, body=body, page=page["id"], node=find_block(world, page, thread["block"]))
 
 
 def post_reply(reply: Any, at: Discussion, thread: str, world: World) -> Iterator[Operation[Any]]:
@@ -240,20 +240,22 @@ _AGE = re.compile(r"(?:(\d+)d)? ?(?:(\d+)h)? ?(?:(\d+)m)?")
 class PastAction:
     """Action of a person in the past, with its age and the name for the IDs of new resources."""
 
-    ago: timedelta
-    by: str
+    age: timedelta
+    person: str
     name: str
-    asks: Callable[[World], Iterable[Operation[Any]]] = field(compare=False)
+    operations: Callable[[World], Iterable[Operation[Any]]] = field(compare=False)
     """Function that returns the operations. It is called when the content they refer to exists."""
 
 
 def list_actions() -> list[PastAction]:
     """Return all actions, oldest first."""
-    found = [deed for change in _read_files("change") for deed in _change_actions(change)]
-    found += [
-        deed for number, thread in enumerate(_read_files("thread"), 1) for deed in _thread_actions(thread, f"t{number}")
+    actions = [action for change in _read_files("change") for action in _change_actions(change)]
+    actions += [
+        action
+        for number, thread in enumerate(_read_files("thread"), 1)
+        for action in _thread_actions(thread, f"t{number}")
     ]
-    return sorted(found, key=lambda deed: deed.ago, reverse=True)
+    return sorted(actions, key=lambda action: action.age, reverse=True)
 
 
 def _read_files(kind: str) -> Iterator[Any]:
@@ -268,8 +270,10 @@ def _change_actions(change: Any) -> Iterator[PastAction]:
     at = ChangeRequestRef(space_id=change["space"], change_request_id=change["id"])
     yield PastAction(_parse_age(change["ago"]), change["by"], change["id"], partial(start_change, change, at))
     for step in change["step"]:
-        asks = partial(STEPS[step["do"]], step, at)
-        yield PastAction(_parse_age(step["ago"]), step.get("by", change["by"]), f"{change['id']}-{step['do']}", asks)
+        operations = partial(STEPS[step["do"]], step, at)
+        yield PastAction(
+            _parse_age(step["ago"]), step.get("by", change["by"]), f"{change['id']}-{step['do']}", operations
+        )
 
 
 def _thread_actions(thread: Any, name: str) -> Iterator[PastAction]:
@@ -279,28 +283,30 @@ def _thread_actions(thread: Any, name: str) -> Iterator[PastAction]:
     yield PastAction(_parse_age(thread["ago"]), thread["by"], name, partial(post_thread, thread, at))
     yield from _reaction_actions(thread, partial(react, at, name, None))
     for number, reply in enumerate(thread.get("replies", ()), 1):
-        asks = partial(post_reply, reply, at, name)
-        yield PastAction(_parse_age(reply["ago"]), reply["by"], f"{name}-{number}", asks)
+        operations = partial(post_reply, reply, at, name)
+        yield PastAction(_parse_age(reply["ago"]), reply["by"], f"{name}-{number}", operations)
         yield from _reaction_actions(reply, partial(react, at, name, f"{name}-{number}"))
     if "resolved" in thread:
-        asks = partial(resolve_thread, at, name)
-        yield PastAction(_parse_age(thread["resolved"]["ago"]), thread["resolved"]["by"], name, asks)
+        operations = partial(resolve_thread, at, name)
+        yield PastAction(_parse_age(thread["resolved"]["ago"]), thread["resolved"]["by"], name, operations)
 
 
-def _reaction_actions(message: Any, reacted: Callable[[str, World], Iterable[Operation[Any]]]) -> Iterator[PastAction]:
+def _reaction_actions(
+    message: Any, add_reaction: Callable[[str, World], Iterable[Operation[Any]]]
+) -> Iterator[PastAction]:
     """Yield the reactions to a message, the first one a minute after it and then one every minute."""
     minutes = 0
     for emoji, people in message.get("reactions", {}).items():
         for person in people:
             minutes += 1
             yield PastAction(
-                _parse_age(message["ago"]) - timedelta(minutes=minutes), person, "", partial(reacted, emoji)
+                _parse_age(message["ago"]) - timedelta(minutes=minutes), person, "", partial(add_reaction, emoji)
             )
 
 
 def _parse_age(text: str) -> timedelta:
-    found = _AGE.fullmatch(text)
-    if not text or not found:
+    actions = _AGE.fullmatch(text)
+    if not text or not actions:
         raise ValueError(f"“{text}” is no age such as “3d 4h”.")
-    days, hours, minutes = (int(each or 0) for each in found.groups())
+    days, hours, minutes = (int(each or 0) for each in actions.groups())
     return timedelta(days=days, hours=hours, minutes=minutes)

@@ -74,8 +74,8 @@ def fill(world: World, clock: DemoClock, names: DemoIds, today: datetime, share:
 
 def _titles() -> list[tuple[str, str]]:
     """Return the station and the kind of each book."""
-    found = [(station.name, kind) for kind in _word_lists()["books"] for station in register.stations()]
-    return found[: SPACES - 4]
+    titles = [(station.name, kind) for kind in _word_lists()["books"] for station in register.stations()]
+    return titles[: SPACES - 4]
 
 
 def _write_book(world: World, names: DemoIds, place: str, kind: str, chance: Random) -> _Book:
@@ -85,8 +85,8 @@ def _write_book(world: World, names: DemoIds, place: str, kind: str, chance: Ran
         names.name = _COLLECTION
         at = OrganizationRef(organization_id=people.ORGANIZATION)
         answer(collections.Create(at=at, title="Harbours"), world.for_user(people.PEOPLE[0].id))
-        said = collections.Update(at=CollectionRef(collection_id=_COLLECTION), description="A book for each place")
-        answer(said, world.for_user(people.PEOPLE[0].id))
+        parts = collections.Update(at=CollectionRef(collection_id=_COLLECTION), description="A book for each place")
+        answer(parts, world.for_user(people.PEOPLE[0].id))
     names.name = trees.slug_of(f"{place} {kind}")
     space = spaces.create_space(
         writer, people.ORGANIZATION, title=f"{place}: {kind.lower()}", parent=_COLLECTION, emoji="🧭"
@@ -116,28 +116,28 @@ def _months() -> Iterator[str]:
 
 def _month_text(chance: Random, place: str, month: str) -> str:
     """Return the text of the page for a month."""
-    said = [_sentence(chance, "opening", place, month)]
-    said += [_sentence(chance, "middle", place, month) for _ in range(chance.randrange(1, 3))]
+    parts = [_sentence(chance, "opening", place, month)]
+    parts += [_sentence(chance, "middle", place, month) for _ in range(chance.randrange(1, 3))]
     if chance.random() < 0.3:
-        said.append(f'{{% hint style="warning" %}}\n{_sentence(chance, "warning", place, month)}\n{{% endhint %}}')
-    said += [
+        parts.append(f'{{% hint style="warning" %}}\n{_sentence(chance, "warning", place, month)}\n{{% endhint %}}')
+    parts += [
         "## What was done",
         "\n".join(f"* {_sentence(chance, 'work', place, month)}." for _ in range(chance.randrange(2, 5))),
     ]
     rows = [f"| {day} | {chance.randrange(210, 460) / 100:.2f} | {chance.randrange(1, 9)} |" for day in (1, 15)]
-    said += ["## Levels", "\n".join(["| Day | High water, m | Wind, Bft |", "|--:|--:|--:|", *rows])]
-    return "\n\n".join([*said, _sentence(chance, "closing", place, month)]) + "\n"
+    parts += ["## Levels", "\n".join(["| Day | High water, m | Wind, Bft |", "|--:|--:|--:|", *rows])]
+    return "\n\n".join([*parts, _sentence(chance, "closing", place, month)]) + "\n"
 
 
 # Threads and change requests
 
 
 def _threads(
-    world: World, books: list[_Book], chance: Random, names: DemoIds, most: int
+    world: World, books: list[_Book], chance: Random, names: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
     """Yield the threads on books, with their replies. A few books have many threads, most have few."""
     weights = [chance.paretovariate(1.2) for _ in books]
-    for number in range(most):
+    for number in range(count):
         book = chance.choices(books, weights)[0]
         ago = _ACTIVITY_DAYS * chance.random() ** 2
         yield (
@@ -160,16 +160,16 @@ class _ThreadAction:
     def __call__(self) -> None:
         chance, book = self.chance, self.book
         page_id, month = chance.choice(list(zip(book.months, _months(), strict=True))[-_DISCUSSED_MONTHS:])
-        by = chance.choice(_people_with_role("comment"))
-        said = _sentence(chance, "question", book.place, month)
+        author = chance.choice(_people_with_role("comment"))
+        parts = _sentence(chance, "question", book.place, month)
         if chance.random() < 0.12:
-            said = f"{said} {_mention(chance, book.place, month)}"
-        world, self.names.name = self.world.for_user(by), self.name
+            parts = f"{parts} {_mention(chance, book.place, month)}"
+        world, self.names.name = self.world.for_user(author), self.name
         node = None
         if chance.random() < 0.4:
             page = next(each for each in trees.walk(revisions.get_at(world, self.at)["pages"]) if each["id"] == page_id)
             node = _first_block(revisions.page_text(world, page))
-        post(world, self.at, said, page=page_id, node=node)
+        post(world, self.at, parts, page=page_id, node=node)
         self.names.name = f"{self.name}-r"
         for _ in range(chance.choices((0, 1, 2, 5), (60, 25, 12, 3))[0]):
             reply = Markdown(markdown=_sentence(chance, "answer", book.place, month))
@@ -180,12 +180,12 @@ class _ThreadAction:
 
 
 def _change_requests(
-    world: World, books: list[_Book], chance: Random, names: DemoIds, most: int
+    world: World, books: list[_Book], chance: Random, names: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
     """Yield the change requests on books. In some books one is merged first, which makes the others outdated."""
     proposals = [
         _Proposal(world, names, chance.choice(books), f"c{number}", Random(f"change {number}"))
-        for number in range(most)
+        for number in range(count)
     ]
     for number, proposal in enumerate(proposals):
         yield _ACTIVITY_DAYS * (0.02 + 0.98 * chance.random() ** 1.6), proposal.propose
@@ -210,26 +210,26 @@ class _Proposal:
     def at(self) -> ChangeRequestRef:
         return ChangeRequestRef(space_id=self.book.id, change_request_id=self.id)
 
-    def _edited(self, by: str) -> None:
+    def _create(self, author: str) -> None:
         chance, book = self.chance, self.book
-        world, self.names.name = self.world.for_user(by), self.id
+        world, self.names.name = self.world.for_user(author), self.id
         month = chance.choice(list(_months()))
         subject = _sentence(chance, "subject", book.place, month)
         answer(change_requests.Create(at=SpaceRef(space_id=book.id), subject=subject), world)
         if why := _sentence(chance, "why", book.place, month):
             answer(change_requests.Update(at=self.at, description=json_document(why)), world)
-        wanted = set(chance.sample(book.months, chance.choice((1, 1, 2, 4))))
+        page_ids = set(chance.sample(book.months, chance.choice((1, 1, 2, 4))))
         self.names.name = f"{self.id}-edit"
         edits = tuple(
             content.UpdatePage(
-                page=page["id"], document=DocumentBody(markdown=self._changed(revisions.page_text(world, page), month))
+                page=page["id"], document=DocumentBody(markdown=self._new_text(revisions.page_text(world, page), month))
             )
             for page in trees.walk(revisions.get_at(world, self.at)["pages"])
-            if page["id"] in wanted
+            if page["id"] in page_ids
         )
         answer(content.Edit(at=self.at, changes=edits, compat=False), world)
 
-    def _changed(self, text: str, month: str) -> str:
+    def _new_text(self, text: str, month: str) -> str:
         """Return a page with an added paragraph and another last sentence."""
         added, closing = (_sentence(self.chance, kind, self.book.place, month) for kind in ("addition", "closing"))
         begin, head, rest = text.partition("## What was done")
@@ -237,14 +237,14 @@ class _Proposal:
 
     def propose(self) -> None:
         chance = self.chance
-        by = chance.choice(_people_with_role("edit"))
-        self._edited(by)
-        world = self.world.for_user(by)
+        author = chance.choice(_people_with_role("edit"))
+        self._create(author)
+        world = self.world.for_user(author)
         if chance.random() < 0.2:
             return  # The change request stays a draft.
         answer(change_requests.Update(at=self.at, status="open"), world)
         reviewers = sorted(
-            {chance.choice(_people_with_role("review")) for _ in range(chance.choice((0, 1, 1, 2)))} - {by}
+            {chance.choice(_people_with_role("review")) for _ in range(chance.choice((0, 1, 1, 2)))} - {author}
         )
         if reviewers:
             answer(reviews.Request(at=self.at, users=tuple(reviewers)), world)
@@ -264,16 +264,16 @@ class _Proposal:
         for number in range(chance.choices((0, 1, 3), (55, 30, 15))[0]):
             _ThreadAction(self.world, self.names, self.at, self.book, f"{self.id}-t{number}", chance)()
 
-    def _review(self, by: str) -> None:
+    def _review(self, author: str) -> None:
         status: Literal["approved", "changes-requested"] = (
             "approved" if self.chance.random() < 0.65 else "changes-requested"
         )
         self.names.name = f"{self.id}-review"
         words = Markdown(markdown=self.chance.choice(_word_lists()["verdict"]))
-        answer(reviews.Submit(at=self.at, status=status, comment=words), self.world.for_user(by))
+        answer(reviews.Submit(at=self.at, status=status, comment=words), self.world.for_user(author))
 
     def merge(self) -> None:
-        self._edited(people.PEOPLE[0].id)
+        self._create(people.PEOPLE[0].id)
         self.names.name = f"{self.id}-merge"
         answer(change_requests.Merge(at=self.at), self.world.for_user(people.PEOPLE[0].id))
 

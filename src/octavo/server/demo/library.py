@@ -45,8 +45,10 @@ def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
     """Yield the operations that create and publish the docs site, each with the ID for its new resource."""
     yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=people.ORGANIZATION), title=TITLE)
     for section in SECTIONS:
-        asked = site_structure.CreateSection(at=SITE, space_id=section.space, title=section.title, icon=section.icon)
-        yield section.id, asked
+        operation = site_structure.CreateSection(
+            at=SITE, space_id=section.space, title=section.title, icon=section.icon
+        )
+        yield section.id, operation
     yield SITE.site_id, sites.Update(at=SITE, basename=SITE.site_id)
     yield SITE.site_id, sites.Publish(at=SITE)
 
@@ -66,7 +68,7 @@ class DemoCollection:
 
     id: str
     title: str
-    about: str
+    description: str
     parent: str | None = None
 
 
@@ -115,10 +117,10 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
             _upload_specification(past.for_user(people.PEOPLE[0].id), path)
         for names.name, op in site_operations():
             answer(op, past.for_user(people.PEOPLE[0].id))
-        for deed in list_actions():
-            clock.moment, names.name = today - deed.ago, deed.name
-            for op in deed.asks(past.for_user(deed.by)):
-                answer(op, past.for_user(deed.by))
+        for action in list_actions():
+            clock.moment, names.name = today - action.age, action.name
+            for op in action.operations(past.for_user(action.person)):
+                answer(op, past.for_user(action.person))
         if large:
             large_demo.fill(past, clock, names, today, large)
 
@@ -149,7 +151,7 @@ def _create_places(world: World, names: DemoIds) -> None:
         names.name = shelf.id
         placed = {"parent": shelf.parent} if shelf.parent else {}
         answer(collections.Create(at=at, title=shelf.title, **placed), world)
-        answer(collections.Update(at=CollectionRef(collection_id=shelf.id), description=shelf.about), world)
+        answer(collections.Update(at=CollectionRef(collection_id=shelf.id), description=shelf.description), world)
     for manual in SPACES:
         names.name = manual.id
         placed = {"emoji": manual.emoji, "parent": manual.parent, "defaultLevel": manual.level}
@@ -164,14 +166,14 @@ def _create_places(world: World, names: DemoIds) -> None:
 def _load_pages(world: World, names: DemoIds) -> None:
     """Load the pages of each space from its folder. The generated pages of the station register are written first."""
     with tempfile.TemporaryDirectory() as temporary:
-        written = Path(temporary) / "stations"
-        shutil.copytree(_FOLDER / "stations", written)
+        folder_copy = Path(temporary) / "stations"
+        shutil.copytree(_FOLDER / "stations", folder_copy)
         for path, text in register.generated_files().items():
-            (written / path).parent.mkdir(parents=True, exist_ok=True)
-            (written / path).write_text(text, encoding="utf-8")
+            (folder_copy / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder_copy / path).write_text(text, encoding="utf-8")
         for manual in SPACES:
             names.name = f"{manual.id}-page"
-            folder = written if manual.id == "stations" else _FOLDER / manual.id
+            folder = folder_copy if manual.id == "stations" else _FOLDER / manual.id
             load(world, folder, organization=people.ORGANIZATION, author=world.caller, space_id=manual.id)
 
 

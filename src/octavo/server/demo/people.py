@@ -55,40 +55,50 @@ DEFAULT_PERSON = PEOPLE[1]
 def members() -> list[DemoPerson]:
     """Return the three hundred other members in the order they joined. The authors of threads come first."""
     names = tomllib.loads((Path(__file__).parent / "names.toml").read_text(encoding="utf-8"))
-    found = [
+    people = [
         DemoPerson(_person_id(name, place), name, role) for place, (name, role) in enumerate(names["named"].items())
     ]
     first, last = names["lists"]["first"], names["lists"]["last"]
-    chance, taken = Random("members"), {person.id for person in (*PEOPLE, *found)}
-    while len(found) < MEMBERS:
+    chance, used_ids = Random("members"), {person.id for person in (*PEOPLE, *people)}
+    while len(people) < MEMBERS:
         name = f"{chance.choice(first)} {chance.choice(last)}"
         role = chance.choices(("read", "comment", "edit", "review", None), weights=(66, 24, 6, 2, 2))[0]
-        if _person_id(name, 0) not in taken:
-            taken.add(_person_id(name, 0))
-            found.append(DemoPerson(_person_id(name, 0), name, role))
-    return found
+        if _person_id(name, 0) not in used_ids:
+            used_ids.add(_person_id(name, 0))
+            people.append(DemoPerson(_person_id(name, 0), name, role))
+    return people
 
 
 def add_people(world: World, today: datetime) -> None:
     """Add all people to the organization, with dates over the years until `today`."""
     chance = Random("days")
     for person in PEOPLE:
-        _save_person(world, person, joined=today - timedelta(days=chance.randrange(200, 4000)), seen=today)
+        _save_person(world, person, joined_at=today - timedelta(days=chance.randrange(200, 4000)), seen_at=today)
     for place, person in enumerate(members()):
-        joined = today - timedelta(days=4400 * (1 - place / MEMBERS) + 3, minutes=chance.randrange(1440))
-        seen = joined + (today - joined) * chance.random() ** 0.1 if chance.random() < 0.94 else None
+        joined_at = today - timedelta(days=4400 * (1 - place / MEMBERS) + 3, minutes=chance.randrange(1440))
+        seen_at = joined_at + (today - joined_at) * chance.random() ** 0.1 if chance.random() < 0.94 else None
         _save_person(
-            world, person, joined=joined, seen=seen, disabled=chance.random() < 0.02 and place >= NEVER_DISABLED
+            world,
+            person,
+            joined_at=joined_at,
+            seen_at=seen_at,
+            disabled=chance.random() < 0.02 and place >= NEVER_DISABLED,
         )
 
 
 def _save_person(
-    world: World, person: DemoPerson, *, joined: datetime, seen: datetime | None, disabled: bool = False
+    world: World, person: DemoPerson, *, joined_at: datetime, seen_at: datetime | None, disabled: bool = False
 ) -> None:
     user: Json = {"id": person.id, "displayName": person.name, "email": person.email}
-    member: Json = {"id": person.id, "role": person.role, "joinedAt": iso(joined), "disabled": disabled, "sso": False}
-    if seen:
-        member["lastSeenAt"] = iso(seen)
+    member: Json = {
+        "id": person.id,
+        "role": person.role,
+        "joinedAt": iso(joined_at),
+        "disabled": disabled,
+        "sso": False,
+    }
+    if seen_at:
+        member["lastSeenAt"] = iso(seen_at)
     world.store.put(f"/users/{person.id}", user)
     world.store.put(f"/orgs/{ORGANIZATION}/members/{person.id}", member)
 

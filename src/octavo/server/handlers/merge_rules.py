@@ -36,9 +36,9 @@ def refuse_unless_met(world: World, space: Json, change_request: Json, *, outdat
     rules = _rules(world, space)
     if any(rule.get("rule") == "allow_bypass" and world.caller in rule.get("users", ()) for rule in rules):
         return
-    asked = _MergeAttempt(world, change_request, outdated)
+    attempt = _MergeAttempt(world, change_request, outdated)
     for rule in rules:
-        for missing in asked.missing(rule):
+        for missing in attempt.missing(rule):
             raise Refusal(409, f"Merge rule {rule['rule']} is not met: {missing}")
 
 
@@ -67,10 +67,10 @@ class _MergeAttempt:
             case "require_at_least_one_approved_review" if not approving:
                 yield "the change request has no approval. Request a review."
             case "require_all_reviews_approved" if len(approving) < len(reviews):
-                others = [each["reviewer"] for each in reviews if each["status"] != "approved"]
-                yield f"{self._names(others)} requested changes. Make the changes, then request a review again."
-            case "require_specific_reviewers" if lacking := [user for user in users if user not in approving]:
-                yield f"{self._names(lacking)} must approve the change request. Request their review."
+                rejecting = [each["reviewer"] for each in reviews if each["status"] != "approved"]
+                yield f"{self._names(rejecting)} requested changes. Make the changes, then request a review again."
+            case "require_specific_reviewers" if absent := [user for user in users if user not in approving]:
+                yield f"{self._names(absent)} must approve the change request. Request their review."
             case "require_one_of_specific_reviewers" if not set(users) & set(approving):
                 yield f"one of these reviewers must approve the change request: {self._names(users)}. Request a review."
             case "require_up_to_date_change_request" if self.outdated:

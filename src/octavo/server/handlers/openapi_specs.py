@@ -1,5 +1,6 @@
-"""OpenAPI specifications, stored by slug. They are downloaded and parsed in the background, and each success is a
-version.
+"""OpenAPI specifications, stored by slug.
+
+They are downloaded and parsed in the background. Each successful result becomes a version.
 """
 
 from __future__ import annotations

@@ -49,46 +49,46 @@ def _in_organization(op: search.InOrganization, world: World) -> Json:
 def search_spaces(op: search.InOrganization | search.InSite, world: World, spaces: dict[str, Json]) -> Json:
     """Return the matching pages of several spaces, the space with the best match first."""
     by_space: dict[str, list[SearchHit]] = {}
-    for found in _find_sections(world, list(spaces), op.query):
-        by_space.setdefault(found.space, []).append(found)
+    for sections in _find_sections(world, list(spaces), op.query):
+        by_space.setdefault(sections.space, []).append(sections)
     return paginate(
         op, enumerate(by_space.items()), lambda pair: _present_space(world, spaces[pair[0]], pair[1], op.query)
     )
 
 
-def _find_sections(world: World, spaces: list[str], typed: str) -> list[SearchHit]:
-    words = [apart(word) for word in _query_words(typed)]
+def _find_sections(world: World, spaces: list[str], query_text: str) -> list[SearchHit]:
+    words = [apart(word) for word in _query_words(query_text)]
     if not words or not spaces:
         return []
     query = " AND ".join(f'"{word}"' for word in words) + "*"
     return world.store.search(spaces, query, SECTION_LIMIT)
 
 
-def _query_words(typed: str) -> list[str]:
-    return _WORD.findall(fold(typed))
+def _query_words(query_text: str) -> list[str]:
+    return _WORD.findall(fold(query_text))
 
 
-def _present_space(world: World, space: Json, found: Iterable[SearchHit], typed: str) -> Json:
-    pages = _present_pages(world, space, found, typed)[:PAGES_OF_SPACE]
+def _present_space(world: World, space: Json, sections: Iterable[SearchHit], query_text: str) -> Json:
+    pages = _present_pages(world, space, sections, query_text)[:PAGES_OF_SPACE]
     return {"id": space["id"], "title": space["title"], "pages": pages}
 
 
-def _present_pages(world: World, space: Json, found: Iterable[SearchHit], typed: str) -> list[Json]:
+def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], query_text: str) -> list[Json]:
     """Return the matching pages of a space, ordered by their best section."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {each["id"]: each for each in trees.walk(revision["pages"])}
     places: links.Places | None = None
     app = world.url(f"/o/{space['organization']}/s/{space['id']}")
     hits: dict[str, Json] = {}
-    for section in found:
+    for section in sections:
         document = tree[section.page]
         url = f"{app}/{quote(document['path'])}"
         start = {"id": document["id"], "title": document["title"], "path": document["path"], "sections": []}
         hit = hits.setdefault(section.page, {**start, "urls": {"app": url}})
-        shown = {each["id"] for each in hit["sections"]}
-        if len(shown) < SECTIONS_OF_PAGE and section.anchor not in shown:
+        visible = {each["id"] for each in hit["sections"]}
+        if len(visible) < SECTIONS_OF_PAGE and section.anchor not in visible:
             at = f"#{section.anchor}" if section.anchor else ""
-            body = _partial_match_snippet(world, section, typed) if section.unmarked else together(section.snippet)
+            body = _partial_match_snippet(world, section, query_text) if section.unmarked else together(section.snippet)
             if next(mentions(body), None):
                 places = places or trees.places_of(revision)
                 body, _ = with_titles(body, partial(_linked_page_title, tree, places, document))
@@ -100,11 +100,11 @@ def _present_pages(world: World, space: Json, found: Iterable[SearchHit], typed:
     return list(hits.values())
 
 
-def _partial_match_snippet(world: World, section: SearchHit, typed: str) -> str:
+def _partial_match_snippet(world: World, section: SearchHit, query_text: str) -> str:
     """Return the text around the first matching part of a word, for a section without a whole matching word."""
-    body, words = together(world.store.section_body(section.unmarked)), _query_words(typed)
-    found = (at for at in part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))
-    start = max(0, next(found, 0) - SNIPPET_LENGTH // 3)
+    body, words = together(world.store.section_body(section.unmarked)), _query_words(query_text)
+    sections = (at for at in part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))
+    start = max(0, next(sections, 0) - SNIPPET_LENGTH // 3)
     start = body.find(" ", start) + 1 if start else 0
     end = whole_mention(body, start + SNIPPET_LENGTH)
     return f"{'…' if start else ''}{body[start:end]}{'…' if end < len(body) else ''}"
@@ -125,14 +125,14 @@ def _in_site(op: search.InSite, world: World) -> Json:
 
 def _spaces_in_scope(scope: search.Default | search.Specific | search.All, view: SiteView) -> list[str]:
     """Return the IDs of the spaces to search. Site spaces that do not exist or are hidden are ignored."""
-    shown = {part.document["id"]: part.document for part in view.site_spaces()}
-    wanted: set[str | None]
+    visible = {part.document["id"]: part.document for part in view.site_spaces()}
+    chosen: set[str | None]
     if isinstance(scope, search.Specific):
-        wanted = set(scope.site_space_ids)
+        chosen = set(scope.site_space_ids)
     elif isinstance(scope, search.All):
-        wanted = {*shown}
+        chosen = {*visible}
     else:
-        current = shown.get(scope.current_site_space or "")
-        sections = {each.get("section") for each in shown.values()} - ({current.get("section")} if current else set())
-        wanted = {view.tree.default_space(section) for section in sections} | ({current["id"]} if current else set())
-    return [each["space"] for each in shown.values() if each["id"] in wanted]
+        current = visible.get(scope.current_site_space or "")
+        sections = {each.get("section") for each in visible.values()} - ({current.get("section")} if current else set())
+        chosen = {view.tree.default_space(section) for section in sections} | ({current["id"]} if current else set())
+    return [each["space"] for each in visible.values() if each["id"] in chosen]

@@ -207,8 +207,8 @@ def _delete_group(op: structure.DeleteGroup, world: World) -> None:
         (part.path, _with_holder(part.document, holder)) for part in tree.row("site-section", op.site_section_group_id)
     ]
     row = [(part.path, part.document) for part in tree.row("site-section", holder)]
-    here = next(index for index, (each, _) in enumerate(row) if each == path)
-    row[here : here + 1] = inside
+    start = next(index for index, (each, _) in enumerate(row) if each == path)
+    row[start : start + 1] = inside
     save_order(world, row)
     world.store.delete(path)
 
@@ -236,11 +236,11 @@ def _move_section(op: structure.MoveSection, world: World) -> Json:
 
 def _move(world: World, tree: SiteTree, item: structure.Pointer, position: structure.Position | None) -> Json:
     """Move a part next to another part or to the end of its siblings, and return it as an API resource."""
-    path, moved = _find_part(world, tree, item)
+    path, document = _find_part(world, tree, item)
     if position and (position.before is None) == (position.after is None):
         raise Refusal(400, "position must have either before or after.")
-    beside = position and (position.before or position.after)
-    next_to = _find_part(world, tree, beside) if beside else None
+    sibling = position and (position.before or position.after)
+    next_to = _find_part(world, tree, sibling) if sibling else None
     if next_to:
         if HOLDER_FIELDS[item.type] != HOLDER_FIELDS[next_to[1]["object"]]:
             raise Refusal(
@@ -249,16 +249,16 @@ def _move(world: World, tree: SiteTree, item: structure.Pointer, position: struc
             )
         if next_to[0] == path:
             raise Refusal(400, "position must name another part of the site.")
-    holder = (next_to[1] if next_to else moved).get(HOLDER_FIELDS[item.type])
+    holder = (next_to[1] if next_to else document).get(HOLDER_FIELDS[item.type])
     if item.type == "site-space":
-        _refuse_taken_path(tree, moved, holder)
+        _refuse_taken_path(tree, document, holder)
     else:
-        _refuse_cycle(world, tree, moved, holder)
+        _refuse_cycle(world, tree, document, holder)
     row = [(part.path, part.document) for part in tree.row(item.type, holder) if part.path != path]
-    here = len(row)
+    start = len(row)
     if next_to:
-        here = [each for each, _ in row].index(next_to[0]) + (0 if position and position.before else 1)
-    row.insert(here, (path, _with_holder(moved, holder)))
+        start = [each for each, _ in row].index(next_to[0]) + (0 if position and position.before else 1)
+    row.insert(start, (path, _with_holder(document, holder)))
     save_order(world, row)
     return site_view.present_part(world, world.store.get(path))
 
@@ -271,12 +271,12 @@ def _find_part(world: World, tree: SiteTree, pointer: structure.Pointer) -> tupl
     return path, document
 
 
-def _refuse_cycle(world: World, tree: SiteTree, moved: Json, holder: str | None) -> None:
-    around = holder
-    while around:
-        if around == moved["id"]:
-            raise Refusal(400, f"“{moved['title']}” cannot be moved into itself. Choose another location.")
-        around = world.store.get(f"{tree.path}/section-groups/{around}").get("sectionGroup")
+def _refuse_cycle(world: World, tree: SiteTree, document: Json, holder: str | None) -> None:
+    group = holder
+    while group:
+        if group == document["id"]:
+            raise Refusal(400, f"“{document['title']}” cannot be moved into itself. Choose another location.")
+        group = world.store.get(f"{tree.path}/section-groups/{group}").get("sectionGroup")
 
 
 # Helpers
@@ -298,8 +298,8 @@ def _part_path(tree: SiteTree, document: Json) -> str:
 def _with_holder(document: Json, holder: str | None) -> Json:
     """Return a part inside another section or group, or at the root."""
     field = HOLDER_FIELDS[document["object"]]
-    kept = {name: value for name, value in document.items() if name != field}
-    return {**kept, field: holder} if holder else kept
+    fields = {name: value for name, value in document.items() if name != field}
+    return {**fields, field: holder} if holder else fields
 
 
 def _without_null(document: Json, *fields: str) -> Json:

@@ -217,6 +217,6 @@ def site_space_url(world: World, tree: SiteTree, site_space: Json, share_key: st
     return site_url(world, tree, share_key) + "".join(f"{quote(step, safe='')}/" for step in steps)
 
 
-def published_urls(tree: SiteTree, published: str) -> Json:
+def published_urls(tree: SiteTree, url: str) -> Json:
     """Return the URLs of a part of a site. Empty if the site is not published."""
-    return {"published": published} if tree.site["published"] else {}
+    return {"published": url} if tree.site["published"] else {}
