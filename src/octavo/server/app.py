@@ -202,9 +202,7 @@ class Platform:
         return b"".join(parts)
 
     async def _authenticate(self, request: Request) -> World:
-        """Return the world with the owner of the request's token as caller. Raises Refusal if the token is missing or
-        unknown.
-        """
+        """Return the world of the owner of the request's token. Raises Refusal without a valid token."""
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         user = await self._in_thread(lambda: self.world.store.user_of(key)) if scheme.lower() == "bearer" else None
         if user is None:

@@ -56,9 +56,7 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCKS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""For each element whose start tag implies missing end tags: the open elements it ends, and the ancestors where the
-search for them stops.
-"""
+"""By element: the open elements its start tag ends, and the ancestors where that search stops."""
 _OPEN_ELEMENT_LIMIT = 30
 """Number of open elements searched for one that ends."""
 _BLANK_LINES = re.compile(r"\n{3,}")

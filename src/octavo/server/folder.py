@@ -115,9 +115,7 @@ class Folder:
         return None if outside or "\0" in name else self.actual_path(path)
 
     def actual_path(self, path: Path) -> Path:
-        """Return `path` with the exact names of the files on disk. URLs may differ in case or in the encoding of
-        accents.
-        """
+        """Return `path` with the exact names of the files on disk. URLs may differ in case or accents."""
         path_on_disk = Path()
         for step in path.parts:
             names = self._names_in(path_on_disk) if step != os.pardir else {}
@@ -204,9 +202,7 @@ def include_targets(markdown: str) -> Iterator[str]:
 
 
 def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
-    """Return `markdown` with each link URL replaced by the result of `new_url`. A URL stays unchanged if the result is
-    None.
-    """
+    """Return `markdown` with each link URL replaced by `new_url(URL)`, or unchanged if that is None."""
 
     def replace(match: re.Match[str]) -> str:
         address = match[1] or match[2] or match[3]

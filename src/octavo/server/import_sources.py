@@ -232,9 +232,7 @@ def _is_page(path: str) -> bool:
 
 
 def _safe_path(name: str) -> str | None:
-    """Return the path of a file in an archive. None if it would leave the folder, or is metadata of the operating
-    system.
-    """
+    """Return the path of a file in an archive. None if it is unsafe or metadata of the operating system."""
     steps = [step for step in name.replace("\\", "/").split("/") if step not in ("", ".")]
     is_unsafe = not steps or ".." in steps or "\0" in name or steps[0] == "__MACOSX" or steps[-1] == ".DS_Store"
     return None if is_unsafe or any(len(step.encode("utf-8", "replace")) > 200 for step in steps) else "/".join(steps)

@@ -102,9 +102,7 @@ def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
 
 
 def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | None:
-    """Return the reusable content that an include in `folder` refers to, by its file, ID or title. None if there is
-    none.
-    """
+    """Return the reusable content that an include refers to by file, ID or title. None if there is none."""
     stem = reference.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]
     path = posixpath.normpath(posixpath.join(folder, unquote(reference))).lstrip("/")

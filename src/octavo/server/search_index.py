@@ -94,9 +94,7 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Yield anchor, heading and text of each section in a page. The first section has no anchor and the title of the
-    page.
-    """
+    """Yield anchor, heading and text of each section. The first one has no anchor and the page's title."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         fields = _block_text(block)

@@ -157,9 +157,7 @@ class Store:
 
     @contextmanager
     def cached_reads(self) -> Iterator[None]:
-        """Cache the documents read inside. Checking access to hundreds of spaces reads the same few documents again and
-        again.
-        """
+        """Cache the documents read inside, for checks that read the same few documents many times."""
         with self.lock:
             before, self._cached = self._cached, {} if self._cached is None else self._cached
             try:
@@ -169,9 +167,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all writes inside, or none of them. A nested transaction is part of the outer one. Raises
-        WriteFailure.
-        """
+        """Commit all writes inside, or none. Can be nested. Raises WriteFailure."""
         with self.lock:
             if self._db.in_transaction:
                 yield

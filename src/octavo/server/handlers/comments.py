@@ -185,9 +185,7 @@ def post(
     cell: comments.TableCell | None = None,
     review: str | None = None,
 ) -> Json:
-    """Create a comment by the caller on a place, a page or a block. Raises Refusal if it is empty or its page is
-    missing.
-    """
+    """Create a comment on a place, a page or a block. Raises Refusal if its text or page is missing."""
     threads = Threads(world, at)
     target: Json = {"revision": threads.revision["id"]}
     if node and not page:

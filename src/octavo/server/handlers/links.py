@@ -185,9 +185,7 @@ class LinkPresenter:
 
     @cached_property
     def _context(self) -> Json:
-        """Reference to the change request of a location. Empty for main content, whose reference would repeat the page
-        tree.
-        """
+        """Reference to the change request of a location. Empty for main content, to keep responses small."""
         if not isinstance(self._at, ChangeRequestRef):
             return {}
         page_json = present_change_request(self._world, self._world.store.get(change_request_path(self._at)))

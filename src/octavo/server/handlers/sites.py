@@ -55,9 +55,7 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
 
 
 def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, str, Json] | None:
-    """Return the highest role of a user, with the user and the organization or space it comes from. None without a
-    role.
-    """
+    """Return the highest role of a user, the user, and the source of the role. None without a role."""
     rows = [(organization_role(world, organization["id"], user), user, organization)]
     rows += [(role(world, space, user), user, space) for space in spaces]
     current_role = [(name, user, origin) for name, user, origin in rows if name]
