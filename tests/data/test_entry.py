@@ -28,7 +28,6 @@ from octavo.api.errors import (
 )
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.writes import machine as steps
-from octavo.data.writes.attempt import Fate, fate
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.machine import (
     LIFETIME,
@@ -41,10 +40,11 @@ from octavo.data.writes.machine import (
     next_due,
     supersedes,
 )
+from octavo.data.writes.write_kind import Fate, fate
 from tests.server.asking import START
 
 if TYPE_CHECKING:
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 HERE = SpaceRef(space_id="docs")
 LATER = START + timedelta(seconds=60)

@@ -15,9 +15,9 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import NotSaved, StateDb
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
+from octavo.data.writes.write_kind import Basis
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate, refuse_to_save

@@ -33,7 +33,7 @@ from tests.data.sends import Killed, Line
 from tests.server.asking import Ask, Clock, small_world, space_with
 
 if TYPE_CHECKING:
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 R = TypeVar("R")
 

@@ -26,7 +26,7 @@ from tests.data.test_outbox import comment, texts
 from tests.server.asking import Ask, Clock
 
 if TYPE_CHECKING:
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 
 STORED_NAMES = {

@@ -15,14 +15,14 @@ from octavo.api.operation import ListPage, Operation
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.optimistic_updates import basis_of, fold
+from octavo.data.writes.write_kind import Basis
 from tests.server.asking import START
 
 if TYPE_CHECKING:
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 HERE = SpaceRef(space_id="docs")
 THERE = ChangeRequestRef(space_id="docs", change_request_id="cr1")

@@ -11,8 +11,8 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import NewWrite
+from octavo.data.writes.write_kind import Basis
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
 from tests.data.test_lost_answers import Lossy

@@ -24,12 +24,12 @@ from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis, read_basis
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
-from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Ready
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.kinds import KINDS, kind_of
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.optimistic_updates import fold
 from octavo.data.writes.outbox import Outbox
+from octavo.data.writes.write_kind import AlreadyDone, Attempt, Basis, Changed, Ready
 from tests.data.conftest import MIA
 from tests.data.sends import Gate
 from tests.data.test_deciding import edit

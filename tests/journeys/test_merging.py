@@ -6,8 +6,8 @@ from contextlib import suppress
 import pytest
 
 from octavo.api import change_requests, comments, content, reviews
-from octavo.data.writes.attempt import Attempt
 from octavo.data.writes.direct import claim, open_claims
+from octavo.data.writes.write_kind import Attempt
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.unfinished_merges import tell
 from octavo.tui.widgets.buttons import TextButton

@@ -32,13 +32,13 @@ from octavo.data.sending import Send
 from octavo.data.state_db import utc_now
 from octavo.data.sync_queue import Rank, Want
 from octavo.data.syncer import Syncer
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
+from octavo.data.writes.write_kind import Basis
 
 if TYPE_CHECKING:
     from octavo.data.search_index import SearchIndex
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 __all__ = ["Live", "Send", "Snapshot"]
 

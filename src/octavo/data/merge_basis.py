@@ -14,7 +14,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import SPECS, read
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.sending import Send
-from octavo.data.writes.attempt import Basis
+from octavo.data.writes.write_kind import Basis
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 A write either waits in the outbox (comments, replies, reviews with comments), or the user waits for it (direct.py). Both use
 the table `KINDS` (kinds.py). Its row for an operation checks the target before sending (`check`), finds the write after a
-lost response (`find`), undoes it (`undo`) and shows it before it is confirmed (`overlay`). attempt.py has the types.
+lost response (`find`), undoes it (`undo`) and shows it before it is confirmed (`overlay`). write_kind.py has the types.
 
 Queue a comment, crash, restart:
 

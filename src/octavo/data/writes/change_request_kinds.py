@@ -14,7 +14,7 @@ from octavo.api.reviews import RequestedReviewer, RequestedReviewers
 from octavo.data.merge_basis import read_basis, what_changed
 from octavo.data.queries import requested_of, reviews_of
 from octavo.data.sending import Send
-from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Check, Ready, WriteFacts, WriteKind
+from octavo.data.writes.write_kind import AlreadyDone, Attempt, Basis, Changed, Check, Ready, WriteFacts, WriteKind
 
 
 async def check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> Check:

@@ -14,10 +14,10 @@ from octavo.api.reviews import RequestedReviewers, Review
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.change_request_kinds import review_target_changed, status_name
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.machine import NewWrite, OutboxEntry, has_review_in_flight
+from octavo.data.writes.write_kind import Basis
 
 Verdict = Literal["approved", "changes-requested"]
 

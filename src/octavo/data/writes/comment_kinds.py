@@ -12,7 +12,8 @@ from octavo.api.errors import NotFound, PaginationError
 from octavo.api.operation import ListPage, Operation
 from octavo.api.paging import read_pages
 from octavo.data.sending import Send
-from octavo.data.writes.attempt import (
+from octavo.data.writes.comment_overlays import in_replies, in_reply, in_thread, in_threads, on_counter, on_counters
+from octavo.data.writes.write_kind import (
     AlreadyDone,
     Attempt,
     Basis,
@@ -23,7 +24,6 @@ from octavo.data.writes.attempt import (
     WriteFacts,
     WriteKind,
 )
-from octavo.data.writes.comment_overlays import in_replies, in_reply, in_thread, in_threads, on_counter, on_counters
 from octavo.data.writes.write_matching import find_own, is_applied, normalized, same_letters
 
 PAGE = 100

@@ -13,7 +13,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.safety import line
 from octavo.data.sending import Send
-from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Check, Ready, WriteKind
+from octavo.data.writes.write_kind import AlreadyDone, Attempt, Basis, Changed, Check, Ready, WriteKind
 
 FAR = 10
 """Revisions that are gone back in search of an edit whose response was lost."""

@@ -13,9 +13,9 @@ from octavo.api.places import ChangeRequestRef, ContentRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.sending import Send
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.content_kinds import NOT_SAVED, FoundEdit, get_revision, revision_ref
 from octavo.data.writes.direct import send_direct
+from octavo.data.writes.write_kind import Basis
 
 CHANGES_OF_ONE_EDIT = 50
 """Most changes that the server accepts in one edit."""

@@ -18,9 +18,9 @@ from octavo.api.operation import Operation
 from octavo.api.wire import Request, decode, encode
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved, StateDb
-from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, WriteKind, fate
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.store import created_ids
+from octavo.data.writes.write_kind import AlreadyDone, Attempt, Basis, Changed, WriteKind, fate
 from octavo.untrusted_input import parse_json
 
 T = TypeVar("T")

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from octavo.api.operation import Operation
-from octavo.data.writes.attempt import WriteKind
 from octavo.data.writes.change_request_kinds import CHANGE_REQUEST_KINDS
 from octavo.data.writes.comment_kinds import COMMENT_KINDS
 from octavo.data.writes.content_kinds import CONTENT_KINDS
+from octavo.data.writes.write_kind import WriteKind
 
 W = TypeVar("W", bound=Operation[Any])
 

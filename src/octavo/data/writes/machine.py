@@ -28,11 +28,11 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from octavo.data.writes.attempt import Basis, WriteFacts
+from octavo.data.writes.write_kind import Basis, WriteFacts
 
 if TYPE_CHECKING:
     from octavo.api.places import Discussion
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 EntryState = Literal["pending", "held", "queued", "sending", "unknown", "failed", "done"]
 LONGEST_ROUND = timedelta(minutes=5)

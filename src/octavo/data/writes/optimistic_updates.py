@@ -10,13 +10,13 @@ from octavo.api import comments, reviews
 from octavo.api.comments import Comment, Reply
 from octavo.api.operation import ListPage, Operation
 from octavo.api.users import User
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.comment_overlays import NOBODY, counted, holds_thread, opened
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.machine import OutboxEntry
+from octavo.data.writes.write_kind import Basis
 
 if TYPE_CHECKING:
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 _READS = comments.List | comments.Get | comments.ListReplies | comments.GetReply
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from octavo.data.drafts import Drafts, StoredDraft, delete_drafts, delete_returned, restore_drafts, store_returned
 from octavo.data.sending import Send
 from octavo.data.state_db import NotSaved, StateDb
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import (
     NewWrite,
     OutboxEntry,
@@ -29,11 +28,12 @@ from octavo.data.writes.machine import (
 from octavo.data.writes.store import Also, OutboxEntries, StoredEntry, restore_entry, take_pending_comment
 from octavo.data.writes.undo import UndoResult, WriteGroup, undo_writes
 from octavo.data.writes.worker import ConnectionState, OutboxWorker
+from octavo.data.writes.write_kind import Basis
 
 if TYPE_CHECKING:
     from octavo.api.places import Discussion
     from octavo.api.users import User
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 Insert = Callable[[Sequence[OutboxEntry], Also], Awaitable[tuple[OutboxEntry, ...]]]
 """Stores new entries, and returns those that are stored then."""

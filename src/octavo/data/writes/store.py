@@ -17,8 +17,8 @@ from octavo.api.wire import Request, decode, encode
 from octavo.data.database import moment
 from octavo.data.observers import Observers
 from octavo.data.state_db import StateDb
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import OutboxEntry, WrongState
+from octavo.data.writes.write_kind import Basis
 from octavo.untrusted_input import parse_json
 
 SENT_DAYS, SENT_ROWS = 30, 500

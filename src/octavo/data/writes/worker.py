@@ -20,9 +20,9 @@ from octavo.data.drafts import store_returned
 from octavo.data.sending import Send
 from octavo.data.state_db import NotSaved
 from octavo.data.writes import machine as steps
-from octavo.data.writes.attempt import AlreadyDone, Attempt, Changed, fate
 from octavo.data.writes.machine import LIFETIME, PATIENCE, OutboxEntry, next_due, next_wake, supersedes
 from octavo.data.writes.store import OutboxEntries, change_entry, created_ids, done_entry
+from octavo.data.writes.write_kind import AlreadyDone, Attempt, Changed, fate
 
 if TYPE_CHECKING:
     from octavo.api import comments

@@ -10,8 +10,8 @@ from octavo.api.operation import Listing
 from octavo.api.paging import read_pages
 from octavo.data.live import Live
 from octavo.data.sending import Send
-from octavo.data.writes.attempt import AlreadyDone, Attempt, WriteKind, no_check
 from octavo.data.writes.direct import SendResult, send_direct, send_plain
+from octavo.data.writes.write_kind import AlreadyDone, Attempt, WriteKind, no_check
 from octavo.tui.resources.resource import Action, Known, Resource, made
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.wording import plural
