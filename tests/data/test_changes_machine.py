@@ -99,7 +99,7 @@ class Changes(RuleBasedStateMachine):
         text, is_open = str(now["body"]["markdown"]), now["status"] == "open"
         for entry in self.outbox.entries:
             if isinstance(entry.op, comments.Update) and entry.op.comment_id == op.comment_id:
-                text = text if entry.state == "failed" or not entry.text else entry.text
+                text = text if entry.state == "failed" or not entry.facts.text else entry.facts.text
         return Basis(text, is_open)
 
     @rule(
@@ -194,7 +194,7 @@ class Changes(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        self.outbox._worker._release_role()  # as the kernel does when a process is gone
+        self.outbox._worker._release_lock()  # as the kernel does when a process is gone
         self.outbox = self.start()
 
     def arrived(self, op: comments.Update, before: Json, after: Json) -> None:

@@ -14,10 +14,10 @@ from octavo.api.errors import Lost, NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.live import Live
-from octavo.data.merge_basis import MergeBasis
 from octavo.data.state_db import StateDb
+from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.data.writes.change_request_writes import create, request_reviews, review, toggle_draft, update
-from octavo.data.writes.direct import SendResult, find_claimed, open_claims
+from octavo.data.writes.direct import SendResult, find_unfinished, unfinished_writes
 from octavo.server.app import Platform
 from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock
@@ -113,7 +113,7 @@ async def test_it_is_done(
     assert (outcome.kind, outcome.message) == ("done", "")
     assert outcome.result is not None
     assert (await times(ask, kind, at, seen), sent(gate, kind)) == (1, 1)
-    assert open_claims(state) == ()
+    assert unfinished_writes(state) == ()
 
 
 async def test_a_lost_answer_is_found_and_nothing_is_sent_again(
@@ -262,8 +262,8 @@ async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    (begun,) = open_claims(state)
-    assert (begun.name, begun.since) == (f"update {at.space_id}/{at.change_request_id}", clock())
+    (begun,) = unfinished_writes(state)
+    assert (begun.name, begun.began_at) == (f"update {at.space_id}/{at.change_request_id}", clock())
     assert begun.attempt is not None
     assert (begun.attempt.op, begun.attempt.basis) == (change_requests.UpdateFromMain(at=at), checked.basis)
 
@@ -289,8 +289,8 @@ async def test_what_was_cut_off_is_found_at_the_next_start(
     with pytest.raises(asyncio.CancelledError):
         await task
     live.send = gate
-    (begun,) = open_claims(state)
-    found = await find_claimed(live, begun)
+    (begun,) = unfinished_writes(state)
+    found = await find_unfinished(live, begun)
     assert (found.kind, found.message) == ("done" if arrives else "unknown", "")
     assert sent(gate, kind) == arrives
 
@@ -299,4 +299,4 @@ async def test_a_claim_that_an_older_octavo_stored_has_no_attempt(live: Live, st
     now, claims = state.now().timestamp(), (("merge a/b", None), ("merge c/d", '{"method": "BREW"}'))
     rows = [(state.namespace, name, now, attempt) for name, attempt in claims]
     await state.write(lambda db: db.executemany("INSERT INTO once VALUES (?, ?, ?, ?)", rows))
-    assert [each.attempt for each in open_claims(state)] == [None, None]
+    assert [each.attempt for each in unfinished_writes(state)] == [None, None]

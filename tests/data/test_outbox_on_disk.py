@@ -16,7 +16,7 @@ from octavo.api.wire import encode
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from octavo.data.writes import machine as steps
-from octavo.data.writes.kinds import KINDS, kind_of
+from octavo.data.writes.kinds import kind_of, write_kinds
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import entry_records
@@ -92,13 +92,15 @@ class TestOnDisk:
         await first.run_dry()
         assert [each.state for each in first.entries] == ["queued", "queued"]
         await first.add(comment(here, "Three"), action="comment")
-        first._worker._release_role()  # as the kernel does when a process is gone
+        first._worker._release_lock()  # as the kernel does when a process is gone
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         assert not any(each.needs_user for each in second.entries)
         await second.step()
         held = second.entries[-1]
-        assert (held.text, held.state) == ("Three", "held"), "the crash cut short the time to undo it: it has it again"
+        assert (held.facts.text, held.state) == ("Three", "held"), (
+            "the crash cut short the time to undo it: it has it again"
+        )
         clock.forward(seconds=5)
         await second.run_dry()
         assert second.entries == ()
@@ -117,8 +119,8 @@ class TestOnDisk:
         clock.forward(seconds=5)
         await first.step()
         now = clock()
-        await first._entries.step(entry.id, lambda each: steps.started(each, now))
-        first._worker._release_role()  # killed between the mark on disk and the answer
+        await first._entries.step(entry.id, lambda each: steps.start(each, now))
+        first._worker._release_lock()  # killed between the mark on disk and the answer
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         for _ in range(4):
@@ -168,7 +170,7 @@ class TestOnDisk:
         await outbox.add(comment(here), action="comment")
         await asyncio.sleep(0)
         assert state.save_error.startswith("Nothing is being saved: ")
-        assert (outbox.connection.paused, len(outbox.entries)) == ("", 1)
+        assert (outbox.connection.stop_reason, len(outbox.entries)) == ("", 1)
         lock.rmdir()
         sent = asyncio.Event()
         outbox.observe(lambda: None if outbox.entries else sent.set())
@@ -232,7 +234,7 @@ WRITES: dict[str, DurableWrite] = {
 
 
 async def test_every_write_is_kept_as_its_request_and_read_back(tmp_path: Path, gate: Gate) -> None:
-    assert {type(op) for op in WRITES.values()} == {op for op, kind in KINDS.items() if kind.is_durable}
+    assert {type(op) for op in WRITES.values()} == {op for op, kind in write_kinds().items() if kind.is_durable}
     first = await _outbox(tmp_path, gate, Clock())
     for op in WRITES.values():
         await first.add(op, action="write")

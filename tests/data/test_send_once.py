@@ -14,9 +14,9 @@ from octavo.api.errors import Lost, NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.live import Live
-from octavo.data.merge_basis import MergeBasis
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
+from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.data.writes.change_request_writes import merge
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand

@@ -59,7 +59,7 @@ async def test_of_many_replies_half_sent_it_says_how_many_are_posted(
                 comments.CreateReply(at=here, comment_id=each.id, body=Markdown(markdown="Done.")),
                 "reply",
                 draft_key=f"reply {each.id}",
-                draft_keys=("several",) if each is about[0] else (),
+                used_draft_keys=("several",) if each is about[0] else (),
             )
             for each in about
         ]

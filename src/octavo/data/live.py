@@ -519,9 +519,9 @@ class Live:
             on_top = [entry for mark, entry in self._confirmed if mark > answer.mark]
             on_top += self.outbox.entries
             if on_top:
-                from octavo.data.writes.optimistic_updates import fold  # lazy: loads the comments area
+                from octavo.data.writes.optimistic_updates import apply_entries  # lazy: loads the comments area
 
-                value, pending = fold(answer.op, value, on_top, self.outbox.me)
+                value, pending = apply_entries(answer.op, value, on_top, self.outbox.me)
             for edit in answer.edits:
                 value = edit.change(value)
                 pending += not edit.confirmed
