@@ -64,7 +64,7 @@ def deed(kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, check
     async def do() -> SendResult[Any]:
         match kind:
             case "review":
-                return await review(live, at, "approved", seen.revision, "Well said.")
+                return await review(live, at, "approved", seen.revision, "Well said.", action="approve #1")
             case "update":
                 return await update(live, at, checked)
             case "request":
@@ -143,7 +143,7 @@ async def test_a_lost_request_is_told_after_a_minute(
     live.send = losing
     outcome = await deed()
     assert outcome.kind == "unknown"
-    assert outcome.message.startswith("The connection broke. After one minute, ")
+    assert ": The connection broke. After one minute, " in outcome.message
     assert await times(ask, kind, at, seen) == 0
     live.send = gate
     assert (await deed()).kind == "done", "A person may decide to send it again"
@@ -182,7 +182,7 @@ async def test_what_was_edited_since_is_neither_reviewed_nor_updated(
     live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, checked: MergeBasis
 ) -> None:
     await edit(ask, at, "intro", "# Intro\n\nSomething else.")
-    assert (await review(live, at, "approved", seen.revision)).kind == "changed"
+    assert (await review(live, at, "approved", seen.revision, action="approve #1")).kind == "changed"
     outcome = await update(live, at, checked)
     edited = (
         "This change request has been edited since the checks were loaded. Review the checks again before you update."
@@ -212,7 +212,7 @@ async def test_an_edit_in_the_moment_of_a_review_is_told(
         return await gate(op)
 
     live.send = overtaken
-    outcome = await review(live, at, "approved", seen.revision)
+    outcome = await review(live, at, "approved", seen.revision, action="approve #1")
     assert outcome.kind == "done"
     assert "edited at the same time" in outcome.message
 
@@ -244,7 +244,7 @@ async def test_an_earlier_review_of_the_same_kind_is_not_taken_for_the_lost_one(
         return await gate(op)
 
     live.send = losing
-    assert (await review(live, at, "approved", seen.revision, "Again.")).kind == "unknown"
+    assert (await review(live, at, "approved", seen.revision, "Again.", action="approve #1")).kind == "unknown"
 
 
 async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(

@@ -227,7 +227,7 @@ async def test_who_presses_twice_gives_one_verdict(
     await hold(outbox, at, "One")
     assert await approve(live, seen, at) == "done"
     assert await approve(live, seen, at) == "refused"
-    assert (await review(live, at, "approved", seen.revision)).kind == "refused"
+    assert (await review(live, at, "approved", seen.revision, action="approve #1")).kind == "refused"
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.run_dry()
     assert await verdicts(ask, at) == ["approved"]
@@ -277,7 +277,7 @@ async def test_a_verdict_that_is_withdrawn_counts_no_more(
 ) -> None:
     if asked:
         await ask(reviews.Request(at=at, users=("mia",)))
-    given = (await review(live, at, "approved", seen.revision)).result
+    given = (await review(live, at, "approved", seen.revision, action="approve #1")).result
     assert given
     assert (await withdraw_review_by_request(live, at, given)).kind == "done"
     assert [each.outdated for each in (await ask(reviews.List(at=at))).items] == [True]

@@ -53,8 +53,12 @@ async def review(
     status: Verdict,
     expected_revision: str | None,
     comment: str = "",
+    *,
+    action: str,
 ) -> SendResult[Review]:
     """Submit a review without comments, if the head of the change request is still `expected_revision`.
+
+    `action` follows “Could not”: “approve #7”.
 
     The API takes no revision. If the change request is edited between check and review, the message of success says so.
     """
@@ -62,8 +66,7 @@ async def review(
         return SendResult("refused", _ALREADY_SENDING)
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     op = reviews.Submit(at=at, status=status, **body)
-    failed = "Could not approve" if status == "approved" else "Could not request changes"
-    missing = "the server does not show your review"
+    failed, missing = f"Could not {action}", "the server does not show your review"
     sent = await send_direct(live, op, Basis(revision=expected_revision), failed=failed, missing=missing)
     reviewed = sent.result.revision if sent.result is not None else None
     if sent.kind == "done" and expected_revision and reviewed and reviewed != expected_revision:
@@ -141,7 +144,9 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) ->
     """Mark a draft as ready for review, or convert a ready change request to a draft, if its status is still as `seen`."""
     status: Literal["open", "draft"] = "open" if seen.status == "draft" else "draft"
     op, still = change_requests.Update(at=at, status=status), f"#{seen.number} is still {status_name(seen.status)}"
-    sent = await send_direct(live, op, Basis(status=seen.status), failed=still, missing=still)
+    verb, word = ("mark", "as") if status == "open" else ("convert", "to")
+    failed = f"Could not {verb} #{seen.number} {word} {status_name(status)}"
+    sent = await send_direct(live, op, Basis(status=seen.status), failed=failed, missing=still)
     if sent.kind == "changed":
         live.touched(op)  # The shown status is outdated.
     if isinstance(sent.error, NotFound) or (sent.error is not None and sent.error.status in _NO_OPERATION):

@@ -15,14 +15,14 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, Literal, TypeVar
 
-from octavo.api.errors import ApiError, Conflict
+from octavo.api.errors import MAY_BE_DONE, ApiError, Conflict
 from octavo.api.operation import Operation
 from octavo.api.wire import Request, decode, encode
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.store import created_ids
-from octavo.data.writes.write_kind import AlreadyDone, Attempt, Basis, Changed, WriteKind, classify_failure
+from octavo.data.writes.write_kind import AlreadyDone, Attempt, Basis, Changed, WriteKind, cause_of, classify_failure
 from octavo.untrusted_input import parse_json
 
 T = TypeVar("T")
@@ -162,7 +162,7 @@ class _DirectWrite:
             return await self._found(attempt) or SendResult("refused", f"{self.failed}: {error}")
         except ApiError as error:
             if classify_failure(error, has_left=True) == "unknown":
-                return await self.follow(attempt, str(error))
+                return await self.follow(attempt, cause_of(error))
             return SendResult("refused", f"{self.failed}: {error}", error=error)
 
     async def follow(self, attempt: Attempt[Any], cause: str) -> SendResult[Any]:
@@ -172,7 +172,7 @@ class _DirectWrite:
                 return sent
             await self.live.outbox.state.sleep(LOOKUP_SECONDS)
         advice = "Octavo did not retry. Check the current state, then try again."
-        return SendResult("unknown", f"{cause} After one minute, {self.missing}. {advice}")
+        return SendResult("unknown", f"{self.failed}: {cause} After one minute, {self.missing}. {advice}")
 
     async def _found(self, attempt: Attempt[Any]) -> SendResult[Any] | None:
         try:
@@ -200,10 +200,7 @@ async def send_plain(
         response = await live.write(op, *edits)
     except ApiError as error:
         if classify_failure(error, has_left=True) == "unknown":
-            return SendResult(
-                "unknown",
-                f"{error} The change may have been made. Before you try again, check whether the change was made.",
-            )
+            return SendResult("unknown", f"{failed}: {cause_of(error)} {MAY_BE_DONE}")
         return SendResult("refused", f"{failed}: {error}", error=error)
     return SendResult("done", result=True if response is None else response)
 

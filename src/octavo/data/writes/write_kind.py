@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
-from octavo.api.errors import ApiError, NotSent, Outcome, RateLimited, Unauthorized, Unreachable
+from octavo.api.errors import MAY_BE_DONE, ApiError, NotSent, Outcome, RateLimited, Unauthorized, Unreachable
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import location
 from octavo.data.sending import Send
@@ -176,6 +176,11 @@ def classify_failure(error: ApiError, *, has_left: bool) -> Failure:
     if error.outcome is Outcome.REFUSED:
         return "refused"
     return "unknown" if has_left else "waiting"
+
+
+def cause_of(error: ApiError) -> str:
+    """Return the message of an error without the warning that the change may have been made."""
+    return str(error).removesuffix(MAY_BE_DONE).rstrip()
 
 
 def concerns_one_request(error: ApiError) -> bool:
