@@ -109,6 +109,71 @@ class TestOnDisk:
         second.state.close()
         first.state.close()
 
+    async def test_sent_comment_from_a_backup_is_not_sent_again_on_retry(
+        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
+    ) -> None:
+        await ask(comment(here), "mia")  # the same text, long before
+        clock.forward(hours=1)
+        first = await _outbox(tmp_path, gate, clock)
+        await first.add(comment(here), action="comment")
+        first.state.read(lambda db: db.execute("VACUUM INTO ?", (str(tmp_path / "state.db.v1.bak"),)))
+        clock.forward(seconds=5)
+        await first.run_dry()
+        await first.close()
+        first.state.close()
+        assert await texts(ask, here) == ["Hello", "Hello"]
+        (tmp_path / "state.db").write_bytes(b"no database")
+        second = await _outbox(tmp_path, gate, clock)
+        (restored,) = second.entries
+        assert restored.needs_user
+        await second.retry(restored.id)
+        await second.run_dry()
+        assert (second.entries, await texts(ask, here)) == ((), ["Hello", "Hello"])
+        await second.close()
+        second.state.close()
+
+    async def test_unsent_comment_from_a_backup_is_sent_on_retry(
+        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
+    ) -> None:
+        await ask(comment(here), "mia")
+        clock.forward(hours=1)
+        first = await _outbox(tmp_path, gate, clock)
+        entry = await first.add(comment(here), action="comment")
+        first.state.read(lambda db: db.execute("VACUUM INTO ?", (str(tmp_path / "state.db.v1.bak"),)))
+        await first.discard(entry.id)
+        await first.close()
+        first.state.close()
+        (tmp_path / "state.db").write_bytes(b"no database")
+        second = await _outbox(tmp_path, gate, clock)
+        (restored,) = second.entries
+        await second.retry(restored.id)
+        await second.run_dry()
+        assert (second.entries, await texts(ask, here)) == ((), ["Hello", "Hello"])
+        await second.close()
+        second.state.close()
+
+    async def test_unsent_review_from_a_backup_is_sent_on_retry_after_an_earlier_one(
+        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
+    ) -> None:
+        at = (await ask(change_requests.Create(at=here, subject="Say more"))).ref(here)
+        await ask(change_requests.Update(at=at, status="open"))
+        await ask(reviews.Submit(at=at, status="approved"), "mia")
+        clock.forward(hours=1)
+        first = await _outbox(tmp_path, gate, clock)
+        (entry,) = await first.submit_review(at, NewWrite(reviews.Submit(at=at, status="approved"), "approve"))
+        first.state.read(lambda db: db.execute("VACUUM INTO ?", (str(tmp_path / "state.db.v1.bak"),)))
+        await first.discard(entry.id)
+        await first.close()
+        first.state.close()
+        (tmp_path / "state.db").write_bytes(b"no database")
+        second = await _outbox(tmp_path, gate, clock)
+        await second.retry(entry.id)
+        await second.run_dry()
+        given = (await ask(reviews.List(at=at))).items
+        assert (second.entries, [each.status for each in given]) == ((), ["approved", "approved"])
+        await second.close()
+        second.state.close()
+
     async def test_after_a_crash_what_was_being_sent_is_looked_for_and_asked_about_however_late(
         self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
     ) -> None:

@@ -23,7 +23,17 @@ from octavo.api.reviews import RequestedReviewer, RequestedReviewers
 from octavo.api.safety import line
 from octavo.data.queries import requested_of, reviews_of
 from octavo.data.sending import Send
-from octavo.data.writes.write_kind import AlreadyDone, Attempt, Basis, Changed, Check, Ready, WriteFacts, WriteKind
+from octavo.data.writes.write_kind import (
+    CLOCKS_APART,
+    AlreadyDone,
+    Attempt,
+    Basis,
+    Changed,
+    Check,
+    Ready,
+    WriteFacts,
+    WriteKind,
+)
 
 MAX_REVISIONS = 10
 """Number of revisions in which Octavo looks for an edit whose response was lost."""
@@ -150,9 +160,11 @@ async def _find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyD
     Without a baseline, another instance sent the write: then the review has to be for the revision that was read.
     """
     baseline = attempt.baseline
+    oldest = attempt.newest_at - CLOCKS_APART if attempt.newest_at is not None else None
     for review in (await send(reviews_of(attempt.op.at))).items:
         is_mine = attempt.me is None or review.reviewer.id == attempt.me
         is_new = review.id not in baseline if baseline is not None else review.revision == attempt.basis.revision
+        is_new = is_new and (oldest is None or review.created_at is None or review.created_at >= oldest)
         if is_mine and is_new and review.id not in attempt.taken_ids and review.status == attempt.op.status:
             return AlreadyDone(review.id, review)
     return None

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from octavo.api import comments, safety
@@ -19,11 +19,19 @@ from octavo.api.errors import NotFound, PaginationError
 from octavo.api.operation import ListPage, Operation
 from octavo.api.paging import read_pages
 from octavo.data.sending import Send
-from octavo.data.writes.write_kind import AlreadyDone, Attempt, Basis, Changed, Check, Ready, WriteFacts, WriteKind
+from octavo.data.writes.write_kind import (
+    CLOCKS_APART,
+    AlreadyDone,
+    Attempt,
+    Basis,
+    Changed,
+    Check,
+    Ready,
+    WriteFacts,
+    WriteKind,
+)
 
 PAGE_SIZE = 100
-CLOCKS_APART = timedelta(minutes=2)
-"""Largest difference between the clocks of the server: a service of several machines has several clocks."""
 
 _CODE_POINTS = re.compile(r"[0-9a-fA-F]{2,6}(-[0-9a-fA-F]{2,6})*")
 _Edit = Update | UpdateReply

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from octavo.api.errors import MAY_BE_DONE, ApiError, NotSent, Outcome, RateLimited, Unauthorized, Unreachable
@@ -14,8 +15,6 @@ from octavo.api.wire import location
 from octavo.data.sending import Send
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from octavo.api import comments, reviews
 
     DurableWrite: TypeAlias = (
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
     """An operation that may wait in the outbox: its row in `KINDS` is durable."""
 
 W = TypeVar("W", bound=Operation[Any])
+
+CLOCKS_APART = timedelta(minutes=2)
+"""Largest difference between the clocks of the server: a service of several machines has several clocks."""
 
 
 @dataclass(frozen=True, slots=True)
