@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import Any
 
 from octavo.api import comments, safety
@@ -74,7 +73,7 @@ async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply
     A repeated attempt also compares the signs of a change by others with the signs before the first attempt.
     """
     op, now = attempt.op, await _current(send, attempt.op)
-    if is_applied(op, now, attempt.me):
+    if is_applied(attempt, now):
         return AlreadyDone()
     if op.body is not None and _differs(now, attempt.basis):
         return Changed("someone else has changed the text. Retry to replace it with yours")
@@ -85,8 +84,7 @@ async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply
 
 
 async def _find_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> AlreadyDone | None:
-    now = await _current(send, attempt.op)
-    return AlreadyDone() if is_applied(attempt.op, now, attempt.me, was=attempt.basis.text, sent=True) else None
+    return AlreadyDone() if is_applied(attempt, await _current(send, attempt.op), sent=True) else None
 
 
 async def _check_delete(send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]) -> Check:
@@ -157,33 +155,20 @@ def _undone_by_others(op: _Edit) -> str:
     return "someone else has resolved the thread again. Retry to reopen it anyway"
 
 
-def _facts_of_comment(op: Create) -> WriteFacts:
-    return WriteFacts(page=op.page or "", node=op.node or "", text=op.body.markdown, creates=True)
-
-
-def _facts_of_reply(op: CreateReply) -> WriteFacts:
-    return WriteFacts(op.comment_id, text=op.body.markdown, creates=True)
-
-
-def _facts_of_delete(op: _Delete) -> WriteFacts:
-    return WriteFacts(op.comment_id)
-
-
-def _facts_of_edit(op: _Edit) -> WriteFacts:
-    more = {"body", "added_reactions", "removed_reactions"} & op.model_fields_set
-    only_resolves = isinstance(op, Update) and op.resolved is not None and not more
+def _facts(op: Create | CreateReply | _Edit | _Delete) -> WriteFacts:
+    if isinstance(op, Create):
+        return WriteFacts(page=op.page or "", node=op.node or "", text=op.body.markdown, creates=True)
+    if isinstance(op, CreateReply):
+        return WriteFacts(op.comment_id, text=op.body.markdown, creates=True)
+    if isinstance(op, _Delete):
+        return WriteFacts(op.comment_id)
+    others = {"body", "added_reactions", "removed_reactions"} & op.model_fields_set
+    only_resolves = isinstance(op, Update) and op.resolved is not None and not others
     return WriteFacts(op.comment_id, text=op.body.markdown if op.body is not None else "", only_resolves=only_resolves)
 
 
-def _own(attempt: Attempt[Create] | Attempt[CreateReply], found: list[Comment] | list[Reply]) -> AlreadyDone | None:
-    own = find_own(
-        attempt.op,
-        found,
-        baseline=attempt.baseline or (),
-        newest_at=attempt.newest_at,
-        taken_ids=attempt.taken_ids,
-        me=attempt.me,
-    )
+def _own(attempt: Attempt[Create] | Attempt[CreateReply], found: Sequence[Comment | Reply]) -> AlreadyDone | None:
+    own = find_own(attempt, found)
     return AlreadyDone(own.id) if own else None
 
 
@@ -250,27 +235,23 @@ def _has_reaction(reactions: Iterable[Reaction], emoji: str, user_id: str) -> bo
 
 
 def find_own(
-    op: Create | CreateReply,
-    found: Collection[Comment | Reply],
-    *,
-    baseline: Collection[str],
-    newest_at: datetime | None,
-    taken_ids: Collection[str],
-    me: str | None,
+    attempt: Attempt[Create] | Attempt[CreateReply], found: Iterable[Comment | Reply]
 ) -> Comment | Reply | None:
-    """Return the item of `found` that the lost write `op` created: the oldest, if several match. None if none matches.
+    """Return the item of `found` that a lost write created: the oldest, if several match. None if none matches.
 
-    The item is neither in the baseline nor in `taken_ids`, and has the author, the page and the text of `op`. It is not
-    much older than the newest item of the baseline. Other fields are those of `Attempt`.
+    The item is neither in the baseline nor in `taken_ids`, and has the author, the page and the text of the write. It is
+    not much older than the newest item of the baseline.
     """
+    op, baseline = attempt.op, attempt.baseline or ()
     page = op.page if isinstance(op, Create) else None
+    oldest = attempt.newest_at - CLOCKS_APART if attempt.newest_at is not None else None
     candidates = [
         item
         for item in found
         if item.id not in baseline
-        and item.id not in taken_ids
-        and (me is None or item.posted_by.id == me)
-        and (newest_at is None or item.posted_at is None or item.posted_at >= newest_at - CLOCKS_APART)
+        and item.id not in attempt.taken_ids
+        and attempt.me in (None, item.posted_by.id)
+        and (oldest is None or item.posted_at is None or item.posted_at >= oldest)
         and (not isinstance(item, Comment) or (item.target.page.id if item.target.page else None) == page)
     ]
     text = op.body.markdown
@@ -279,12 +260,13 @@ def find_own(
     return min(matches, key=lambda item: item.posted_at.timestamp() if item.posted_at else 0.0, default=None)
 
 
-def is_applied(op: _Edit, now: Comment | Reply, me: str | None, *, was: str | None = None, sent: bool = False) -> bool:
-    """Return whether the comment `now` is as `op` wants it.
+def is_applied(attempt: Attempt[Update] | Attempt[UpdateReply], now: Comment | Reply, *, sent: bool = False) -> bool:
+    """Return whether the comment `now` is as the write wants it.
 
     Once the write was `sent`, the server may have changed its markup: the same letters are enough, unless the previous
-    text `was` has them too.
+    text has them too.
     """
+    op, me, was = attempt.op, attempt.me, attempt.basis.text
     if op.body is not None and normalized(now.body.text) != normalized(op.body.markdown):
         changes_letters = was is not None and not _has_same_letters(was, op.body.markdown)
         if not (sent and changes_letters and _has_same_letters(now.body.text, op.body.markdown)):
@@ -300,11 +282,11 @@ def is_applied(op: _Edit, now: Comment | Reply, me: str | None, *, was: str | No
 
 
 COMMENT_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
-    Create: WriteKind(_find_comment, _check_comment, _facts_of_comment, _no_undo_of_comment, is_durable=True),
-    CreateReply: WriteKind(_find_reply, _check_reply, _facts_of_reply, _no_undo_of_comment, is_durable=True),
-    Update: WriteKind(_find_edit, _check_edit, _facts_of_edit, _undo_edit, is_durable=True),
-    UpdateReply: WriteKind(_find_edit, _check_edit, _facts_of_edit, _undo_edit, is_durable=True),
-    comments.Delete: WriteKind(_find_delete, _check_delete, _facts_of_delete, _no_undo_of_delete, is_durable=True),
-    comments.DeleteReply: WriteKind(_find_delete, _check_delete, _facts_of_delete, _no_undo_of_delete, is_durable=True),
+    Create: WriteKind(_find_comment, _check_comment, _facts, _no_undo_of_comment, is_durable=True),
+    CreateReply: WriteKind(_find_reply, _check_reply, _facts, _no_undo_of_comment, is_durable=True),
+    Update: WriteKind(_find_edit, _check_edit, _facts, _undo_edit, is_durable=True),
+    UpdateReply: WriteKind(_find_edit, _check_edit, _facts, _undo_edit, is_durable=True),
+    comments.Delete: WriteKind(_find_delete, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
+    comments.DeleteReply: WriteKind(_find_delete, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
 }
 """The row of each write of a comment or reply, by operation."""

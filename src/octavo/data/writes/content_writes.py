@@ -5,26 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from octavo.api import change_requests, content
-from octavo.api.content import (
-    ContentEdit,
-    DeletePage,
-    DocumentBody,
-    InsertPage,
-    Page,
-    RevertPage,
-    Revision,
-    UpdatePage,
-)
+from octavo.api.content import ContentEdit, Page, RevertPage, Revision
 from octavo.api.errors import ApiError, Invalid, NotFound
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.sending import Send
 from octavo.data.writes.change_request_kinds import NOT_SAVED, FoundEdit, get_revision
-from octavo.data.writes.direct import send_direct
+from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.write_kind import Basis
 
 CHANGES_OF_ONE_EDIT = 50
@@ -37,19 +28,12 @@ NEVER_NONE = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"
 
 
 @dataclass(frozen=True)
-class EditOutcome:
+class EditOutcome(SendResult[None]):
     """Result of an edit."""
 
-    kind: Literal["done", "changed", "refused", "unknown"]
-    """As in SendResult."""
-    message: str
-    revision: str | None = None
-    """Current revision of the change request. None if unknown."""
     replaced: str | None = None
     """Revision that the edit replaced, if that is not the expected revision: someone saved at the same moment, and their
     text on the pages of this edit is no longer current. None otherwise."""
-    error: ApiError | None = None
-    """Error of a refused edit."""
 
     @property
     def cause(self) -> str:
@@ -84,7 +68,7 @@ async def edit(live: Live, at: ChangeRequestRef, expected: str | None, changes: 
         return await _outcome(live.send, at, expected, head, made)
     if sent.kind == "changed":
         live.touched(op)  # The revision on screen is outdated.
-        return EditOutcome("changed", sent.message, sent.new_revision)
+        return EditOutcome("changed", sent.message, revision=sent.revision)
     if isinstance(sent.error, NotFound) and await _all_pages_exist(live.send, op):
         live.availability.lacks(op, NO_OPERATION)
         return EditOutcome("refused", NO_OPERATION)
@@ -103,8 +87,9 @@ async def _outcome(
         pass  # The edit is saved nevertheless.
     parents = made.parents if made is not None else ()
     if expected is None or not parents or parents[0] == expected:
-        return EditOutcome("done", "Saved.", head)
-    return EditOutcome("done", "Saved. Someone else saved changes at the same time.", head, parents[0])
+        return EditOutcome("done", "Saved.", revision=head)
+    message = "Saved. Someone else saved changes at the same time."
+    return EditOutcome("done", message, revision=head, replaced=parents[0])
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
@@ -179,25 +164,25 @@ async def _same_as_revert(live: Live, at: ChangeRequestRef, head: str, change: C
     now = await live.known(content.Get(at=_revision_ref(at, head)))
     earlier, current = then.find(change.page), now.find(change.page)
     if earlier is None:
-        return DeletePage(page=change.page)
+        return content.DeletePage(page=change.page)
     fields = _changed_fields(earlier, current)
     parent = next((page.id for page in reversed(then.trail(earlier.id)[:-1]) if now.find(page.id) is not None), None)
     position = [page.id for page in then.siblings(earlier.id)].index(earlier.id)
     if earlier.type != "document":
         if current is None:
             raise _CannotRestore(f"this server cannot restore {earlier.title}, which is not a page")
-        return UpdatePage(page=earlier.id, **fields)
+        return content.UpdatePage(page=earlier.id, **fields)
     text = await page_source(live, _revision_ref(at, change.revision), earlier.id)
     if text is None:
         raise _CannotRestore("the earlier text is not available")
-    document = DocumentBody(markdown=text.text)
+    document = content.DocumentBody(markdown=text.text)
     if current is None:
         if earlier.pages:
             raise _CannotRestore("this server cannot restore a page together with its subpages")
-        return InsertPage(document=document, into=parent, at=position, **fields)
+        return content.InsertPage(document=document, into=parent, at=position, **fields)
     if _id(now.above(earlier.id)) != _id(then.above(earlier.id)):
         fields |= {"into": parent, "at": position}
-    return UpdatePage(page=earlier.id, document=document, **fields)
+    return content.UpdatePage(page=earlier.id, document=document, **fields)
 
 
 def _id(page: Page | None) -> str | None:

@@ -23,7 +23,6 @@ from octavo.data.writes.write_kind import (
     Attempt,
     Changed,
     classify_failure,
-    concerns_all_requests,
     concerns_one_request,
 )
 
@@ -369,7 +368,7 @@ class ConnectionState:
             return now
         if error.trace.retry_at is not None:
             until = max(until, error.trace.retry_at)
-        if concerns_all_requests(error):
+        if error.outcome is Outcome.NOT_SENT or isinstance(error, RateLimited):  # Other requests would fail too.
             self._reason = f"Not sent yet. {error}"
             self.paused_until, self._is_rate_limited = until, isinstance(error, RateLimited)
             return now

@@ -96,8 +96,8 @@ class SendResult(Generic[T]):
     """Response of the server, or the result that was found after the response was lost."""
     error: ApiError | None = None
     """Error of a refused request."""
-    new_revision: str | None = None
-    """Head revision of a change request that has changed. None otherwise."""
+    revision: str | None = None
+    """Head revision of the change request, after an edit or if it has changed. None otherwise, or if unknown."""
 
 
 async def send_direct(
@@ -152,7 +152,7 @@ class _DirectWrite:
             case AlreadyDone():
                 return SendResult("done", check.remark, check.result)
             case Changed():
-                return SendResult("changed", check.message, new_revision=check.new_revision)
+                return SendResult("changed", check.message, revision=check.new_revision)
         attempt = replace(attempt, baseline=check.baseline, newest_at=check.newest_at)
         if check.baseline:
             await self._store(attempt)

@@ -69,21 +69,18 @@ class NewWrite:
 
 @dataclass(frozen=True)
 class OutboxEntry:
-    """A write in the outbox."""
+    """A write in the outbox. Attributes without a text are as in NewWrite and Attempt."""
 
     id: str
     op: DurableWrite
     facts: WriteFacts
     """The facts of `op`."""
     action: str
-    """As in NewWrite."""
     created_at: datetime
     requested_at: datetime
     """When the user last asked to send the write."""
     draft_key: str = ""
-    """As in NewWrite."""
     context: str = ""
-    """Text of the thread and its page, for messages."""
     group: str = ""
     """Id shared by the writes that are undone together."""
     author_id: str = ""
@@ -105,9 +102,7 @@ class OutboxEntry:
     postponements: int = 0
     """Number of failed requests of this write while the server responds to other requests."""
     baseline: tuple[str, ...] = ()
-    """As in Attempt: what the server had before the first attempt."""
     newest_at: datetime | None = None
-    """As in Attempt."""
     basis: Basis = field(default_factory=Basis)
     remote_id: str = ""
     """Id that the server gave to the created item."""

@@ -17,7 +17,7 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.users import User
 from octavo.data.writes.comment_kinds import emoji_key, find_own
 from octavo.data.writes.machine import OutboxEntry
-from octavo.data.writes.write_kind import Basis
+from octavo.data.writes.write_kind import Attempt, Basis
 
 if TYPE_CHECKING:
     from octavo.data.writes.write_kind import DurableWrite
@@ -234,8 +234,8 @@ def _has_created(page: ListPage[Any], op: comments.Create | comments.CreateReply
     if entry.started_at is None or entry.state not in ("sending", "unknown"):
         return False
     user_id = None if me is _NOBODY else me.id
-    own = find_own(op, page.items, baseline=entry.baseline, newest_at=entry.newest_at, taken_ids=(), me=user_id)
-    return own is not None
+    attempt: Attempt[Any] = Attempt(op, baseline=entry.baseline, newest_at=entry.newest_at, me=user_id)
+    return find_own(attempt, page.items) is not None
 
 
 def _new_thread(op: comments.Create, entry: OutboxEntry, me: User) -> Comment:

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from octavo.api.wire import Request, decode, encode
-from octavo.data.database import moment
+from octavo.data.database import Transaction, moment
 from octavo.data.observers import Observers
 from octavo.data.state_db import StateDb
 from octavo.data.writes.kinds import write_kinds
 from octavo.data.writes.machine import OutboxEntry, WrongState
 from octavo.data.writes.write_kind import Basis
 from octavo.untrusted_input import parse_json
+
+R = TypeVar("R")
 
 SENT_DAYS, SENT_ROWS = 30, 500
 """Age in days and number of the sent writes that stay stored."""
@@ -197,6 +199,11 @@ class OutboxEntries:
         if self.state.changed():
             self.reload()
 
+    async def _write(self, work: Transaction[R]) -> R:
+        result = await self.state.write(work)
+        self.reload()
+        return result
+
     async def insert(self, entries: Sequence[OutboxEntry], extra: ExtraWork) -> tuple[OutboxEntry, ...]:
         """Store all `entries`, or none, and return them."""
 
@@ -205,35 +212,28 @@ class OutboxEntries:
                 _insert_entry(db, self.state.namespace, entry)
                 extra(db, entry)
 
-        await self.state.write(work)
-        self.reload()
+        await self._write(work)
         return tuple(entries)
 
     async def step(self, entry_id: str, change: Change, extra: ExtraWork | None = None) -> OutboxEntry | None:
         """Take one step with the stored entry, and return it. None if there is no such entry, or its state does not fit."""
+        return next(iter(await self.step_all((entry_id,), change, extra)), None)
+
+    async def step_all(
+        self, entry_ids: Sequence[str], change: Change, extra: ExtraWork | None = None
+    ) -> tuple[OutboxEntry, ...]:
+        """Take one step with each entry whose state fits, in one transaction, and return these entries."""
         now = self.now()
 
-        def work(db: sqlite3.Connection) -> OutboxEntry | None:
-            after = change_entry(db, self.state.namespace, entry_id, change, now)
-            if after and extra:
-                extra(db, after)
+        def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
+            changed = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in entry_ids]
+            after = tuple(entry for entry in changed if entry is not None)
+            if extra is not None:
+                for entry in after:
+                    extra(db, entry)
             return after
 
-        after = await self.state.write(work)
-        self.reload()
-        return after
-
-    async def step_all(self, entry_ids: Iterable[str], change: Change) -> tuple[OutboxEntry, ...]:
-        """Take one step with each of several entries whose state fits, and return these, in one transaction."""
-        now, ids = self.now(), tuple(entry_ids)
-
-        def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
-            changed = (change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in ids)
-            return tuple(entry for entry in changed if entry is not None)
-
-        after = await self.state.write(work)
-        self.reload()
-        return after
+        return await self._write(work)
 
     async def submit_review(
         self,
@@ -265,25 +265,21 @@ class OutboxEntries:
                 extra(db, entry)
             return (*parts, *(entry.id for entry in review))
 
-        ids = await self.state.write(work)
-        self.reload()
+        ids = await self._write(work)
         return tuple(entry for entry in self.all if entry.id in ids)
 
-    async def remove(self, entry_ids: Iterable[str], extra: ExtraWork, *states: str) -> tuple[OutboxEntry, ...]:
+    async def remove(self, entry_ids: Sequence[str], extra: ExtraWork, *states: str) -> tuple[OutboxEntry, ...]:
         """Delete the entries that are in one of `states`, and return them."""
-        ids = tuple(entry_ids)
 
         def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
-            found = (_find_entry(db, entry_id) for entry_id in ids)
+            found = (_find_entry(db, entry_id) for entry_id in entry_ids)
             removed = tuple(entry for entry in found if entry is not None and entry.state in states)
             for entry in removed:
                 db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
                 extra(db, entry)
             return removed
 
-        removed = await self.state.write(work)
-        self.reload()
-        return removed
+        return await self._write(work)
 
     def reload(self) -> None:
         """Read all entries again, and call the observers if they differ."""

@@ -188,8 +188,3 @@ def cause_of(error: ApiError) -> str:
 def concerns_one_request(error: ApiError) -> bool:
     """Return True if the error concerns this request alone: the server responds to other requests."""
     return not isinstance(error, (Unreachable, RateLimited, Unauthorized))
-
-
-def concerns_all_requests(error: ApiError) -> bool:
-    """Return True if other requests would fail too."""
-    return error.outcome is Outcome.NOT_SENT or isinstance(error, RateLimited)
