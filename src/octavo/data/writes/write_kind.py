@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         | comments.DeleteReply
         | reviews.Submit
     )
-    """An operation that may wait in the outbox: its row in `KINDS` is durable."""
+    """An operation that may wait in the outbox: its row in kinds.py is durable."""
 
 W = TypeVar("W", bound=Operation[Any])
 
