@@ -56,7 +56,7 @@ async def review(
     *,
     action: str,
 ) -> SendResult[Review]:
-    """Submit a review without comments, if the head of the change request is still `expected_revision`.
+    """Submit a review that has no pending comments, if the head of the change request is still `expected_revision`.
 
     `action` follows “Could not”: “approve #7”.
 

@@ -190,7 +190,7 @@ def _id(page: Page | None) -> str | None:
 
 
 def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
-    """Return the fields of `earlier` that an edit can set and that differ from `current`. None is a deleted page."""
+    """Return the fields of `earlier` that an edit can set and that differ from `current`. `current` is None if the page is deleted."""
     fields: dict[str, Any] = {}
     for name in FIELDS:
         value = getattr(earlier, name)
