@@ -43,7 +43,7 @@ from octavo.data import inbox_builder
 from octavo.data.drafts import Drafts
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
-from octavo.data.writes.store import OutboxEntries, done_entry
+from octavo.data.writes.store import OutboxEntries, find_done_entry
 from octavo.documents import conditions, front_matter, json_to_markdown, specifications, trees, yaml_values
 from octavo.documents.diff import diff
 from octavo.documents.document_as_markdown import as_markdown
@@ -360,7 +360,7 @@ def with_state(statement: str, show: Callable[[StateDb], object]) -> Callable[[P
 
 
 def of_queued(state: StateDb) -> object:
-    return OutboxEntries(state, state.now).entries
+    return OutboxEntries(state, state.now).all
 
 
 def read_state_file(place: Place, data: bytes) -> str:
@@ -476,7 +476,7 @@ READERS: dict[str, Callable[[Place, bytes], str]] = {
     "queued comment": with_state("INSERT INTO outbox VALUES (1, 'a', '', 'queued', CAST(? AS TEXT))", of_queued),
     "sent comment": with_state(
         "INSERT INTO sent VALUES ('a', '', 'r', 1, CAST(? AS TEXT))",
-        lambda state: state.read(lambda db: done_entry(db, "a")),
+        lambda state: find_done_entry(state, "a"),
     ),
     "state file": read_state_file,
     "cache file": read_cache_file,

@@ -45,7 +45,7 @@ def there(session: Session) -> tuple[list[str], list[str], list[str]]:
     kept = session.live.peek(SPACES).value
     titles = [each.title for each in kept.items] if kept is not None else []
     drafts = sorted(each.text for each in session.drafts.all())
-    return titles, drafts, [each.text for each in session.outbox.entries]
+    return titles, drafts, [each.facts.text for each in session.outbox.entries]
 
 
 def is_nowhere(words: str, folder: Path) -> bool:

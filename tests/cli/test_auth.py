@@ -120,7 +120,7 @@ def waiting(folder: Path, name: str) -> tuple[OutboxEntry, ...]:
     """The writes that are not done, as the next session finds them."""
     state = StateDb(folder / "state", name)
     try:
-        return OutboxEntries(state, state.now).entries
+        return OutboxEntries(state, state.now).all
     finally:
         state.close()
 

@@ -18,7 +18,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
-from octavo.data.writes.attempt import Basis
+from octavo.data.writes.write_kind import Basis
 from octavo.server.app import Platform
 from octavo.server.store import Json
 from tests.data.conftest import MIA, ByHand
@@ -99,7 +99,7 @@ class Changes(RuleBasedStateMachine):
         text, is_open = str(now["body"]["markdown"]), now["status"] == "open"
         for entry in self.outbox.entries:
             if isinstance(entry.op, comments.Update) and entry.op.comment_id == op.comment_id:
-                text = text if entry.state == "failed" or not entry.text else entry.text
+                text = text if entry.state == "failed" or not entry.facts.text else entry.facts.text
         return Basis(text, is_open)
 
     @rule(
@@ -194,7 +194,7 @@ class Changes(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        self.outbox._worker._release_role()  # as the kernel does when a process is gone
+        self.outbox._worker._release_lock()  # as the kernel does when a process is gone
         self.outbox = self.start()
 
     def arrived(self, op: comments.Update, before: Json, after: Json) -> None:

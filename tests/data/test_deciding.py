@@ -14,10 +14,10 @@ from octavo.api.errors import Lost, NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.live import Live
-from octavo.data.merge_basis import MergeBasis
 from octavo.data.state_db import StateDb
+from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.data.writes.change_request_writes import create, request_reviews, review, toggle_draft, update
-from octavo.data.writes.direct import SendResult, find_claimed, open_claims
+from octavo.data.writes.direct import SendResult, find_unfinished, unfinished_writes
 from octavo.server.app import Platform
 from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock
@@ -64,7 +64,7 @@ def deed(kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, check
     async def do() -> SendResult[Any]:
         match kind:
             case "review":
-                return await review(live, at, "approved", seen.revision, "Well said.")
+                return await review(live, at, "approved", seen.revision, "Well said.", action="approve #1")
             case "update":
                 return await update(live, at, checked)
             case "request":
@@ -113,7 +113,7 @@ async def test_it_is_done(
     assert (outcome.kind, outcome.message) == ("done", "")
     assert outcome.result is not None
     assert (await times(ask, kind, at, seen), sent(gate, kind)) == (1, 1)
-    assert open_claims(state) == ()
+    assert unfinished_writes(state) == ()
 
 
 async def test_a_lost_answer_is_found_and_nothing_is_sent_again(
@@ -143,7 +143,7 @@ async def test_a_lost_request_is_told_after_a_minute(
     live.send = losing
     outcome = await deed()
     assert outcome.kind == "unknown"
-    assert outcome.message.startswith("The connection broke. After one minute, ")
+    assert ": The connection broke. After one minute, " in outcome.message
     assert await times(ask, kind, at, seen) == 0
     live.send = gate
     assert (await deed()).kind == "done", "A person may decide to send it again"
@@ -182,7 +182,7 @@ async def test_what_was_edited_since_is_neither_reviewed_nor_updated(
     live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, checked: MergeBasis
 ) -> None:
     await edit(ask, at, "intro", "# Intro\n\nSomething else.")
-    assert (await review(live, at, "approved", seen.revision)).kind == "changed"
+    assert (await review(live, at, "approved", seen.revision, action="approve #1")).kind == "changed"
     outcome = await update(live, at, checked)
     edited = (
         "This change request has been edited since the checks were loaded. Review the checks again before you update."
@@ -212,7 +212,7 @@ async def test_an_edit_in_the_moment_of_a_review_is_told(
         return await gate(op)
 
     live.send = overtaken
-    outcome = await review(live, at, "approved", seen.revision)
+    outcome = await review(live, at, "approved", seen.revision, action="approve #1")
     assert outcome.kind == "done"
     assert "edited at the same time" in outcome.message
 
@@ -244,7 +244,7 @@ async def test_an_earlier_review_of_the_same_kind_is_not_taken_for_the_lost_one(
         return await gate(op)
 
     live.send = losing
-    assert (await review(live, at, "approved", seen.revision, "Again.")).kind == "unknown"
+    assert (await review(live, at, "approved", seen.revision, "Again.", action="approve #1")).kind == "unknown"
 
 
 async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
@@ -262,8 +262,8 @@ async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    (begun,) = open_claims(state)
-    assert (begun.name, begun.since) == (f"update {at.space_id}/{at.change_request_id}", clock())
+    (begun,) = unfinished_writes(state)
+    assert (begun.name, begun.began_at) == (f"update {at.space_id}/{at.change_request_id}", clock())
     assert begun.attempt is not None
     assert (begun.attempt.op, begun.attempt.basis) == (change_requests.UpdateFromMain(at=at), checked.basis)
 
@@ -289,8 +289,8 @@ async def test_what_was_cut_off_is_found_at_the_next_start(
     with pytest.raises(asyncio.CancelledError):
         await task
     live.send = gate
-    (begun,) = open_claims(state)
-    found = await find_claimed(live, begun)
+    (begun,) = unfinished_writes(state)
+    found = await find_unfinished(live, begun)
     assert (found.kind, found.message) == ("done" if arrives else "unknown", "")
     assert sent(gate, kind) == arrives
 
@@ -299,4 +299,4 @@ async def test_a_claim_that_an_older_octavo_stored_has_no_attempt(live: Live, st
     now, claims = state.now().timestamp(), (("merge a/b", None), ("merge c/d", '{"method": "BREW"}'))
     rows = [(state.namespace, name, now, attempt) for name, attempt in claims]
     await state.write(lambda db: db.executemany("INSERT INTO once VALUES (?, ?, ?, ?)", rows))
-    assert [each.attempt for each in open_claims(state)] == [None, None]
+    assert [each.attempt for each in unfinished_writes(state)] == [None, None]

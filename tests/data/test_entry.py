@@ -28,12 +28,11 @@ from octavo.api.errors import (
 )
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.writes import machine as steps
-from octavo.data.writes.attempt import Fate, fate
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.machine import (
     LIFETIME,
-    LOOKS,
-    PATIENCE,
+    MAX_BLOCKING_LOOKUPS,
+    MAX_OWN_FAILURES,
     EntryState,
     OutboxEntry,
     WrongState,
@@ -41,10 +40,11 @@ from octavo.data.writes.machine import (
     next_due,
     supersedes,
 )
+from octavo.data.writes.write_kind import Failure, classify_failure
 from tests.server.asking import START
 
 if TYPE_CHECKING:
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 HERE = SpaceRef(space_id="docs")
 LATER = START + timedelta(seconds=60)
@@ -68,24 +68,24 @@ def with_op(before: OutboxEntry, op: DurableWrite, **changes: Any) -> OutboxEntr
 
 
 STEPS: dict[str, tuple[Callable[[OutboxEntry], OutboxEntry], dict[str, str]]] = {
-    "released": (lambda each: steps.released(each, START), {"held": "queued"}),
-    "submitted": (lambda each: steps.submitted(each, "r1", START, LATER), {"pending": "held"}),
-    "returned_to_review": (steps.returned_to_review, {"held": "pending", "queued": "pending"}),
-    "edited": (lambda each: steps.edited(each, OP, NEW.facts), {"pending": "pending"}),
-    "undo_delay_restarted": (lambda each: steps.undo_delay_restarted(each, LATER), {"held": "held"}),
-    "held_for_user": (lambda each: steps.held_for_user(each, "Old."), {"held": "held", "queued": "held"}),
-    "started": (lambda each: steps.started(each, START), {"queued": "sending"}),
-    "confirmed": (steps.confirmed, {"queued": "done", "sending": "done", "unknown": "done"}),
-    "postponed": (lambda each: steps.postponed(each, LATER, "No."), {"queued": "queued", "sending": "queued"}),
+    "released": (lambda each: steps.release(each, START), {"held": "queued"}),
+    "submitted": (lambda each: steps.submit(each, "r1", START, LATER), {"pending": "held"}),
+    "returned_to_review": (steps.return_to_review, {"held": "pending", "queued": "pending"}),
+    "edited": (lambda each: steps.edit(each, OP, NEW.facts), {"pending": "pending"}),
+    "undo_delay_restarted": (lambda each: steps.restart_undo_delay(each, LATER), {"held": "held"}),
+    "held_for_user": (lambda each: steps.wait_for_user(each, "Old."), {"held": "held", "queued": "held"}),
+    "started": (lambda each: steps.start(each, START), {"queued": "sending"}),
+    "confirmed": (steps.confirm, {"queued": "done", "sending": "done", "unknown": "done"}),
+    "postponed": (lambda each: steps.postpone(each, LATER, "No."), {"queued": "queued", "sending": "queued"}),
     "refused": (
-        lambda each: steps.refused(each, "No."),
+        lambda each: steps.refuse(each, "No."),
         {"queued": "failed", "sending": "failed", "unknown": "failed"},
     ),
-    "outcome_unknown": (lambda each: steps.outcome_unknown(each, START, LATER, "?"), {"sending": "unknown"}),
-    "still_unknown": (lambda each: steps.still_unknown(each, LATER, "?"), {"unknown": "unknown"}),
-    "not_found": (lambda each: steps.not_found(each, START), {"unknown": "unknown"}),
+    "outcome_unknown": (lambda each: steps.lose_response(each, START, LATER, "?"), {"sending": "unknown"}),
+    "still_unknown": (lambda each: steps.look_again(each, LATER, "?"), {"unknown": "unknown"}),
+    "not_found": (lambda each: steps.mark_not_found(each, START), {"unknown": "unknown"}),
     "retried": (
-        lambda each: steps.retried(each, START),
+        lambda each: steps.retry(each, START),
         {"pending": "queued", "held": "queued", "queued": "queued", "unknown": "unknown", "failed": "queued"},
     ),
 }
@@ -108,26 +108,26 @@ def test_there_is_no_way_out_of_done() -> None:
 
 def test_what_would_be_there_twice_is_never_sent_again_unasked() -> None:
     settling = entry("unknown")
-    absent = steps.not_found(settling, LATER)
+    absent = steps.mark_not_found(settling, LATER)
     assert (settling.needs_user, absent.state, absent.needs_user) == (False, "unknown", True)
     assert "may have been sent" in absent.reason
     assert absent.due_at
     assert absent.due_at > LATER, "it is looked for all the same"
-    again = steps.retried(absent, LATER)
+    again = steps.retry(absent, LATER)
     assert (again.state, again.failed_lookups) == ("queued", 1), "that it was lost once is remembered"
-    assert not steps.outcome_unknown(steps.started(again, LATER), LATER, LATER, "?").needs_user
+    assert not steps.lose_response(steps.start(again, LATER), LATER, LATER, "?").needs_user
 
 
 def test_what_only_says_how_it_shall_be_is_sent_again_unasked() -> None:
     wish = comments.Update(at=HERE, comment_id="c", resolved=True)
-    absent = steps.not_found(with_op(entry("unknown"), op=wish), LATER)
+    absent = steps.mark_not_found(with_op(entry("unknown"), op=wish), LATER)
     assert (absent.state, absent.due_at, absent.needs_user) == ("queued", LATER, False)
 
 
 def test_it_is_looked_for_less_and_less_often_and_not_for_ever() -> None:
     lost, now, pauses = entry("unknown"), START, []
     while lost.due_at is not None:
-        lost = steps.not_found(lost, now)
+        lost = steps.mark_not_found(lost, now)
         pauses.append(((lost.due_at or now) - now).total_seconds())
         now = lost.due_at or now
     assert pauses[:3] == [1, 2, 4]
@@ -136,17 +136,17 @@ def test_it_is_looked_for_less_and_less_often_and_not_for_ever() -> None:
 
 
 def test_a_retry_does_not_look_before_the_server_can_have_acted() -> None:
-    assert steps.retried(entry("unknown"), START).due_at == LATER
-    assert steps.retried(entry("unknown", due_at=None, may_arrive_until=None), LATER).due_at == LATER
+    assert steps.retry(entry("unknown"), START).due_at == LATER
+    assert steps.retry(entry("unknown", due_at=None, may_arrive_until=None), LATER).due_at == LATER
 
 
 def test_the_oldest_that_is_due_comes_first() -> None:
     elsewhere = comments.Create(at=SpaceRef(space_id="other"), body=OP.body)
     early, late = entry("queued"), with_op(entry("queued"), id="e2", op=elsewhere)
     assert next_due((early, late), START) == early
-    assert next_due((early, late), START, busy={early.ordering_key}) == late
+    assert next_due((early, late), START, busy_places={early.ordering_key}) == late
     assert next_due((replace(early, due_at=LATER), late), START) == late
-    assert next_due((replace(early, due_at=LATER), late), START, quiet=True) is None
+    assert next_due((replace(early, due_at=LATER), late), START, is_paused=True) is None
 
 
 @pytest.mark.parametrize("state", ["held", "queued", "sending", "unknown"])
@@ -164,28 +164,28 @@ def test_what_is_under_way_is_not_overtaken_in_its_place(state: EntryState, page
 
 @pytest.mark.parametrize("state", ["pending", "held", "unknown", "failed"])
 def test_what_waits_for_a_person_stands_in_nobodys_way(state: EntryState) -> None:
-    before = entry(state, held_until=None, due_at=None, may_arrive_until=None, failed_lookups=LOOKS)
+    before = entry(state, held_until=None, due_at=None, may_arrive_until=None, failed_lookups=MAX_BLOCKING_LOOKUPS)
     after = replace(entry("queued"), id="e2")
     assert next_due((before, after), START) == after
 
 
 def test_what_is_in_doubt_has_a_moment_before_others_go_first() -> None:
-    doubted, after = steps.not_found(entry("unknown"), START), replace(entry("queued"), id="e2")
+    doubted, after = steps.mark_not_found(entry("unknown"), START), replace(entry("queued"), id="e2")
     now = START
     while next_due((doubted, after), now) != after:
         now = doubted.due_at or now
         assert next_due((doubted, after), now) == doubted
-        doubted = steps.not_found(doubted, now)
+        doubted = steps.mark_not_found(doubted, now)
     assert (now - START).total_seconds() == 15
-    again = steps.retried(doubted, now)
+    again = steps.retry(doubted, now)
     assert next_due((again, after), now) == again
-    lost = steps.outcome_unknown(steps.started(again, now), LATER, LATER, "?")
+    lost = steps.lose_response(steps.start(again, now), LATER, LATER, "?")
     assert next_due((lost, after), now) is None
 
 
 def test_what_needs_one_that_waits_for_a_person_stands_in_nobodys_way_either() -> None:
-    asked = replace(entry("unknown", may_arrive_until=None, failed_lookups=LOOKS), review="r")
-    reply = with_op(entry("queued"), id="e2", op=_reply(asked.pending_id))
+    asked = replace(entry("unknown", may_arrive_until=None, failed_lookups=MAX_BLOCKING_LOOKUPS), review="r")
+    reply = with_op(entry("queued"), id="e2", op=_reply(asked.created_id))
     of_review = replace(entry("queued"), id="e3", review="r")
     after = replace(entry("queued"), id="e4")
     entries = (asked, reply, of_review, after)
@@ -196,15 +196,15 @@ def test_what_needs_one_that_waits_for_a_person_stands_in_nobodys_way_either() -
 def test_what_is_in_trouble_of_its_own_holds_up_no_more_than_its_thread() -> None:
     before = with_op(entry("queued"), op=comments.Update(at=HERE, comment_id="c", resolved=True))
     after, same = replace(entry("queued"), id="e2"), with_op(entry("queued"), id="e3", op=_reply("c"))
-    for _ in range(PATIENCE):
+    for _ in range(MAX_OWN_FAILURES):
         assert next_due((before, after), START) in (before, None)
-        before = steps.postponed(before, LATER, "No.", own=True)
+        before = steps.postpone(before, LATER, "No.", own_failure=True)
     assert next_due((before, after), START) == after
     assert next_due((before, same), START) is None
     lost = replace(before, state="unknown", postponements=0, may_arrive_until=LATER)
     assert next_due((lost, after), START) == after
     assert next_due((lost, same), START) is None
-    absent = steps.not_found(lost, LATER)
+    absent = steps.mark_not_found(lost, LATER)
     assert next_due((replace(absent, due_at=LATER), after), START) == after
     assert next_due((replace(absent, due_at=LATER), same), START) is None
 
@@ -212,7 +212,7 @@ def test_what_is_in_trouble_of_its_own_holds_up_no_more_than_its_thread() -> Non
 def test_what_is_lost_is_looked_for_though_another_of_its_place_is_under_way() -> None:
     before, lost = entry("queued", due_at=LATER), replace(entry("unknown"), id="e2", due_at=START)
     assert next_due((before, lost), START) == lost
-    assert next_due((before, lost), START, busy={lost.ordering_key}) is None
+    assert next_due((before, lost), START, busy_places={lost.ordering_key}) is None
 
 
 def test_a_thread_resolved_and_reopened_before_it_left_is_asked_for_once() -> None:
@@ -231,8 +231,8 @@ def test_a_thread_resolved_and_reopened_before_it_left_is_asked_for_once() -> No
 
 def test_a_reply_waits_for_its_thread_unless_that_failed() -> None:
     thread = entry("unknown", due_at=LATER)
-    reply = with_op(entry("queued"), id="e2", op=_reply(thread.pending_id))
-    doubted = replace(thread, may_arrive_until=None, failed_lookups=LOOKS)
+    reply = with_op(entry("queued"), id="e2", op=_reply(thread.created_id))
+    doubted = replace(thread, may_arrive_until=None, failed_lookups=MAX_BLOCKING_LOOKUPS)
     for waiting in (thread, replace(thread, state="queued"), doubted):
         assert next_due((waiting, reply), START) is None
     assert next_due((replace(thread, state="failed"), reply), START) == reply
@@ -257,9 +257,9 @@ def test_a_reply_waits_for_its_thread_unless_that_failed() -> None:
         (BadResponse("-"), "unknown", "waiting"),
     ],
 )
-def test_what_an_error_means_for_a_write(error: ApiError, of_write: Fate, of_read: Fate) -> None:
-    assert fate(error, has_left=True) == of_write
-    assert fate(error, has_left=False) == of_read
+def test_what_an_error_means_for_a_write(error: ApiError, of_write: Failure, of_read: Failure) -> None:
+    assert classify_failure(error, has_left=True) == of_write
+    assert classify_failure(error, has_left=False) == of_read
 
 
 def _on(page: str) -> comments.Create:

@@ -99,7 +99,7 @@ async def test_a_comment_whose_answer_is_lost_holds_up_the_others_and_the_verdic
             raise Lost("The connection broke.")
         return answer
 
-    outbox._worker.delivery._send = lossy  # type: ignore[assignment]  # answers like the client
+    outbox._worker._delivery._send = lossy  # type: ignore[assignment]  # answers like the client
     await outbox.run_dry()
     assert (await posted(ask, at), await verdicts(ask, at)) == (["One"], [])
     clock.forward(seconds=61)
@@ -227,7 +227,7 @@ async def test_who_presses_twice_gives_one_verdict(
     await hold(outbox, at, "One")
     assert await approve(live, seen, at) == "done"
     assert await approve(live, seen, at) == "refused"
-    assert (await review(live, at, "approved", seen.revision)).kind == "refused"
+    assert (await review(live, at, "approved", seen.revision, action="approve #1")).kind == "refused"
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.run_dry()
     assert await verdicts(ask, at) == ["approved"]
@@ -277,7 +277,7 @@ async def test_a_verdict_that_is_withdrawn_counts_no_more(
 ) -> None:
     if asked:
         await ask(reviews.Request(at=at, users=("mia",)))
-    given = (await review(live, at, "approved", seen.revision)).result
+    given = (await review(live, at, "approved", seen.revision, action="approve #1")).result
     assert given
     assert (await withdraw_review_by_request(live, at, given)).kind == "done"
     assert [each.outdated for each in (await ask(reviews.List(at=at))).items] == [True]
@@ -322,6 +322,6 @@ async def test_undo_of_a_review_leaves_the_comments_that_another_instance_has_wi
     await other.undo()  # its comment is pending again, and leaves the review
     undone = await outbox.undo()
     assert undone is not None
-    assert (undone.message, [each.text for each in undone.undone]) == ("Pending again: comment.", ["One"])
+    assert (undone.message, [each.facts.text for each in undone.undone]) == ("Pending again: comment.", ["One"])
     assert [each.state for each in outbox.entries] == ["pending", "pending"]
     assert drafts.all() == ()

@@ -39,7 +39,7 @@ from octavo.settings import InboxFilter
 from tests.server.asking import START
 
 if TYPE_CHECKING:
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 MIA, TOM, ADA = (User(id=name.lower(), display_name=f"{name} Lund") for name in ("Mia", "Tom", "Ada"))
 SPACE = Space(id="s", title="Handbook", permissions=Permissions(merge=True), merge_rules={"type": "none"})

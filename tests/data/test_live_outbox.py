@@ -26,12 +26,12 @@ class TestTheOutbox:
         live.watch(threads(here), screen)
         await live.settled()
         entry = await outbox.add(new(here), action="comment")
-        assert (screen.now.value.items[0].id, screen.now.pending) == (entry.pending_id, 1)
+        assert (screen.now.value.items[0].id, screen.now.pending) == (entry.created_id, 1)
         clock.forward(seconds=5)
         await outbox.run_dry()
         await live.settled()
         assert (screen.texts, screen.now.pending) == (["Hello"], 0)
-        assert screen.now.value.items[0].id != entry.pending_id
+        assert screen.now.value.items[0].id != entry.created_id
         first = next(number for number, each in enumerate(screen.seen) if each.value and each.value.items)
         assert all(len(each.value.items) == 1 for each in screen.seen[first:] if each.value)
 
@@ -87,9 +87,9 @@ class TestTheOutbox:
     ) -> None:
         entry = await outbox.add(new(here), action="comment")
         screen = Screen()
-        live.watch(comments.ListReplies(at=here, comment_id=entry.pending_id), screen)
+        live.watch(comments.ListReplies(at=here, comment_id=entry.created_id), screen)
         await live.settled()
-        answer = comments.CreateReply(at=here, comment_id=entry.pending_id, body=Markdown(markdown="And more"))
+        answer = comments.CreateReply(at=here, comment_id=entry.created_id, body=Markdown(markdown="And more"))
         await outbox.add(answer, action="reply")
         assert screen.texts == ["And more"]
         assert gate.asked == []

@@ -15,7 +15,7 @@ from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.sending import Send
 from octavo.data.state_db import StateDb
-from octavo.data.writes.machine import PATIENCE
+from octavo.data.writes.machine import MAX_OWN_FAILURES
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand
@@ -24,7 +24,7 @@ from tests.data.test_outbox import comment, deliver, texts, thread
 from tests.server.asking import Ask, Clock, space_with
 
 if TYPE_CHECKING:
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 
 async def test_what_may_have_arrived_cannot_be_taken_back(
@@ -73,7 +73,7 @@ async def test_a_reply_waits_until_its_comment_is_found_or_sent_again(
 ) -> None:
     again = ByHand(Lossy(gate, applied=answered, times=1), outbox.state, Drafts(outbox.state), me=MIA)
     first = await again.add(comment(here), action="comment")
-    answer = comments.CreateReply(at=here, comment_id=first.pending_id, body=Markdown(markdown="And more"))
+    answer = comments.CreateReply(at=here, comment_id=first.created_id, body=Markdown(markdown="And more"))
     await again.add(answer, action="reply")
     await deliver(again, clock)
     assert [each.state for each in again.entries] == ["unknown", "queued"]
@@ -147,7 +147,7 @@ async def test_a_person_is_asked_where_the_server_never_says_what_is_there(
     await again.add(comments.Create(at=here, page="usage", body=Markdown(markdown="Second")), action="comment")
     await deliver(again, clock)
     platform.refuse_next(comments.List, 500, "Out of order.", times=1000)
-    for _ in range(PATIENCE):
+    for _ in range(MAX_OWN_FAILURES):
         assert [(each.state, each.needs_user) for each in again.entries] == [("unknown", False), ("queued", False)]
         clock.forward(minutes=1)
         await again.run_dry()

@@ -14,7 +14,8 @@ from octavo.api.bodies import Body, Markdown
 from octavo.api.comments import Comment, Reaction, Target, TargetPage, UserReaction
 from octavo.api.places import SpaceRef
 from octavo.api.users import User
-from octavo.data.writes.write_matching import emoji_key, find_own, is_applied, normalized
+from octavo.data.writes.comment_kinds import emoji_key, find_own, is_applied, normalized
+from octavo.data.writes.write_kind import Attempt, Basis
 from tests.server.asking import START
 
 HERE = SpaceRef(space_id="docs")
@@ -29,7 +30,7 @@ def comment(comment_id: str, words: str, author: User = ME, minutes: int = 1, pa
 
 def found(words: str, *there: Comment, page: str | None = None, **more: Any) -> str | None:
     op = comments.Create(at=HERE, body=Markdown(markdown=words), page=page)
-    it = find_own(op, there, **{"baseline": (), "since": None, "claimed": (), "me": "mia", **more})
+    it = find_own(Attempt(op, **{"me": "mia", **more}), there)
     return it.id if it else None
 
 
@@ -61,9 +62,9 @@ def test_only_what_can_be_ours_is() -> None:
     it = comment("k1", "Hello")
     assert found("Hello", it) == "k1"
     assert found("Hello", it, baseline=("k1",)) is None
-    assert found("Hello", it, claimed=("k1",)) is None
-    assert found("Hello", it, since=START + timedelta(minutes=4)) is None
-    assert found("Hello", it, since=START + timedelta(minutes=2)) == "k1", "one machine's clock is behind another's"
+    assert found("Hello", it, taken_ids=frozenset({"k1"})) is None
+    assert found("Hello", it, newest_at=START + timedelta(minutes=4)) is None
+    assert found("Hello", it, newest_at=START + timedelta(minutes=2)) == "k1", "one machine's clock is behind another's"
     assert found("Hello", it, page="usage") is None
     assert found("Hello", comment("k1", "Hello", page="usage")) is None
     assert found("Hello", comment("k1", "Hello", page="usage"), page="usage") == "k1"
@@ -97,7 +98,7 @@ def test_what_is_so_already() -> None:
     )
 
     def so(**changes: Any) -> bool:
-        return is_applied(comments.Update(at=HERE, comment_id="k1", **changes), now, "mia")
+        return is_applied(Attempt(comments.Update(at=HERE, comment_id="k1", **changes), me="mia"), now)
 
     assert so(resolved=False)
     assert so(added_reactions=("👍",))
@@ -113,6 +114,6 @@ def test_what_is_so_already() -> None:
 def test_an_edit_that_came_back_in_other_markup_has_arrived() -> None:
     op = comments.Update(at=HERE, comment_id="k1", body=Markdown(markdown="_New_ words"))
     now = comment("k1", "*New* words")
-    assert is_applied(op, now, "mia", was="Old words", sent=True)
-    assert not is_applied(op, now, "mia", was="Old words")
-    assert not is_applied(op, now, "mia", was="New words", sent=True)
+    assert is_applied(Attempt(op, Basis("Old words"), me="mia"), now, sent=True)
+    assert not is_applied(Attempt(op, Basis("Old words"), me="mia"), now)
+    assert not is_applied(Attempt(op, Basis("New words"), me="mia"), now, sent=True)

@@ -15,9 +15,9 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import NotSaved, StateDb
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
+from octavo.data.writes.write_kind import Basis
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate, refuse_to_save
@@ -56,19 +56,19 @@ async def test_of_each_message_of_a_list_it_is_known_what_makes_it_without_looki
 ) -> None:
     writes = [NewWrite(comment(here, str(number)), "comment") for number in range(50)]
     entries = await outbox.add_all(writes)
-    named, looks = OutboxEntry.__dict__["pending_id"].fget, 0
+    named, looks = OutboxEntry.__dict__["created_id"].fget, 0
 
     def counted(entry: OutboxEntry) -> str:
         nonlocal looks
         looks += 1
         return str(named(entry))
 
-    monkeypatch.setattr(OutboxEntry, "pending_id", property(counted))
-    assert [outbox.find_creating(f"pending-{each.id}") for each in entries] == list(entries)
-    assert [outbox.find_creating(f"of the server {number}") for number in range(1000)] == [None] * 1000
+    monkeypatch.setattr(OutboxEntry, "created_id", property(counted))
+    assert [outbox.entry_creating(f"pending-{each.id}") for each in entries] == list(entries)
+    assert [outbox.entry_creating(f"of the server {number}") for number in range(1000)] == [None] * 1000
     assert looks == 0
     await outbox.undo()
-    assert outbox.find_creating(f"pending-{entries[0].id}") is None
+    assert outbox.entry_creating(f"pending-{entries[0].id}") is None
 
 
 async def test_its_draft_goes_in_the_same_moment(outbox: ByHand, drafts: Drafts, here: SpaceRef) -> None:
@@ -84,7 +84,7 @@ async def test_undo_gives_the_text_back(outbox: ByHand, drafts: Drafts, here: Sp
     undone = await outbox.undo()
     assert undone
     assert (undone.done, undone.draft_key, undone.text) == (True, "b", "Two")
-    assert [each.text for each in outbox.entries] == ["One"]
+    assert [each.facts.text for each in outbox.entries] == ["One"]
     assert drafts.get("b") == "Two"
     await outbox.undo()
     assert await outbox.undo() is None
@@ -257,11 +257,11 @@ async def test_a_key_that_is_refused_pauses_everything_until_it_is_changed(
     await deliver(outbox, clock)
     clock.forward(hours=1)
     await outbox.run_dry()
-    assert outbox.connection.paused.startswith("The key was revoked.")
+    assert outbox.connection.stop_reason.startswith("The key was revoked.")
     assert len(gate.asked) == 1
     outbox.resume()
     await outbox.run_dry()
-    assert outbox.connection.paused == ""
+    assert outbox.connection.stop_reason == ""
     assert await texts(ask, here) == ["Hello"]
 
 
@@ -330,7 +330,7 @@ async def test_a_reply_to_a_comment_that_is_not_posted_yet_finds_it(
     outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     first = await outbox.add(comment(here), action="comment")
-    answer = comments.CreateReply(at=here, comment_id=first.pending_id, body=Markdown(markdown="And more"))
+    answer = comments.CreateReply(at=here, comment_id=first.created_id, body=Markdown(markdown="And more"))
     await outbox.add(answer, action="reply")
     await deliver(outbox, clock)
     (posted,) = (await ask(comments.List(at=here))).items
@@ -344,7 +344,7 @@ async def test_a_reply_waits_while_its_comment_does(
 ) -> None:
     gate.errors.append(ServerError("The server is being restarted."))
     first = await outbox.add(comment(here), action="comment")
-    answer = comments.CreateReply(at=here, comment_id=first.pending_id, body=Markdown(markdown="And more"))
+    answer = comments.CreateReply(at=here, comment_id=first.created_id, body=Markdown(markdown="And more"))
     await outbox.add(answer, action="reply")
     await deliver(outbox, clock)
     assert [each.state for each in outbox.entries] == ["queued", "queued"]
@@ -359,7 +359,7 @@ async def test_a_reply_to_a_comment_that_is_refused_is_refused(
 ) -> None:
     platform.refuse_next(comments.Create, 403, "You may only read here.")
     first = await outbox.add(comment(here), action="comment")
-    answer = comments.CreateReply(at=here, comment_id=first.pending_id, body=Markdown(markdown="And more"))
+    answer = comments.CreateReply(at=here, comment_id=first.created_id, body=Markdown(markdown="And more"))
     await outbox.add(answer, action="reply")
     await deliver(outbox, clock)
     assert outbox.entries[1].reason == "Could not reply: the thread was not posted."
@@ -397,10 +397,10 @@ async def test_a_fault_of_ours_is_shown_and_raised(state: StateDb, drafts: Draft
 
     outbox = Outbox(faulty, state, drafts, undo_seconds=0.0)
     told = asyncio.Event()
-    outbox.observe(lambda: told.set() if outbox.connection.paused else None)
+    outbox.observe(lambda: told.set() if outbox.connection.stop_reason else None)
     await outbox.add(comment(here), action="comment")
     await told.wait()
-    assert "a bug in Octavo (ZeroDivisionError)" in outbox.connection.paused
+    assert "a bug in Octavo (ZeroDivisionError)" in outbox.connection.stop_reason
     assert [each.state for each in outbox.entries] == ["queued"]
     with pytest.raises(ZeroDivisionError):
         await outbox.close()

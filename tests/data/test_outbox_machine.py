@@ -33,7 +33,7 @@ from tests.data.sends import Killed, Line
 from tests.server.asking import Ask, Clock, small_world, space_with
 
 if TYPE_CHECKING:
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 R = TypeVar("R")
 
@@ -182,15 +182,15 @@ class Writes(RuleBasedStateMachine):
             undone = self.run(self.instances[which].undo())
             for entry in undone.undone if undone else ():
                 if entry.draft_key and not self.find(entry.id):  # one undo may cancel several, and all become drafts
-                    self.taken_back[entry.text] += 1
+                    self.taken_back[entry.facts.text] += 1
                     kept = self.state.rows("SELECT text FROM drafts WHERE place = ?", entry.draft_key)
-                    assert (entry.text,) in kept
+                    assert (entry.facts.text,) in kept
                     assert entry.id not in pending or self.gathered_by[entry.id] is self.instances[which], (
                         "Only the instance that added a pending comment makes it a draft"
                     )
 
     def crash(self, which: int) -> None:
-        self.instances[which]._worker._release_role()  # as the kernel does when a process is gone
+        self.instances[which]._worker._release_lock()  # as the kernel does when a process is gone
         self.instances[which] = self.start()
 
     @precondition(lambda self: any(entry.needs_user for entry in self.instances[0].entries))
@@ -199,7 +199,7 @@ class Writes(RuleBasedStateMachine):
         self.see_who_is_asked(which)
         for entry in self.instances[which].entries:
             if entry.needs_user:
-                self.dared[entry.text] += sum(op == entry.op for op in self.line.under_way)
+                self.dared[entry.facts.text] += sum(op == entry.op for op in self.line.under_way)
                 self.run(self.instances[which].retry(entry.id))
 
     def see_who_is_asked(self, which: int) -> None:
@@ -267,7 +267,7 @@ class Writes(RuleBasedStateMachine):
     def waiting(self) -> Counter[str]:
         """What is still in the outbox, as it is on disk."""
         self.instances[0]._entries.reload()
-        return Counter(entry.text for entry in self.instances[0].entries)
+        return Counter(entry.facts.text for entry in self.instances[0].entries)
 
     def find(self, entry_id: str) -> bool:
         return bool(self.state.rows("SELECT 1 FROM outbox WHERE id = ?", entry_id))

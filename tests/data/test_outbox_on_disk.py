@@ -16,7 +16,7 @@ from octavo.api.wire import encode
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from octavo.data.writes import machine as steps
-from octavo.data.writes.kinds import KINDS, kind_of
+from octavo.data.writes.kinds import kind_of, write_kinds
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import entry_records
@@ -26,7 +26,7 @@ from tests.data.test_outbox import comment, texts
 from tests.server.asking import Ask, Clock
 
 if TYPE_CHECKING:
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 
 STORED_NAMES = {
@@ -92,13 +92,15 @@ class TestOnDisk:
         await first.run_dry()
         assert [each.state for each in first.entries] == ["queued", "queued"]
         await first.add(comment(here, "Three"), action="comment")
-        first._worker._release_role()  # as the kernel does when a process is gone
+        first._worker._release_lock()  # as the kernel does when a process is gone
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         assert not any(each.needs_user for each in second.entries)
         await second.step()
         held = second.entries[-1]
-        assert (held.text, held.state) == ("Three", "held"), "the crash cut short the time to undo it: it has it again"
+        assert (held.facts.text, held.state) == ("Three", "held"), (
+            "the crash cut short the time to undo it: it has it again"
+        )
         clock.forward(seconds=5)
         await second.run_dry()
         assert second.entries == ()
@@ -106,6 +108,71 @@ class TestOnDisk:
         await second.close()
         second.state.close()
         first.state.close()
+
+    async def test_sent_comment_from_a_backup_is_not_sent_again_on_retry(
+        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
+    ) -> None:
+        await ask(comment(here), "mia")  # the same text, long before
+        clock.forward(hours=1)
+        first = await _outbox(tmp_path, gate, clock)
+        await first.add(comment(here), action="comment")
+        first.state.read(lambda db: db.execute("VACUUM INTO ?", (str(tmp_path / "state.db.v1.bak"),)))
+        clock.forward(seconds=5)
+        await first.run_dry()
+        await first.close()
+        first.state.close()
+        assert await texts(ask, here) == ["Hello", "Hello"]
+        (tmp_path / "state.db").write_bytes(b"no database")
+        second = await _outbox(tmp_path, gate, clock)
+        (restored,) = second.entries
+        assert restored.needs_user
+        await second.retry(restored.id)
+        await second.run_dry()
+        assert (second.entries, await texts(ask, here)) == ((), ["Hello", "Hello"])
+        await second.close()
+        second.state.close()
+
+    async def test_unsent_comment_from_a_backup_is_sent_on_retry(
+        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
+    ) -> None:
+        await ask(comment(here), "mia")
+        clock.forward(hours=1)
+        first = await _outbox(tmp_path, gate, clock)
+        entry = await first.add(comment(here), action="comment")
+        first.state.read(lambda db: db.execute("VACUUM INTO ?", (str(tmp_path / "state.db.v1.bak"),)))
+        await first.discard(entry.id)
+        await first.close()
+        first.state.close()
+        (tmp_path / "state.db").write_bytes(b"no database")
+        second = await _outbox(tmp_path, gate, clock)
+        (restored,) = second.entries
+        await second.retry(restored.id)
+        await second.run_dry()
+        assert (second.entries, await texts(ask, here)) == ((), ["Hello", "Hello"])
+        await second.close()
+        second.state.close()
+
+    async def test_unsent_review_from_a_backup_is_sent_on_retry_after_an_earlier_one(
+        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
+    ) -> None:
+        at = (await ask(change_requests.Create(at=here, subject="Say more"))).ref(here)
+        await ask(change_requests.Update(at=at, status="open"))
+        await ask(reviews.Submit(at=at, status="approved"), "mia")
+        clock.forward(hours=1)
+        first = await _outbox(tmp_path, gate, clock)
+        (entry,) = await first.submit_review(at, NewWrite(reviews.Submit(at=at, status="approved"), "approve"))
+        first.state.read(lambda db: db.execute("VACUUM INTO ?", (str(tmp_path / "state.db.v1.bak"),)))
+        await first.discard(entry.id)
+        await first.close()
+        first.state.close()
+        (tmp_path / "state.db").write_bytes(b"no database")
+        second = await _outbox(tmp_path, gate, clock)
+        await second.retry(entry.id)
+        await second.run_dry()
+        given = (await ask(reviews.List(at=at))).items
+        assert (second.entries, [each.status for each in given]) == ((), ["approved", "approved"])
+        await second.close()
+        second.state.close()
 
     async def test_after_a_crash_what_was_being_sent_is_looked_for_and_asked_about_however_late(
         self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
@@ -117,8 +184,8 @@ class TestOnDisk:
         clock.forward(seconds=5)
         await first.step()
         now = clock()
-        await first._entries.step(entry.id, lambda each: steps.started(each, now))
-        first._worker._release_role()  # killed between the mark on disk and the answer
+        await first._entries.step(entry.id, lambda each: steps.start(each, now))
+        first._worker._release_lock()  # killed between the mark on disk and the answer
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         for _ in range(4):
@@ -168,7 +235,7 @@ class TestOnDisk:
         await outbox.add(comment(here), action="comment")
         await asyncio.sleep(0)
         assert state.save_error.startswith("Nothing is being saved: ")
-        assert (outbox.connection.paused, len(outbox.entries)) == ("", 1)
+        assert (outbox.connection.stop_reason, len(outbox.entries)) == ("", 1)
         lock.rmdir()
         sent = asyncio.Event()
         outbox.observe(lambda: None if outbox.entries else sent.set())
@@ -232,7 +299,7 @@ WRITES: dict[str, DurableWrite] = {
 
 
 async def test_every_write_is_kept_as_its_request_and_read_back(tmp_path: Path, gate: Gate) -> None:
-    assert {type(op) for op in WRITES.values()} == {op for op, kind in KINDS.items() if kind.is_durable}
+    assert {type(op) for op in WRITES.values()} == {op for op, kind in write_kinds().items() if kind.is_durable}
     first = await _outbox(tmp_path, gate, Clock())
     for op in WRITES.values():
         await first.add(op, action="write")

@@ -15,14 +15,14 @@ from octavo.api.operation import ListPage, Operation
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.machine import OutboxEntry
-from octavo.data.writes.optimistic_updates import basis_of, fold
+from octavo.data.writes.optimistic_updates import apply_entries, basis_of
+from octavo.data.writes.write_kind import Basis
 from tests.server.asking import START
 
 if TYPE_CHECKING:
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 HERE = SpaceRef(space_id="docs")
 THERE = ChangeRequestRef(space_id="docs", change_request_id="cr1")
@@ -53,7 +53,7 @@ def pending(op: DurableWrite, **more: Any) -> OutboxEntry:
 
 
 def folded(read: Operation[Any], value: Any, *ops: DurableWrite, **more: Any) -> Any:
-    return fold(read, value, [pending(op, **more) for op in ops], ME)[0]
+    return apply_entries(read, value, [pending(op, **more) for op in ops], ME)[0]
 
 
 def ids(page: ListPage[Any]) -> list[str]:
@@ -84,7 +84,7 @@ def test_a_new_thread_is_where_the_list_would_have_it(filters: dict[str, Any], s
 
 def test_a_new_thread_looks_like_one() -> None:
     op = comments.Create(at=HERE, body=HELLO, page="usage", node="b7")
-    value, count = fold(comments.List(at=HERE, target_page="usage"), PAGE, [pending(op)], ME)
+    value, count = apply_entries(comments.List(at=HERE, target_page="usage"), PAGE, [pending(op)], ME)
     thread = value.items[0]
     assert (thread.body.text, thread.posted_by, thread.posted_at, thread.is_open) == ("Hello", ME, START, True)
     assert (thread.target.page.id, thread.target.node.id, count, value.count) == ("usage", "b7", 1, 3)
@@ -180,7 +180,7 @@ def test_change_requests_count_theirs_by_id_or_number() -> None:
 
 def test_of_what_was_refused_only_the_words_stay() -> None:
     read = comments.List(at=HERE)
-    value, count = fold(read, PAGE, [pending(NEW, state="failed")], ME)
+    value, count = apply_entries(read, PAGE, [pending(NEW, state="failed")], ME)
     assert (ids(value)[0], count) == ("pending-e1", 0)
     assert folded(read, PAGE, change("k1", resolved=True), state="failed") is PAGE
     assert folded(spaces.Get(at=HERE), Space(id="docs", comments=5), NEW, state="failed").comments == 5
@@ -217,11 +217,11 @@ def test_of_many_writes_none_is_looked_for_among_all_items() -> None:
     ops += [comments.Delete(at=HERE, comment_id=f"k{number}") for number in range(0, 100, 5)]
     entries = [pending(op, id=f"e{number}") for number, op in enumerate([NEW, *ops])]
     Name.held = 0
-    shown, changed = fold(comments.List(at=HERE, status="open"), page, entries, ME)
+    shown, changed = apply_entries(comments.List(at=HERE, status="open"), page, entries, ME)
     assert Name.held < 10 * len(entries)
     assert changed == len(entries) - 10, "who is resolved and deleted is gone already"
     assert ids(shown) == ["pending-e0", *(f"k{number}" for number in range(1, 100, 2) if number % 5)]
     assert shown.count == len(shown.items)
-    everywhere, _ = fold(comments.List(at=HERE), page, entries, ME)
+    everywhere, _ = apply_entries(comments.List(at=HERE), page, entries, ME)
     assert [item.status for item in everywhere.items[1:4]] == ["open", "resolved", "open"]
-    assert fold(comments.List(at=THERE), page, entries, ME) == (page, 0)
+    assert apply_entries(comments.List(at=THERE), page, entries, ME) == (page, 0)

@@ -10,8 +10,7 @@ from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, PageTree, RevertPage, UpdatePage
 from octavo.api.places import RevisionRef, SpaceRef
 from octavo.data.live import Live
-from octavo.data.writes.content_writes import edit, page_source
-from octavo.data.writes.restore_pages import restore_pages
+from octavo.data.writes.content_writes import edit, page_source, restore_pages
 from octavo.server.app import Platform
 from tests.data.sends import Gate
 from tests.server.asking import Ask

@@ -40,7 +40,7 @@ async def test_what_waits_for_the_key_goes_out_when_the_server_takes_it_again(
     clock.forward(seconds=30)
     outbox.online()
     await outbox.run_dry()
-    assert (outbox.connection.paused, outbox.entries) == ("", ())
+    assert (outbox.connection.stop_reason, outbox.entries) == ("", ())
     assert await texts(ask, here) == ["One", "Two"]
 
 
@@ -115,7 +115,7 @@ async def test_what_one_account_wrote_never_goes_out_in_the_name_of_another(
     clock.forward(hours=2)
     await other.run_dry()
     assert await texts(ask, here) == ["By Jun"]
-    waiting = [each.text for each in other.entries_of_other_accounts]
+    waiting = [each.facts.text for each in other.entries_of_other_accounts]
     assert waiting == ["One", "Two", "For a review"]
     assert other.pending_comments(here) == ()
     assert other.other_account_reason(other.entries_of_other_accounts[0]) == (
@@ -123,12 +123,12 @@ async def test_what_one_account_wrote_never_goes_out_in_the_name_of_another(
     )
     undone = await other.undo()
     assert undone is not None
-    assert [each.text for each in undone.undone] == []
+    assert [each.facts.text for each in undone.undone] == []
     assert await other.undo() is None, "what another wrote is not taken back"
     await other.retry(other.entries_of_other_accounts[0].id)
     await other.send_now(within=0.1)
     await other.run_dry()
-    assert [each.text for each in other.entries_of_other_accounts] == waiting
+    assert [each.facts.text for each in other.entries_of_other_accounts] == waiting
     await other.close()
     await client.aclose()
 
@@ -140,6 +140,6 @@ async def test_what_one_account_wrote_never_goes_out_in_the_name_of_another(
         ("One", "mia"),
         ("Two", "mia"),
     ]
-    assert [each.text for each in again.pending_comments(here)] == ["For a review"]
+    assert [each.facts.text for each in again.pending_comments(here)] == ["For a review"]
     await again.close()
     await client.aclose()

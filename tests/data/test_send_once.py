@@ -14,10 +14,11 @@ from octavo.api.errors import Lost, NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.live import Live
-from octavo.data.merge_basis import MergeBasis
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
+from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.data.writes.change_request_writes import merge
+from octavo.data.writes.direct import send_plain
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate, refuse_to_save
@@ -276,3 +277,35 @@ async def test_what_became_of_it_is_said_though_nothing_can_be_saved_any_more(
     outcome = await merge(live, at, await basis(ask, at))
     assert (outcome.kind, outcome.message) == ("done", "")
     allow[0]()
+
+
+WARNING = "The change may have been made. Check the current state before you try again."
+
+
+@pytest.mark.parametrize("write", ["in the table", "plain"])
+@pytest.mark.parametrize("failure", ["error 500", "lost response"])
+async def test_unknown_outcome_names_the_action_and_warns_once(
+    live: Live, platform: Platform, gate: Gate, ask: Ask, at: ChangeRequestRef, write: str, failure: str
+) -> None:
+    live.outbox.state.sleep = Naps()
+    op: Operation[Any] = change_requests.Merge(at=at) if write == "in the table" else spaces.Duplicate(at=at.space)
+    seen = await basis(ask, at)
+    if failure == "error 500":
+        platform.refuse_next(type(op), 500, "The platform stumbled.")
+        cause = "octavo.test reported an error (500): The platform stumbled."
+    else:
+        cause = "octavo.test did not respond within 10 s."
+
+        async def lose(sent: Operation[Any]) -> Any:
+            if sent == op:
+                raise Lost(f"{cause} {WARNING}")
+            return await gate(sent)
+
+        live.send = lose  # type: ignore[assignment]  # loses the response of one operation
+    if write == "plain":
+        sent = await send_plain(live, op, "Could not duplicate Handbook")
+        assert (sent.kind, sent.message) == ("unknown", f"Could not duplicate Handbook: {cause} {WARNING}")
+    else:
+        sent = await merge(live, at, seen)
+        rest = "After one minute, the server has not merged #1. Octavo did not retry. Check the current state, then try again."
+        assert (sent.kind, sent.message) == ("unknown", f"Could not merge #1: {cause} {rest}")

@@ -18,8 +18,8 @@ from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.outbox import Outbox
+from octavo.data.writes.write_kind import Basis
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate

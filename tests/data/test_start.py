@@ -17,7 +17,8 @@ def test_the_data_room_brings_no_area_of_the_interface_with_it() -> None:
     assert of_api == ALLOWED
     assert not {
         "octavo.data.writes.optimistic_updates",
-        "octavo.data.writes.kinds",
+        "octavo.data.writes.comment_kinds",
+        "octavo.data.writes.change_request_kinds",
         "octavo.data.database_recovery",
     } & set(modules)
     assert not {"textual", "httpx", "starlette", "keyring"} & set(modules)

@@ -11,8 +11,8 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import NewWrite
+from octavo.data.writes.write_kind import Basis
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
 from tests.data.test_lost_answers import Lossy
@@ -59,7 +59,7 @@ async def test_of_many_replies_half_sent_it_says_how_many_are_posted(
                 comments.CreateReply(at=here, comment_id=each.id, body=Markdown(markdown="Done.")),
                 "reply",
                 draft_key=f"reply {each.id}",
-                draft_keys=("several",) if each is about[0] else (),
+                used_draft_keys=("several",) if each is about[0] else (),
             )
             for each in about
         ]

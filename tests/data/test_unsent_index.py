@@ -80,10 +80,10 @@ async def held(outbox: ByHand, *words: str) -> tuple[OutboxEntry, ...]:
 async def test_a_held_comment_hangs_where_it_will_and_so_does_a_change_of_it(outbox: ByHand) -> None:
     (entry,) = await held(outbox, "Say which.")
     index = UnsentIndex([f"held {entry.id}", "held gone"], (entry,))
-    (words,) = index.of_thread(AT, entry.pending_id)[:1]
+    (words,) = index.of_thread(AT, entry.created_id)[:1]
     assert (words.kind, words.page, words.block, words.entry_id) == ("held", "p", "n", entry.id)
     assert words.starts_a_thread
-    assert [each.draft_key for each in index.of_thread(AT, entry.pending_id)] == ["", f"held {entry.id}"]
+    assert [each.draft_key for each in index.of_thread(AT, entry.created_id)] == ["", f"held {entry.id}"]
     assert {page: len(among) for page, among in index.by_page(AT, ()).items()} == {"p": 2}
 
 

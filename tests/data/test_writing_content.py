@@ -69,7 +69,7 @@ async def words(live: Live, at: ChangeRequestRef, page: str = "intro") -> str | 
 async def test_what_is_written_is_there_as_it_was_written(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
     assert safe(ODD) != ODD
     outcome = await edit(live, at, await head(ask, at), says(ODD))
-    assert (outcome.kind, outcome.over) == ("done", None)
+    assert (outcome.kind, outcome.replaced) == ("done", None)
     assert outcome.revision == await head(ask, at)
     assert await words(live, at) == ODD
     page = await live.fetch(content.GetPage(at=at, page_id="intro", format="markdown"))
@@ -126,8 +126,8 @@ async def test_who_writes_in_the_same_moment_is_told_of(live: Live, gate: Gate, 
     live.send = send
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
     assert outcome.kind == "done"
-    assert outcome.over is not None
-    theirs = await page_source(live, RevisionRef(space_id=at.space_id, revision_id=outcome.over), "intro")
+    assert outcome.replaced is not None
+    theirs = await page_source(live, RevisionRef(space_id=at.space_id, revision_id=outcome.replaced), "intro")
     assert theirs == Raw("# Intro\n\nTheirs"), "What was written over can be read"
 
 
@@ -198,7 +198,7 @@ async def test_it_is_found_below_what_others_wrote_since(
 
     live.send = send
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
-    assert (outcome.kind, outcome.revision, outcome.over) == ("done", await head(ask, at), None)
+    assert (outcome.kind, outcome.revision, outcome.replaced) == ("done", await head(ask, at), None)
 
 
 async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:

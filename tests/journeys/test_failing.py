@@ -71,7 +71,7 @@ async def test_words_of_a_review_that_is_refused_are_kept(stage: Stage) -> None:
         await run.press("/", *"refused", "enter", "A")
         await run.type("The quotes are curly.")
         await run.press("ctrl+s")
-        await run.hear("Could not request changes: ", "You reviewed enough today.", "Saved as a draft.")
+        await run.hear("Could not request changes on #7: ", "You reviewed enough today.", "Saved as a draft.")
         await run.press("A")
         await run.see("The quotes are curly.")
         await run.press("escape", "A")

@@ -412,6 +412,8 @@ async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stag
         run.platform.refuse_next(teams.Create, 502, "Nobody knows.")
         await run.press(*"Divers", "ctrl+s")
         await run.see("Nobody knows.", "Check the list before you send the form again.")
+        assert run.text.count("The change may") == 1
+        assert "Try again in a moment" not in run.text
         assert len(run.gate.sent(teams.Create)) == 1
 
 

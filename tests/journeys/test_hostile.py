@@ -113,7 +113,7 @@ async def test_what_the_server_says_of_a_refused_write_is_text(stage: Stage) -> 
         await run.press("escape", "3", "enter", "A")
         await run.type(HOSTILE)
         await run.press("ctrl+s")
-        await run.hear(f"Could not request changes: {SHOWN}")
+        await run.hear(f"Could not request changes on #7: {SHOWN}")
         check(run, "A")
         await run.press("m")
         await run.see("checked")

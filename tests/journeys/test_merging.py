@@ -6,8 +6,8 @@ from contextlib import suppress
 import pytest
 
 from octavo.api import change_requests, comments, content, reviews
-from octavo.data.writes.attempt import Attempt
-from octavo.data.writes.direct import claim, open_claims
+from octavo.data.writes.direct import lock_write, unfinished_writes
+from octavo.data.writes.write_kind import Attempt
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.unfinished_merges import tell
 from octavo.tui.widgets.buttons import TextButton
@@ -218,11 +218,11 @@ async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_
         for at, said in ((merged.at, "is merged now."), (other, "is not merged. Octavo did not retry the merge.")):
             begun = Attempt(change_requests.Merge(at=at))
             with suppress(asyncio.CancelledError):
-                async with claim(state, f"merge {at.space_id}/{at.change_request_id}", begun):
+                async with lock_write(state, f"merge {at.space_id}/{at.change_request_id}", begun):
                     raise asyncio.CancelledError
             await tell(run.app, run.app.session)
             await run.hear("Octavo was closed", "ago, during the merge of #", said)
-        assert open_claims(state) == ()
+        assert unfinished_writes(state) == ()
         assert len(run.gate.sent(change_requests.Merge)) == 1
 
 

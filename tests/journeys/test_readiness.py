@@ -127,7 +127,7 @@ async def test_a_server_that_refuses_is_believed_and_nothing_can_be_taken_back(s
         await open_one(run, "refused")
         run.platform.refuse_next(change_requests.Update, 400, "It has open threads.")
         await run.press("~")
-        await run.hear("#7 is still ready for review: It has open threads.")
+        await run.hear("Could not convert #7 to a draft: It has open threads.")
         await run.press("u")
         await run.hear("Nothing to undo.")
         assert await status_of(run, 7) == "open"

@@ -30,6 +30,9 @@ from typing import Self
 from octavo.api.safety import line
 from octavo.api.text import Moment
 
+MAY_BE_DONE = "The change may have been made. Check the current state before you try again."
+"""End of the message of a write whose outcome is unknown."""
+
 
 class Outcome(Enum):
     """What is known about the effect of a request that failed."""

@@ -368,7 +368,7 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
     for name in (namespace, *others):
         state = StateDb(settings.state_folder, name)
         try:
-            waiting += (pending := OutboxEntries(state, state.now).entries)
+            waiting += (pending := OutboxEntries(state, state.now).all)
             if drafts:
                 state.clear(but=WRITES if pending else ())
             left += len(Drafts(state).all())

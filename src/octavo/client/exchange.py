@@ -182,7 +182,7 @@ class Exchange:
         asked = policy.asked_wait(answer.headers, now)
         retry_at = None if asked is None else now + timedelta(seconds=min(asked, policy.A_DAY))
         again = sentences.try_again(retry_at, now) if retry_at is not None else ""
-        sentence = sentences.refusal(self._around.host, answer.status, message, again)
+        sentence = sentences.refusal(self._around.host, answer.status, message, again, self.outgoing.method)
         raise rejected(sentence, Trace(status=answer.status, retry_at=retry_at))
 
     def _follow(self, decision: policy.Decision) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from pydantic import SecretStr
 
-from octavo.api.errors import Lost
+from octavo.api.errors import MAY_BE_DONE, Lost
 from octavo.client.carrier import Answer, Outgoing
 from octavo.client.origin import triple
 from octavo.client.policy import Unsendable
@@ -66,9 +66,7 @@ class InProcessCarrier:
 
         await self._application(self._scope(outgoing), receive, send)
         if not status:
-            raise Lost(
-                f"{self._host} did not respond. The change may have been made. Check the current state before you try again."
-            )
+            raise Lost(f"{self._host} did not respond. {MAY_BE_DONE}")
         yield Answer(status, headers, _each(parts))
 
     async def aclose(self) -> None:

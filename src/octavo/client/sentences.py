@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from octavo.api.errors import MAY_BE_DONE
 from octavo.client.policy import READS
 
 _WITHOUT_A_WORD = {
@@ -19,11 +20,7 @@ _WITHOUT_A_WORD = {
 
 def next_step_after(method: str) -> str:
     """Return the next step after a lost response. A write may have been made, so it must be checked first."""
-    return (
-        "Try again."
-        if method in READS
-        else "The change may have been made. Check the current state before you try again."
-    )
+    return "Try again." if method in READS else MAY_BE_DONE
 
 
 def too_slow(host: str, seconds: float, method: str) -> str:
@@ -37,7 +34,7 @@ def redirected(host: str, elsewhere: str, status: int) -> str:
     return f"{host} redirects API requests ({status}). Octavo does not follow the redirect. Check the base URL."
 
 
-def refusal(host: str, status: int, message: str, again: str = "") -> str:
+def refusal(host: str, status: int, message: str, again: str = "", method: str = "GET") -> str:
     """`message` is the message of the server, if any; `again` says when to try again, if the server said so."""
     said = _closed(message)
     if status == 401:
@@ -46,7 +43,8 @@ def refusal(host: str, status: int, message: str, again: str = "") -> str:
     if status == 429:
         return f"{host} received too many API requests. {again or 'Wait a moment, then try again.'}"
     if status >= 500:
-        return f"{host} reported an error ({status}){': ' + said if said else '.'} Try again in a moment."
+        step = "Try again in a moment." if method in READS else MAY_BE_DONE
+        return f"{host} reported an error ({status}){': ' + said if said else '.'} {step}"
     if said:
         return said
     known = _WITHOUT_A_WORD.get(status, "{host} refused the API request ({status}) and gave no reason.")

@@ -31,8 +31,7 @@ Reads
 Writes (writes/__init__.py tells how a comment survives a crash)
     writes/outbox.py        writes that may wait: comments, replies, and reviews with comments
     writes/direct.py        writes that the user waits for: merge, update, review, edit of pages
-    writes/kinds.py         one row for each kind of write: check, find, undo, optimistic update
-    merge_basis.py          what a merge was checked against, and whether that has changed since
+    writes/kinds.py         one row for each kind of write: check, find, undo
 
 Storage
     state_db.py             `state.db`: drafts, outbox, facts, marks. Never deleted

@@ -85,16 +85,21 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _asks_first(row: dict[str, Any]) -> bool:
-    """Change a write from a backup so that it waits for the user, as it may have been sent. False if it is
-    unreadable."""
+    """Change a write from a backup, which may have been sent: it waits for the user, and is looked for before it is sent.
+
+    False if it is unreadable.
+    """
     try:
         record = parse_json(row["record"])
     except ValueError:
         return False
     if not isinstance(record, dict):
         return False
+    # Items on the server that are older than the write are not its result, even if they equal it.
     record.update(
         state="failed",
+        rounds=record.get("rounds") or 1,
+        since=record.get("since") or record.get("created_at"),
         reason=(
             "This change comes from a backup and may already have been sent. "
             "Check on the server before you retry the change."

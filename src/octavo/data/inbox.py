@@ -340,7 +340,7 @@ class _Reading:
         }
         """Threads that the user replied to or resolved, although no response shows this yet."""
         self._mention = mention_suffix(self._me)
-        self._reviewed = {each.at for each in under_way if each.is_review}
+        self._reviewed = {each.at for each in under_way if each.facts.is_review}
 
     def inbox(self) -> Inbox:
         self._writes()
@@ -515,7 +515,7 @@ class _Reading:
             if entry.state in ("pending", "done") or not (entry.needs_user or entry.state == "failed"):
                 continue
             words = {"failed": f"could not {entry.action}", "unknown": f"may have been sent: {entry.action}"}
-            title = _title(entry.text) or line(entry.context) or entry.action
+            title = _title(entry.facts.text) or line(entry.context) or entry.action
             context = self._context(entry.at.space_id, line(entry.reason))
             key = f"write {entry.id}"
             case = _Case(key, WriteRef(entry.id), title, context, entry.at.space_id)
@@ -531,7 +531,7 @@ class _Reading:
             if entry.state == "pending" and isinstance(entry.at, ChangeRequestRef):
                 held.setdefault(entry.at, []).append(entry)
         for into, entries in held.items():
-            case = self._request_case(into, _title(entries[0].text))
+            case = self._request_case(into, _title(entries[0].facts.text))
             words = f"{_number(len(entries), 'pending comment')}: submit your review to send {'it' if len(entries) == 1 else 'them'}"
             stamp = " ".join(each.id for each in entries)
             case.claims.append(_Claim("unsent draft", words, entries[-1].created_at, stamp))

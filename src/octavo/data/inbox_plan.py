@@ -293,7 +293,7 @@ def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bo
 
 def changed_by(entry: OutboxEntry) -> list[str]:
     """Return the URLs of the responses that a write changes."""
-    if entry.is_review:
+    if entry.facts.is_review:
         return [url_of(kind, entry.at) for kind in (reviews.List, reviews.ListRequested)]
     urls = [url_of(comments.List, entry.at)]
     return urls + ([url_of(comments.ListReplies, entry.at, entry.facts.thread)] if entry.facts.thread else [])

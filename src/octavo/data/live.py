@@ -32,13 +32,13 @@ from octavo.data.sending import Send
 from octavo.data.state_db import utc_now
 from octavo.data.sync_queue import Rank, Want
 from octavo.data.syncer import Syncer
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
+from octavo.data.writes.write_kind import Basis
 
 if TYPE_CHECKING:
     from octavo.data.search_index import SearchIndex
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 __all__ = ["Live", "Send", "Snapshot"]
 
@@ -519,9 +519,9 @@ class Live:
             on_top = [entry for mark, entry in self._confirmed if mark > answer.mark]
             on_top += self.outbox.entries
             if on_top:
-                from octavo.data.writes.optimistic_updates import fold  # lazy: loads the comments area
+                from octavo.data.writes.optimistic_updates import apply_entries  # lazy: loads the comments area
 
-                value, pending = fold(answer.op, value, on_top, self.outbox.me)
+                value, pending = apply_entries(answer.op, value, on_top, self.outbox.me)
             for edit in answer.edits:
                 value = edit.change(value)
                 pending += not edit.confirmed

@@ -85,7 +85,7 @@ def unsent_draft(draft_key: str) -> UnsentText:
 def pending_comment(entry: OutboxEntry) -> UnsentText:
     """Return the target of a pending comment."""
     facts = entry.facts
-    return UnsentText("held", entry.at, facts.page, facts.node, facts.thread or entry.pending_id, entry_id=entry.id)
+    return UnsentText("held", entry.at, facts.page, facts.node, facts.thread or entry.created_id, entry_id=entry.id)
 
 
 class UnsentIndex:

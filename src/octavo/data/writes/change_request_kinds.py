@@ -1,55 +1,134 @@
-"""The writes on a change request: how each is checked before sending, and found again after a lost response."""
+"""The writes on a change request: how each is checked before sending, and found after a lost response.
+
+Merge and update depend on a `MergeBasis`. The last part is about edits of pages.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
-from octavo.api import change_requests, reviews
+from pydantic_core import to_json
+
+from octavo.api import change_requests, content, reviews, spaces
 from octavo.api.change_requests import ChangeRequest, MergeResult
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef
+from octavo.api.content import DeletePage, InsertFiles, InsertPage, Page, Revision, UpdatePage
+from octavo.api.errors import ApiError
+from octavo.api.operation import SPECS, Operation, read
+from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers
-from octavo.data.merge_basis import read_basis, what_changed
+from octavo.api.safety import line
 from octavo.data.queries import requested_of, reviews_of
 from octavo.data.sending import Send
-from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Check, Ready, WriteFacts, WriteKind
+from octavo.data.writes.write_kind import (
+    CLOCKS_APART,
+    AlreadyDone,
+    Attempt,
+    Basis,
+    Changed,
+    Check,
+    Ready,
+    WriteFacts,
+    WriteKind,
+)
+
+MAX_REVISIONS = 10
+"""Number of revisions in which Octavo looks for an edit whose response was lost."""
+NOT_SAVED = "Not saved"
+_SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no_robots_index"))
 
 
-async def check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> Check:
-    """Compare the change request and main with those that the checks before the merge were made for."""
+@dataclass(frozen=True)
+class MergeBasis:
+    """The change request and the revision of main for which the checks before a merge or an update were made."""
+
+    change_request: ChangeRequest
+    main: str | None
+    """None if the server does not tell the revision."""
+
+    @property
+    def basis(self) -> Basis:
+        """Return the basis of a merge or an update."""
+        now = self.change_request
+        return Basis(revision=now.revision, base=now.base, status=now.status, is_outdated=now.outdated, main=self.main)
+
+
+async def read_basis(send: Send, at: ChangeRequestRef) -> MergeBasis:
+    """Return the change request and the revision of main as they are now. Raises ApiError."""
+    change_request, space = await asyncio.gather(send(change_requests.Get(at=at)), send(spaces.Get(at=at.space)))
+    return MergeBasis(change_request, space.revision)
+
+
+async def changes_since(send: Send, at: ChangeRequestRef, before: Basis, now: MergeBasis) -> str:
+    """Return the changes since the checks, in sentences. Empty if nothing has changed."""
+    sentences = []
+    if before.revision is not None and now.change_request.revision != before.revision:
+        sentences.append("This change request has been edited since the checks were loaded.")
+    has_moved = before.main is not None and now.main != before.main
+    # Main may also have changed between the two requests of `read_basis`: then only `outdated` shows the change.
+    if has_moved or (now.change_request.outdated and not before.is_outdated):
+        merged = await _last_merged(send, at, now.main) if has_moved else None
+        name = f": #{merged.number} {merged.subject}".rstrip() + " was merged" if merged is not None else ""
+        sentences.append(f"Main has changed since the checks were loaded{name}.")
+    return " ".join(sentences)
+
+
+async def _last_merged(send: Send, at: ChangeRequestRef, main: str | None) -> ChangeRequest | None:
+    """Return the change request whose merge created the revision `main`. None if unknown."""
+    if main is None:
+        return None
+    try:
+        revision = await send(content.Get(at=_revision_ref(at, main)))
+    except ApiError:
+        return None
+    return change_request_in(revision.merged_from)
+
+
+def change_request_in(merged_from: Any) -> ChangeRequest | None:
+    """Return the change request that a revision names as merged. None if the value is not a change request."""
+    try:
+        codec = SPECS[change_requests.Get].codec
+        return read(codec, to_json(merged_from)) if isinstance(merged_from, dict) else None
+    except ValueError:
+        return None
+
+
+async def _check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> Check:
+    """Compare the change request and main with the basis of the checks."""
     now = await read_basis(send, attempt.op.at)
     if now.change_request.status == "merged":
         result = MergeResult(revision=now.change_request.revision_merged, result="")
         return AlreadyDone(result=result, remark=f"#{now.change_request.number} is already merged.")
-    if changed := await what_changed(send, attempt.op.at, attempt.basis, now):
-        return Changed(f"{changed} Review the checks again before you merge")
+    if changes := await changes_since(send, attempt.op.at, attempt.basis, now):
+        return Changed(f"{changes} Review the checks again before you merge")
     return Ready()
 
 
-async def find_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> AlreadyDone | None:
-    """Return the merge. None if the change request is not merged. Its `result` is empty: conflicts are unknown."""
+async def _find_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> AlreadyDone | None:
+    """Return the merge, with an empty `result`: only the lost response tells whether there were conflicts."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if now.status != "merged":
         return None
     return AlreadyDone(result=MergeResult(revision=now.revision_merged, result=""))
 
 
-async def check_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> Check:
-    """Compare the change request and main with those that the checks before the update were made for."""
+async def _check_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> Check:
+    """Compare the change request and main with the basis of the checks."""
     now = await read_basis(send, attempt.op.at)
-    about = now.change_request
-    if about.status == attempt.basis.status and not about.outdated:
-        result = MergeResult(revision=about.revision, result="update")
-        return AlreadyDone(result=result, remark=f"#{about.number} is already up to date with main.")
-    if changed := await what_changed(send, attempt.op.at, attempt.basis, now):
-        return Changed(f"{changed} Review the checks again before you update")
+    change_request = now.change_request
+    if change_request.status == attempt.basis.status and not change_request.outdated:
+        result = MergeResult(revision=change_request.revision, result="update")
+        return AlreadyDone(result=result, remark=f"#{change_request.number} is already up to date with main.")
+    if changes := await changes_since(send, attempt.op.at, attempt.basis, now):
+        return Changed(f"{changes} Review the checks again before you update")
     return Ready()
 
 
-async def find_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
-    """Return the update. None if the change request has the same base. Its `result` is empty: conflicts are unknown."""
+async def _find_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
+    """Return the update, with an empty `result`: only the lost response tells whether there were conflicts."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if now.base == attempt.basis.base or now.revision == attempt.basis.revision:
         return None
@@ -57,7 +136,7 @@ async def find_update(send: Send, attempt: Attempt[change_requests.UpdateFromMai
 
 
 def review_target_changed(now: ChangeRequest, basis: Basis) -> Changed | None:
-    """Return why a review for `basis` does not fit the change request any more. None if it fits."""
+    """Return why a review for `basis` does not apply to the change request any more. None if it applies."""
     if now.status not in ("draft", "open"):
         return Changed(f"the change request is {now.status} now")
     if basis.revision is not None and now.revision != basis.revision:
@@ -67,64 +146,65 @@ def review_target_changed(now: ChangeRequest, basis: Basis) -> Changed | None:
     return None
 
 
-async def check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
+async def _check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
     """Compare the head of the change request with the revision that the user read. The baseline is the reviews so far."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if (changed := review_target_changed(now, attempt.basis)) is not None:
         return changed
-    return Ready(tuple(each.id for each in (await send(reviews_of(attempt.op.at))).items))
+    return Ready(tuple(review.id for review in (await send(reviews_of(attempt.op.at))).items))
 
 
-async def find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyDone | None:
+async def _find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyDone | None:
     """Return the review that a lost write submitted, also if it is outdated by now. None if it is not there.
 
-    Without a baseline, the write was sent by another instance: then the review has to be of the revision that was read.
+    Without a baseline, another instance sent the write: then the review has to be for the revision that was read.
     """
-    known = attempt.baseline
-    for each in (await send(reviews_of(attempt.op.at))).items:
-        is_mine = attempt.me is None or each.reviewer.id == attempt.me
-        is_new = each.id not in known if known is not None else each.revision == attempt.basis.revision
-        if is_mine and is_new and each.id not in attempt.claimed and each.status == attempt.op.status:
-            return AlreadyDone(each.id, each)
+    baseline = attempt.baseline
+    oldest = attempt.newest_at - CLOCKS_APART if attempt.newest_at is not None else None
+    for review in (await send(reviews_of(attempt.op.at))).items:
+        is_mine = attempt.me is None or review.reviewer.id == attempt.me
+        is_new = review.id not in baseline if baseline is not None else review.revision == attempt.basis.revision
+        is_new = is_new and (oldest is None or review.created_at is None or review.created_at >= oldest)
+        if is_mine and is_new and review.id not in attempt.taken_ids and review.status == attempt.op.status:
+            return AlreadyDone(review.id, review)
     return None
 
 
-def no_undo_of_review(op: reviews.Submit, basis: Basis) -> str:
-    """Return why a submitted review cannot be undone."""
+def _no_undo_of_review(op: reviews.Submit, basis: Basis) -> str:
     return "Could not undo: your review has already been submitted. Withdraw the review, or submit another review."
 
 
-async def check_creation(send: Send, attempt: Attempt[change_requests.Create]) -> Check:
+async def _check_creation(send: Send, attempt: Attempt[change_requests.Create]) -> Check:
     """Return the drafts of the user as the baseline."""
-    return Ready(tuple(each.id for each in await _own_drafts(send, attempt)))
+    return Ready(tuple(draft.id for draft in await _own_drafts(send, attempt)))
 
 
-async def find_creation(send: Send, attempt: Attempt[change_requests.Create]) -> AlreadyDone | None:
-    """Return the draft that a lost write created. None if it is not there."""
-    for each in await _own_drafts(send, attempt):
-        if each.subject == attempt.op.subject and each.id not in (attempt.baseline or ()):
-            return AlreadyDone(each.id, each)
+async def _find_creation(send: Send, attempt: Attempt[change_requests.Create]) -> AlreadyDone | None:
+    for draft in await _own_drafts(send, attempt):
+        if draft.subject == attempt.op.subject and draft.id not in (attempt.baseline or ()):
+            return AlreadyDone(draft.id, draft)
     return None
 
 
-async def check_status(send: Send, attempt: Attempt[change_requests.Update]) -> Check:
-    """Compare the status of the change request with the one that the user saw."""
+async def _own_drafts(send: Send, attempt: Attempt[change_requests.Create]) -> tuple[ChangeRequest, ...]:
+    creator = {"creator": attempt.me} if attempt.me is not None else {}
+    return (await send(change_requests.List(at=attempt.op.at, status="draft", limit=100, **creator))).items
+
+
+async def _check_status(send: Send, attempt: Attempt[change_requests.Update]) -> Check:
+    """Compare the status of the change request with the status that the user saw."""
     now = await send(change_requests.Get(at=attempt.op.at))
-    return (
-        Ready()
-        if now.status == attempt.basis.status
-        else Changed(f"#{now.number} is already {status_name(now.status)}")
-    )
+    if now.status == attempt.basis.status:
+        return Ready()
+    return Changed(f"#{now.number} is already {status_name(now.status)}")
 
 
-async def find_status(send: Send, attempt: Attempt[change_requests.Update]) -> AlreadyDone | None:
-    """Return the change request. None if it does not have the new status."""
+async def _find_status(send: Send, attempt: Attempt[change_requests.Update]) -> AlreadyDone | None:
     now = await send(change_requests.Get(at=attempt.op.at))
     return AlreadyDone(result=now) if now.status == attempt.op.status else None
 
 
-def undo_status(op: change_requests.Update, basis: Basis) -> Operation[Any] | str:
-    """Return the write that restores the status of a change request, else why there is none."""
+def _undo_status(op: change_requests.Update, basis: Basis) -> Operation[Any] | str:
     if basis.status == "open" or basis.status == "draft":
         return change_requests.Update(at=op.at, status=basis.status)
     return "Could not undo: the previous status is unknown."
@@ -135,16 +215,16 @@ def status_name(status: str) -> str:
     return {"open": "ready for review", "draft": "a draft"}.get(status, status)
 
 
-async def check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
-    """Compare the requested reviewers with those of the write: a second request would make their reviews outdated.
+async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
+    """Compare the requested reviewers with the reviewers of the write: a second request would make their reviews outdated.
 
-    If the request makes a review of the user outdated, that review must still be current.
+    If the request is meant to make a review of the user outdated, that review must still be current.
     """
     if attempt.basis.review is not None:
-        found = await find_request(send, attempt)
+        found = await _find_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()
     requested = (await send(requested_of(attempt.op.at))).items
-    missing = _not_among(requested, attempt.op)
+    missing = _missing_reviewers(requested, attempt.op)
     if not missing:
         return AlreadyDone(result=RequestedReviewers(users=requested), remark="These reviews are already requested.")
     if len(missing) < len(attempt.op.users):
@@ -154,54 +234,171 @@ async def check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
     return Ready()
 
 
-async def find_request(send: Send, attempt: Attempt[reviews.Request]) -> AlreadyDone | None:
-    """Return the requested reviewers. None if some of the reviews are not requested, or the review is not outdated."""
+async def _find_request(send: Send, attempt: Attempt[reviews.Request]) -> AlreadyDone | None:
+    """Return the requested reviewers. None if a reviewer is missing, or the review to withdraw is still current."""
     at = attempt.op.at
     if attempt.basis.review is not None:
         given = (await send(reviews_of(at))).items
-        is_outdated = any(each.id == attempt.basis.review and each.outdated for each in given)
+        is_outdated = any(review.id == attempt.basis.review and review.outdated for review in given)
         return AlreadyDone(result=RequestedReviewers()) if is_outdated else None
     requested = (await send(requested_of(at))).items
-    return None if _not_among(requested, attempt.op) else AlreadyDone(result=RequestedReviewers(users=requested))
+    return (
+        None if _missing_reviewers(requested, attempt.op) else AlreadyDone(result=RequestedReviewers(users=requested))
+    )
 
 
-def _not_among(requested: Iterable[RequestedReviewer], op: reviews.Request) -> list[str]:
-    there = {each.user.id for each in requested if each.user is not None}
-    return [each for each in op.users if each not in there]
-
-
-async def _own_drafts(send: Send, attempt: Attempt[change_requests.Create]) -> tuple[ChangeRequest, ...]:
-    creator = {"creator": attempt.me} if attempt.me is not None else {}
-    return (await send(change_requests.List(at=attempt.op.at, status="draft", limit=100, **creator))).items
-
-
-def _request_claim(op: reviews.Request, basis: Basis) -> str:
-    if basis.review is not None:
-        return f"withdraw {_name(op.at)} {basis.review}"
-    return f"request {_name(op.at)} {' '.join(op.users)}"
-
-
-def _name(at: ChangeRequestRef) -> str:
-    return f"{at.space_id}/{at.change_request_id}"
-
-
-def _claim(verb: str) -> Callable[[Any, Basis], str]:
-    return lambda op, basis: f"{verb} {_name(op.at)}"
+def _missing_reviewers(requested: Iterable[RequestedReviewer], op: reviews.Request) -> list[str]:
+    present = {reviewer.user.id for reviewer in requested if reviewer.user is not None}
+    return [user_id for user_id in op.users if user_id not in present]
 
 
 def _facts_of_review(op: reviews.Submit) -> WriteFacts:
     return WriteFacts(text=op.comment.markdown if op.comment is not None else "", creates=True, is_review=True)
 
 
-CHANGE_REQUEST_KINDS: Mapping[type[Operation[Any]], WriteKind[Any]] = {
-    change_requests.Merge: WriteKind(check_merge, find_merge, claim=_claim("merge")),
-    change_requests.UpdateFromMain: WriteKind(check_update, find_update, claim=_claim("update")),
+@dataclass(frozen=True)
+class FoundEdit:
+    """An edit of pages that was found after its response was lost."""
+
+    head: str
+    """Head revision of the change request now."""
+    made: Revision
+    """Revision that the edit made."""
+
+
+async def _check_edit(send: Send, attempt: Attempt[content.Edit]) -> Check:
+    """Compare the head of the change request with the revision on screen."""
+    now, expected = await send(change_requests.Get(at=attempt.op.at)), attempt.basis.revision
+    if expected is None or now.revision == expected:
+        return Ready()
+    reason = (
+        f"{NOT_SAVED}: the change request has changed since you opened it. Read the new changes before you save again"
+    )
+    return Changed(reason, now.revision)
+
+
+async def _find_edit(send: Send, attempt: Attempt[content.Edit]) -> AlreadyDone | None:
+    """Return the edit as a FoundEdit. None if no later revision contains the changes of the edit."""
+    op, expected = attempt.op, attempt.basis.revision
+    head = (await send(change_requests.Get(at=op.at))).revision
+    if head is None or head == expected:
+        return None
+    after = await send(get_revision(op.at, head))
+    for _ in range(MAX_REVISIONS):
+        before: Revision | None = None
+        if after.parents:
+            before = await send(get_revision(op.at, after.parents[0]))
+        if await _is_made_by(send, op, before, after):
+            return AlreadyDone(after.id, FoundEdit(head, after))
+        if before is None or before.id == expected:
+            return None
+        after = before
+    return None
+
+
+async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, after: Revision) -> bool:
+    """Return True if `after` differs from `before` in all that `op` changes."""
+    old, new = _pages(before), _pages(after)
+    for change in op.changes:
+        match change:
+            case UpdatePage(page=page_id):
+                if page_id not in new or not await _equals(send, op, change, new[page_id], after):
+                    return False
+            case InsertPage(title=title):
+                inserted = [page for page_id, page in new.items() if page_id not in old]
+                if not any(title is None or page.title == line(title) for page in inserted):
+                    return False
+            case DeletePage(page=page_id):
+                if page_id in new:
+                    return False
+            case InsertFiles():
+                if len(after.files) <= (len(before.files) if before is not None else 0):
+                    return False
+            case _:
+                if _state(old.get(change.page)) == _state(new.get(change.page)):
+                    return False
+    return True
+
+
+async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, after: Revision) -> bool:
+    """Return True if the page is as `change` wants it."""
+    if change.title is not None and page.title != line(change.title):
+        return False
+    changed = _SETTINGS & change.model_fields_set
+    if any(_plain(getattr(change, name)) != _plain(getattr(page, name)) for name in changed):
+        return False
+    if "into" in change.model_fields_set:
+        parent = after.above(page.id)
+        if (parent and parent.id) != change.into:
+            return False
+    if change.document is None or change.document.markdown is None:
+        return True
+    stored = await send(content.GetAsWritten(at=_revision_ref(op.at, after.id), page_id=page.id, format="markdown"))
+    # A server may change the line breaks of a text, but keeps its words.
+    return stored.markdown is not None and stored.markdown.text.split() == change.document.markdown.split()
+
+
+def _plain(value: str | bool | None) -> str:
+    """Return a setting of a page as a server may write it: an emoji by its code points, spaces reduced to one."""
+    if not isinstance(value, str):
+        return str(value or "")
+    code = "-".join(f"{ord(char):x}" for char in value) if value and ord(value[0]) > 0x2000 else value
+    return " ".join(line(code).split())
+
+
+def _state(page: Page | None) -> tuple[str | None, ...]:
+    return (page.title, page.document_id, page.path, page.description, page.emoji) if page is not None else ()
+
+
+def _pages(revision: Revision | None) -> dict[str, Page]:
+    return {page.id: page for page in revision.walk()} if revision is not None else {}
+
+
+def _revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
+    return RevisionRef(space_id=at.space_id, revision_id=revision)
+
+
+def get_revision(at: ChangeRequestRef, revision: str) -> content.Get:
+    """Return the operation that reads a revision of the space of a change request."""
+    return content.Get(at=_revision_ref(at, revision))
+
+
+def _lock_name(verb: str) -> Callable[[Any, Basis], str]:
+    return lambda op, basis: f"{verb} {_name(op.at)}"
+
+
+def _lock_name_of_request(op: reviews.Request, basis: Basis) -> str:
+    if basis.review is not None:
+        return f"withdraw {_name(op.at)} {basis.review}"
+    return f"request {_name(op.at)} {' '.join(op.users)}"
+
+
+def _lock_name_of_edit(op: content.Edit, basis: Basis) -> str:
+    # Two key presses send the same edit of the same head. Other instances may send other edits meanwhile.
+    identity = f"{basis.revision} {op.model_dump_json()}".encode(errors="surrogatepass")
+    return f"edit {_name(op.at)} {sha256(identity).hexdigest()[:16]}"
+
+
+def _name(at: ChangeRequestRef) -> str:
+    return f"{at.space_id}/{at.change_request_id}"
+
+
+CHANGE_REQUEST_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
+    change_requests.Merge: WriteKind(_find_merge, _check_merge, lock_name=_lock_name("merge")),
+    change_requests.UpdateFromMain: WriteKind(_find_update, _check_update, lock_name=_lock_name("update")),
     change_requests.Create: WriteKind(
-        check_creation, find_creation, claim=lambda op, basis: f"create {op.at.space_id} {op.subject}"
+        _find_creation, _check_creation, lock_name=lambda op, basis: f"create {op.at.space_id} {op.subject}"
     ),
-    change_requests.Update: WriteKind(check_status, find_status, undo=undo_status, claim=_claim("status")),
-    reviews.Request: WriteKind(check_request, find_request, claim=_request_claim),
+    change_requests.Update: WriteKind(_find_status, _check_status, undo=_undo_status, lock_name=_lock_name("status")),
+    reviews.Request: WriteKind(_find_request, _check_request, lock_name=_lock_name_of_request),
     reviews.Submit: WriteKind(
-        check_review, find_review, _facts_of_review, no_undo_of_review, is_durable=True, claim=_claim("review")
+        _find_review,
+        _check_review,
+        _facts_of_review,
+        _no_undo_of_review,
+        is_durable=True,
+        lock_name=_lock_name("review"),
     ),
+    content.Edit: WriteKind(_find_edit, _check_edit, lock_name=_lock_name_of_edit),
 }
+"""The row of each write on a change request, by operation."""

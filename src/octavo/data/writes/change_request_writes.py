@@ -1,4 +1,7 @@
-"""The writes on a change request that the user waits for: create, mark as ready, review, update and merge."""
+"""The writes on a change request that the user waits for: create, mark as ready, review, update and merge.
+
+Each returns a SendResult and raises nothing.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +15,22 @@ from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewers, Review
 from octavo.data.live import Live
-from octavo.data.merge_basis import MergeBasis
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.attempt import Basis
-from octavo.data.writes.change_request_kinds import review_target_changed, status_name
+from octavo.data.writes.change_request_kinds import MergeBasis, review_target_changed, status_name
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.machine import NewWrite, OutboxEntry, has_review_in_flight
+from octavo.data.writes.write_kind import Basis
 
 Verdict = Literal["approved", "changes-requested"]
 
-_STAY = "Your comments are still pending."
-_ON_ITS_WAY = "Your review is already being sent: its comments first, then the review. Press ! to see the status."
+_STILL_PENDING = "Your comments are still pending."
+_ALREADY_SENDING = "Your review is already being sent: its comments first, then the review. Press ! to see the status."
 
 
 async def merge(live: Live, at: ChangeRequestRef, checked: MergeBasis) -> SendResult[MergeResult]:
-    """Merge the change request at `at` if the change request and main are still as they were `checked`.
+    """Merge a change request if the change request and main are still as they were `checked`.
 
-    If the response was lost, the `result` of the merge is empty: only the response says whether there were conflicts.
+    If the response was lost, the `result` of the merge is empty: only the response tells whether there were conflicts.
     """
     name, op = f"#{checked.change_request.number}", change_requests.Merge(at=at)
     failed, missing = f"Could not merge {name}", f"the server has not merged {name}"
@@ -36,9 +38,9 @@ async def merge(live: Live, at: ChangeRequestRef, checked: MergeBasis) -> SendRe
 
 
 async def update(live: Live, at: ChangeRequestRef, checked: MergeBasis) -> SendResult[MergeResult]:
-    """Update the change request from main if the change request and main are still as they were `checked`.
+    """Update a change request from main if the change request and main are still as they were `checked`.
 
-    If the response was lost, the `result` of the update is empty: only the response says whether there were conflicts.
+    If the response was lost, the `result` of the update is empty: only the response tells whether there were conflicts.
     """
     name, op = f"#{checked.change_request.number}", change_requests.UpdateFromMain(at=at)
     failed, missing = f"Could not update {name}", f"the server has not updated {name}"
@@ -51,20 +53,23 @@ async def review(
     status: Verdict,
     expected_revision: str | None,
     comment: str = "",
+    *,
+    action: str,
 ) -> SendResult[Review]:
-    """Submit a review, if the head of the change request is still `expected_revision`, which was read.
+    """Submit a review that has no pending comments, if the head of the change request is still `expected_revision`.
 
-    The API takes no revision: if the change request is edited in between, the message of success says so.
+    `action` follows “Could not”: “approve #7”.
+
+    The API takes no revision. If the change request is edited between check and review, the message of success says so.
     """
     if has_review_in_flight(live.outbox.entries, at):
-        return SendResult("refused", _ON_ITS_WAY)
+        return SendResult("refused", _ALREADY_SENDING)
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     op = reviews.Submit(at=at, status=status, **body)
-    failed = "Could not approve" if status == "approved" else "Could not request changes"
-    missing = "the server does not show your review"
+    failed, missing = f"Could not {action}", "the server does not show your review"
     sent = await send_direct(live, op, Basis(revision=expected_revision), failed=failed, missing=missing)
-    of = sent.result.revision if sent.result is not None else None
-    if sent.kind == "done" and expected_revision and of and of != expected_revision:
+    reviewed = sent.result.revision if sent.result is not None else None
+    if sent.kind == "done" and expected_revision and reviewed and reviewed != expected_revision:
         return SendResult(
             "done",
             "Sent your review, but the change request was edited at the same time. Read the new revision.",
@@ -83,29 +88,29 @@ async def submit_review(
     action: str,
     draft_key: str = "",
 ) -> SendResult[tuple[OutboxEntry, ...]]:
-    """Send the pending comments, and the review after them, if the head is still `expected_revision`.
+    """Send the pending comments, and the review after them, if the head of the change request is still `expected_revision`.
 
-    All of them enter the outbox in one transaction: a review whose comments were sent must not be lost with the process.
-    The review is sent when all comments have arrived. Without a connection nothing is sent, and the comments stay pending.
+    Comments and review enter the outbox in one transaction, so that a crash never loses the review alone. The review is
+    sent when all comments have arrived. Without a connection nothing is sent, and the comments stay pending.
     """
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     basis = Basis(revision=expected_revision)
-    verdict = NewWrite(reviews.Submit(at=at, status=status, **body), action, draft_key, basis)
+    new = NewWrite(reviews.Submit(at=at, status=status, **body), action, draft_key, basis)
     try:
         now = await live.send(change_requests.Get(at=at))
         if (changed := review_target_changed(now, basis)) is not None:
-            return SendResult("changed", f"{changed.message} {_STAY}")
-        entries = await live.outbox.submit_review(at, verdict)
+            return SendResult("changed", f"{changed.message} {_STILL_PENDING}")
+        entries = await live.outbox.submit_review(at, new)
     except (ApiError, NotSaved) as error:
-        return SendResult("refused", f"{error} {_STAY}")
-    return SendResult("done", result=entries) if entries else SendResult("refused", _ON_ITS_WAY)
+        return SendResult("refused", f"{error} {_STILL_PENDING}")
+    return SendResult("done", result=entries) if entries else SendResult("refused", _ALREADY_SENDING)
 
 
 async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, given: Review) -> SendResult[Review]:
-    """Withdraw your review: it becomes outdated.
+    """Withdraw the review `given` of the user: the review becomes outdated.
 
-    The API cannot delete a review: a review becomes outdated when it is requested again. So it is requested from you,
-    and the request is withdrawn if nobody had requested the review before.
+    The API cannot delete a review, but a review becomes outdated when it is requested again. So Octavo requests the review
+    from the user, and withdraws the request if nobody had requested the review before.
     """
     me = given.reviewer.id
     op, basis = reviews.Request(at=at, users=(me,)), Basis(review=given.id)
@@ -123,7 +128,7 @@ async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, given: Re
 
 
 async def create(live: Live, at: SpaceRef, subject: str) -> SendResult[ChangeRequest]:
-    """Create a draft with this subject."""
+    """Create a draft change request with this subject."""
     op = change_requests.Create(at=at, subject=subject)
     failed, missing = "Could not create the change request", "the server does not show the new draft change request"
     return await send_direct(live, op, failed=failed, missing=missing)
@@ -136,14 +141,16 @@ _NO_OPERATION = {405, 501}
 
 
 async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) -> SendResult[ChangeRequest]:
-    """Mark a draft as ready for review, or convert a ready change request to a draft, if it is still as it was `seen`."""
+    """Mark a draft as ready for review, or convert a ready change request to a draft, if its status is still as `seen`."""
     status: Literal["open", "draft"] = "open" if seen.status == "draft" else "draft"
     op, still = change_requests.Update(at=at, status=status), f"#{seen.number} is still {status_name(seen.status)}"
-    sent = await send_direct(live, op, Basis(status=seen.status), failed=still, missing=still)
+    verb, word = ("mark", "as") if status == "open" else ("convert", "to")
+    failed = f"Could not {verb} #{seen.number} {word} {status_name(status)}"
+    sent = await send_direct(live, op, Basis(status=seen.status), failed=failed, missing=still)
     if sent.kind == "changed":
         live.touched(op)  # The shown status is outdated.
     if isinstance(sent.error, NotFound) or (sent.error is not None and sent.error.status in _NO_OPERATION):
-        # The change request was read just before, so the server found no such operation.
+        # The check has just read the change request, so the operation is what the server did not find.
         live.marks_drafts = False
         return SendResult("refused", NO_DRAFTS)
     if sent.kind == "done" and sent.result is not None and sent.result.status != status:
@@ -154,7 +161,7 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) ->
 
 
 async def request_reviews(live: Live, at: ChangeRequestRef, people: Sequence[str]) -> SendResult[RequestedReviewers]:
-    """Request reviews, but not from people who are already requested: a new request makes their review outdated."""
+    """Request reviews. Changed if some are already requested, because a second request makes a review outdated."""
     op = reviews.Request(at=at, users=tuple(people))
     failed, missing = "Could not request the reviews", "the server does not show the review request"
     return await send_direct(live, op, failed=failed, missing=missing)

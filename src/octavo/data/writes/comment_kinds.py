@@ -1,94 +1,94 @@
-"""The writes of comments and replies: how each is checked, found again after a lost response, undone and shown."""
+"""The writes of comments and replies: how each is checked, found after a lost response, and undone.
+
+The second half recognizes items on the server that Octavo wrote.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from octavo.api import change_requests, comments, spaces
+from octavo.api import comments, safety
 from octavo.api.bodies import Markdown
+from octavo.api.comments import Comment, Create, CreateReply, Reaction, Reply, Update, UpdateReply
 from octavo.api.errors import NotFound, PaginationError
 from octavo.api.operation import ListPage, Operation
 from octavo.api.paging import read_pages
 from octavo.data.sending import Send
-from octavo.data.writes.attempt import (
+from octavo.data.writes.write_kind import (
+    CLOCKS_APART,
     AlreadyDone,
     Attempt,
     Basis,
     Changed,
     Check,
-    Overlay,
     Ready,
     WriteFacts,
     WriteKind,
 )
-from octavo.data.writes.comment_overlays import in_replies, in_reply, in_thread, in_threads, on_counter, on_counters
-from octavo.data.writes.write_matching import find_own, is_applied, normalized, same_letters
 
-PAGE = 100
-"""Items on a page."""
+PAGE_SIZE = 100
 
-_Edit = comments.Update | comments.UpdateReply
+_CODE_POINTS = re.compile(r"[0-9a-fA-F]{2,6}(-[0-9a-fA-F]{2,6})*")
+_Edit = Update | UpdateReply
 _Delete = comments.Delete | comments.DeleteReply
 
 
-async def check_comment(send: Send, attempt: Attempt[comments.Create]) -> Check:
-    """Return the newest threads as the baseline: a new thread comes after them."""
-    async for page in _newest(send, attempt.op):
-        if page.items:
+async def _check_comment(send: Send, attempt: Attempt[Create]) -> Check:
+    """Return the newest threads as the baseline. The new thread will not be among them."""
+    async for page in _newest_threads(send, attempt.op):
+        if page.items:  # A page is empty if the user may not read any of its items.
             return _ready(page.items)
     return Ready()
 
 
-async def find_comment(send: Send, attempt: Attempt[comments.Create]) -> AlreadyDone | None:
-    """Return the thread that a lost write created. None if it is not there."""
-    known, found = set(attempt.baseline or ()), list[comments.Comment]()
-    async for page in _newest(send, attempt.op):
+async def _find_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDone | None:
+    baseline, found = set(attempt.baseline or ()), list[Comment]()
+    async for page in _newest_threads(send, attempt.op):
         found += page.items
-        if any(item.id in known for item in page.items):
+        if any(item.id in baseline for item in page.items):
             break
     return _own(attempt, found)
 
 
-async def check_reply(send: Send, attempt: Attempt[comments.CreateReply]) -> Check:
+async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
     """Return the replies of the thread as the baseline."""
-    replies: list[comments.Reply] = []
-    with suppress(PaginationError):  # A part of the replies is enough: older ones are told apart by `since`.
+    replies: list[Reply] = []
+    with suppress(PaginationError):  # Some of the replies are enough: `newest_at` rules out the older ones.
         async for page in _replies(send, attempt.op):
             replies += page.items
     return _ready(replies)
 
 
-async def find_reply(send: Send, attempt: Attempt[comments.CreateReply]) -> AlreadyDone | None:
-    """Return the reply that a lost write created. None if it is not there."""
+async def _find_reply(send: Send, attempt: Attempt[CreateReply]) -> AlreadyDone | None:
     return _own(attempt, [item async for page in _replies(send, attempt.op) for item in page.items])
 
 
-async def check_edit(send: Send, attempt: Attempt[comments.Update] | Attempt[comments.UpdateReply]) -> Check:
-    """Compare a comment with the one that the user changed. A repeated attempt also compares the signs of a change by
-    others with those of the first attempt."""
+async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> Check:
+    """Compare the comment with the comment that the user changed.
+
+    A repeated attempt also compares the signs of a change by others with the signs before the first attempt.
+    """
     op, now = attempt.op, await _current(send, attempt.op)
-    if is_applied(op, now, attempt.me):
+    if is_applied(attempt, now):
         return AlreadyDone()
     if op.body is not None and _differs(now, attempt.basis):
         return Changed("someone else has changed the text. Retry to replace it with yours")
-    signs = signs_of_change(op, now)
+    signs = _signs_of_change(op, now)
     if attempt.baseline and attempt.baseline != signs:
         return Changed(_undone_by_others(op))
     return Ready(signs)
 
 
-async def find_edit(
-    send: Send, attempt: Attempt[comments.Update] | Attempt[comments.UpdateReply]
-) -> AlreadyDone | None:
-    """Return whether a comment is as a lost write wants it. None if it is not."""
-    now = await _current(send, attempt.op)
-    return AlreadyDone() if is_applied(attempt.op, now, attempt.me, was=attempt.basis.text, sent=True) else None
+async def _find_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> AlreadyDone | None:
+    return AlreadyDone() if is_applied(attempt, await _current(send, attempt.op), sent=True) else None
 
 
-async def check_delete(send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]) -> Check:
-    """Compare a comment with the one that the user deletes."""
+async def _check_delete(send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]) -> Check:
+    """Compare the comment with the comment that the user deletes."""
     try:
         now = await _current(send, attempt.op)
     except NotFound:
@@ -97,10 +97,9 @@ async def check_delete(send: Send, attempt: Attempt[comments.Delete] | Attempt[c
     return changed if _differs(now, attempt.basis) else Ready()
 
 
-async def find_delete(
+async def _find_delete(
     send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]
 ) -> AlreadyDone | None:
-    """Return whether a comment was deleted. None if it is still there."""
     try:
         await _current(send, attempt.op)
     except NotFound:
@@ -108,44 +107,42 @@ async def find_delete(
     return None
 
 
-def undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
-    """Return the edit that restores a comment, else why there is none."""
+def _undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
+    """Return the edit that restores the comment, or the reason why there is none."""
     changes: dict[str, Any] = {}
     if op.body is not None:
         if basis.text is None:
             return "Could not undo the edit: the previous text is unknown. Edit the text again instead."
         changes["body"] = Markdown(markdown=basis.text)
-    if isinstance(op, comments.Update) and op.resolved is not None:
+    if isinstance(op, Update) and op.resolved is not None:
         changes["resolved"] = not op.resolved
     if op.added_reactions:
         changes["removed_reactions"] = op.added_reactions
     if op.removed_reactions:
         changes["added_reactions"] = op.removed_reactions
-    where = {"comment_id": op.comment_id, "at": op.at}
-    if isinstance(op, comments.UpdateReply):
-        where["comment_reply_id"] = op.comment_reply_id
-    return type(op)(**where, **changes)
+    target = {"comment_id": op.comment_id, "at": op.at}
+    if isinstance(op, UpdateReply):
+        target["comment_reply_id"] = op.comment_reply_id
+    return type(op)(**target, **changes)
 
 
-def no_undo_of_comment(op: comments.Create | comments.CreateReply, basis: Basis) -> str:
-    """Return why a posted comment cannot be undone."""
+def _no_undo_of_comment(op: Create | CreateReply, basis: Basis) -> str:
     return "Could not undo: the comment has already been posted. Delete the comment instead."
 
 
-def no_undo_of_delete(op: _Delete, basis: Basis) -> str:
-    """Return why a deleted comment cannot be restored."""
+def _no_undo_of_delete(op: _Delete, basis: Basis) -> str:
     return "Could not undo: the text has already been deleted. Write the text again instead."
 
 
-def signs_of_change(op: _Edit, now: comments.Comment | comments.Reply) -> tuple[str, ...]:
-    """Return the fields of a comment that show that others undid `op`, although its content is as before `op`.
+def _signs_of_change(op: _Edit, now: Comment | Reply) -> tuple[str, ...]:
+    """Return the fields of a comment that differ once others have undone `op`, although its content is as before `op`.
 
     A thread that was resolved and reopened equals a thread that was never resolved, except for its replies.
     """
     signs = []
     if op.body is not None:
         signs.append(f"edited {now.edited_at}")
-    if isinstance(op, comments.Update) and op.resolved is not None and isinstance(now, comments.Comment):
+    if isinstance(op, Update) and op.resolved is not None and isinstance(now, Comment):
         signs.append(f"{now.replies} replies" if op.resolved else f"resolved {now.resolved_at}")
     return tuple(signs)
 
@@ -153,97 +150,143 @@ def signs_of_change(op: _Edit, now: comments.Comment | comments.Reply) -> tuple[
 def _undone_by_others(op: _Edit) -> str:
     if op.body is not None:
         return "someone else has restored the previous text. Retry to replace it with yours"
-    if isinstance(op, comments.Update) and op.resolved:
+    if isinstance(op, Update) and op.resolved:
         return "someone else has replied, and the thread is open. Retry to resolve it anyway"
     return "someone else has resolved the thread again. Retry to reopen it anyway"
 
 
-def _facts_of_comment(op: comments.Create) -> WriteFacts:
-    return WriteFacts(page=op.page or "", node=op.node or "", text=op.body.markdown, creates=True)
-
-
-def _facts_of_reply(op: comments.CreateReply) -> WriteFacts:
-    return WriteFacts(op.comment_id, text=op.body.markdown, creates=True)
-
-
-def _facts_of_delete(op: _Delete) -> WriteFacts:
-    return WriteFacts(op.comment_id)
-
-
-def _facts_of_edit(op: _Edit) -> WriteFacts:
-    more = {"body", "added_reactions", "removed_reactions"} & op.model_fields_set
-    only_resolves = isinstance(op, comments.Update) and op.resolved is not None and not more
+def _facts(op: Create | CreateReply | _Edit | _Delete) -> WriteFacts:
+    if isinstance(op, Create):
+        return WriteFacts(page=op.page or "", node=op.node or "", text=op.body.markdown, creates=True)
+    if isinstance(op, CreateReply):
+        return WriteFacts(op.comment_id, text=op.body.markdown, creates=True)
+    if isinstance(op, _Delete):
+        return WriteFacts(op.comment_id)
+    others = {"body", "added_reactions", "removed_reactions"} & op.model_fields_set
+    only_resolves = isinstance(op, Update) and op.resolved is not None and not others
     return WriteFacts(op.comment_id, text=op.body.markdown if op.body is not None else "", only_resolves=only_resolves)
 
 
-def _own(
-    attempt: Attempt[comments.Create] | Attempt[comments.CreateReply],
-    found: list[comments.Comment] | list[comments.Reply],
-) -> AlreadyDone | None:
-    known, since = attempt.baseline or (), attempt.since
-    own = find_own(attempt.op, found, baseline=known, since=since, claimed=attempt.claimed, me=attempt.me)
+def _own(attempt: Attempt[Create] | Attempt[CreateReply], found: Sequence[Comment | Reply]) -> AlreadyDone | None:
+    own = find_own(attempt, found)
     return AlreadyDone(own.id) if own else None
 
 
-def _ready(items: Sequence[comments.Comment | comments.Reply]) -> Ready:
+def _ready(items: Sequence[Comment | Reply]) -> Ready:
     times = [item.posted_at for item in items if item.posted_at]
     return Ready(tuple(item.id for item in items), max(times, default=None))
 
 
-def _differs(now: comments.Comment | comments.Reply, basis: Basis) -> bool:
+def _differs(now: Comment | Reply, basis: Basis) -> bool:
     return (
         basis.text is not None
         and normalized(now.body.text) != normalized(basis.text)
-        and not same_letters(now.body.text, basis.text)
+        and not _has_same_letters(now.body.text, basis.text)
     )
 
 
-async def _current(send: Send, op: _Edit | _Delete) -> comments.Comment | comments.Reply:
-    if isinstance(op, comments.UpdateReply | comments.DeleteReply):
-        return await send(
-            comments.GetReply(
-                at=op.at, comment_id=op.comment_id, comment_reply_id=op.comment_reply_id, format="markdown"
-            )
-        )
+async def _current(send: Send, op: _Edit | _Delete) -> Comment | Reply:
+    if isinstance(op, UpdateReply | comments.DeleteReply):
+        of_reply = {"comment_id": op.comment_id, "comment_reply_id": op.comment_reply_id}
+        return await send(comments.GetReply(at=op.at, **of_reply, format="markdown"))
     return await send(comments.Get(at=op.at, comment_id=op.comment_id, format="markdown"))
 
 
-def _newest(send: Send, op: comments.Create) -> AsyncGenerator[ListPage[comments.Comment], None]:
-    """Return the threads of a place, the newest first."""
-    return read_pages(send, comments.List(at=op.at, order="desc", status="all", format="markdown", limit=PAGE))
+def _newest_threads(send: Send, op: Create) -> AsyncGenerator[ListPage[Comment], None]:
+    return read_pages(send, comments.List(at=op.at, order="desc", status="all", format="markdown", limit=PAGE_SIZE))
 
 
-def _replies(send: Send, op: comments.CreateReply) -> AsyncGenerator[ListPage[comments.Reply], None]:
-    """Return the replies of a thread."""
-    return read_pages(send, comments.ListReplies(at=op.at, comment_id=op.comment_id, format="markdown", limit=PAGE))
+def _replies(send: Send, op: CreateReply) -> AsyncGenerator[ListPage[Reply], None]:
+    return read_pages(
+        send, comments.ListReplies(at=op.at, comment_id=op.comment_id, format="markdown", limit=PAGE_SIZE)
+    )
 
 
-_COUNTERS: Mapping[type[Operation[Any]], Overlay] = {
-    spaces.Get: on_counter,
-    spaces.List: on_counters,
-    change_requests.Get: on_counter,
-    change_requests.List: on_counters,
-    change_requests.ListOfOrganization: on_counters,
+def normalized(text: str) -> str:
+    """Return a text as every server returns it: sanitized, composed, trimmed, with plain line breaks."""
+    return unicodedata.normalize("NFC", safety.text(text)).strip()
+
+
+def _has_same_letters(text: str, other: str) -> bool:
+    """Return whether two texts have the same letters. A server may change the markup of a text."""
+    letters = _letters(text)
+    return letters != "" and letters == _letters(other)
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFKC", text) if char.isalnum())
+
+
+def emoji_key(emoji: str) -> str:
+    """Return one spelling of an emoji, which may be given as a character or as code points such as `1f44d`."""
+    if _CODE_POINTS.fullmatch(emoji):
+        points = [int(code, 16) for code in emoji.split("-")]
+        if all(point < 0x110000 for point in points):
+            emoji = "".join(map(chr, points))
+    return emoji.replace("\ufe0f", "")
+
+
+def _has_reaction(reactions: Iterable[Reaction], emoji: str, user_id: str) -> bool:
+    key = emoji_key(emoji)
+    return any(
+        emoji_key(reaction.emoji) == key and any(other.user.id == user_id for other in reaction.users)
+        for reaction in reactions
+    )
+
+
+def find_own(
+    attempt: Attempt[Create] | Attempt[CreateReply], found: Iterable[Comment | Reply]
+) -> Comment | Reply | None:
+    """Return the item of `found` that a lost write created: the oldest, if several match. None if none matches.
+
+    The item is neither in the baseline nor in `taken_ids`, and has the author, the page and the text of the write. It is
+    not much older than the newest item of the baseline.
+    """
+    op, baseline = attempt.op, attempt.baseline or ()
+    page = op.page if isinstance(op, Create) else None
+    oldest = attempt.newest_at - CLOCKS_APART if attempt.newest_at is not None else None
+    candidates = [
+        item
+        for item in found
+        if item.id not in baseline
+        and item.id not in attempt.taken_ids
+        and attempt.me in (None, item.posted_by.id)
+        and (oldest is None or item.posted_at is None or item.posted_at >= oldest)
+        and (not isinstance(item, Comment) or (item.target.page.id if item.target.page else None) == page)
+    ]
+    text = op.body.markdown
+    equal = [item for item in candidates if normalized(item.body.text) == normalized(text)]
+    matches = equal or [item for item in candidates if _has_same_letters(item.body.text, text)]
+    return min(matches, key=lambda item: item.posted_at.timestamp() if item.posted_at else 0.0, default=None)
+
+
+def is_applied(attempt: Attempt[Update] | Attempt[UpdateReply], now: Comment | Reply, *, sent: bool = False) -> bool:
+    """Return whether the comment `now` is as the write wants it.
+
+    Once the write was `sent`, the server may have changed its markup: the same letters are enough, unless the previous
+    text has them too.
+    """
+    op, me, was = attempt.op, attempt.me, attempt.basis.text
+    if op.body is not None and normalized(now.body.text) != normalized(op.body.markdown):
+        changes_letters = was is not None and not _has_same_letters(was, op.body.markdown)
+        if not (sent and changes_letters and _has_same_letters(now.body.text, op.body.markdown)):
+            return False
+    if isinstance(op, Update) and op.resolved is not None and isinstance(now, Comment) and now.is_open == op.resolved:
+        return False
+    added, removed = op.added_reactions or (), op.removed_reactions or ()
+    if (added or removed) and me is None:
+        return False
+    return all(_has_reaction(now.reactions, emoji, me or "") for emoji in added) and not any(
+        _has_reaction(now.reactions, emoji, me or "") for emoji in removed
+    )
+
+
+COMMENT_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
+    Create: WriteKind(_find_comment, _check_comment, _facts, _no_undo_of_comment, is_durable=True),
+    CreateReply: WriteKind(_find_reply, _check_reply, _facts, _no_undo_of_comment, is_durable=True),
+    Update: WriteKind(_find_edit, _check_edit, _facts, _undo_edit, is_durable=True),
+    UpdateReply: WriteKind(_find_edit, _check_edit, _facts, _undo_edit, is_durable=True),
+    comments.Delete: WriteKind(_find_delete, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
+    comments.DeleteReply: WriteKind(_find_delete, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
 }
-_THREADS: Mapping[type[Operation[Any]], Overlay] = {comments.List: in_threads, comments.Get: in_thread}
-_REPLIES: Mapping[type[Operation[Any]], Overlay] = {comments.ListReplies: in_replies, comments.GetReply: in_reply}
-
-_CHANGED_THREAD = {**_THREADS, **_COUNTERS}
-_CHANGED_REPLIES = {**_THREADS, **_REPLIES}
-
-COMMENT_KINDS: Mapping[type[Operation[Any]], WriteKind[Any]] = {
-    comments.Create: WriteKind(
-        check_comment, find_comment, _facts_of_comment, no_undo_of_comment, _CHANGED_THREAD, is_durable=True
-    ),
-    comments.CreateReply: WriteKind(
-        check_reply, find_reply, _facts_of_reply, no_undo_of_comment, _CHANGED_REPLIES, is_durable=True
-    ),
-    comments.Update: WriteKind(check_edit, find_edit, _facts_of_edit, undo_edit, _CHANGED_THREAD, is_durable=True),
-    comments.UpdateReply: WriteKind(check_edit, find_edit, _facts_of_edit, undo_edit, _REPLIES, is_durable=True),
-    comments.Delete: WriteKind(
-        check_delete, find_delete, _facts_of_delete, no_undo_of_delete, _CHANGED_THREAD, is_durable=True
-    ),
-    comments.DeleteReply: WriteKind(
-        check_delete, find_delete, _facts_of_delete, no_undo_of_delete, _CHANGED_REPLIES, is_durable=True
-    ),
-}
+"""The row of each write of a comment or reply, by operation."""

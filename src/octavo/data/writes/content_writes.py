@@ -1,41 +1,39 @@
-"""Edits of the content of a change request: based on the revision on screen, and sent once."""
+"""Edits of the content of a change request: based on the revision on screen, sent once, and never queued."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from octavo.api import change_requests, content
-from octavo.api.content import ContentEdit, Revision
-from octavo.api.errors import ApiError, NotFound
-from octavo.api.places import ChangeRequestRef, ContentRef
+from octavo.api.content import ContentEdit, Page, RevertPage, Revision
+from octavo.api.errors import ApiError, Invalid, NotFound
+from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.sending import Send
-from octavo.data.writes.attempt import Basis
-from octavo.data.writes.content_kinds import NOT_SAVED, FoundEdit, get_revision, revision_ref
-from octavo.data.writes.direct import send_direct
+from octavo.data.writes.change_request_kinds import NOT_SAVED, FoundEdit, get_revision
+from octavo.data.writes.direct import SendResult, send_direct
+from octavo.data.writes.write_kind import Basis
 
 CHANGES_OF_ONE_EDIT = 50
 """Most changes that the server accepts in one edit."""
 NO_OPERATION = "This server does not support editing content. Edit pages in the browser."
+FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index")
+"""Fields of a page that an edit can change."""
+NEVER_NONE = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"})
+"""Fields that an edit cannot clear."""
 
 
 @dataclass(frozen=True)
-class EditOutcome:
+class EditOutcome(SendResult[None]):
     """Result of an edit."""
 
-    kind: Literal["done", "changed", "refused", "unknown"]
-    """As in SendResult."""
-    message: str
-    revision: str | None = None
-    """Current revision of the change request. None if unknown."""
-    over: str | None = None
-    """Revision that the edit replaced, if that is not the expected one: someone saved at the same moment, and their text on
-    the pages of this edit is no longer current. None otherwise."""
-    error: ApiError | None = None
-    """Error of a refused edit."""
+    replaced: str | None = None
+    """Revision that the edit replaced, if that is not the expected revision: someone saved at the same moment, and their
+    text on the pages of this edit is no longer current. None otherwise."""
 
     @property
     def cause(self) -> str:
@@ -56,69 +54,147 @@ async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
     return page.markdown
 
 
-async def edit(
-    live: Live,
-    at: ChangeRequestRef,
-    expected: str | None,
-    changes: Sequence[ContentEdit],
-) -> EditOutcome:
+async def edit(live: Live, at: ChangeRequestRef, expected: str | None, changes: Sequence[ContentEdit]) -> EditOutcome:
     """Make up to 50 `changes`, all or none, if the head of the change request is still `expected`: what the user saw.
 
-    The edit is sent once and never queued: without a connection it is refused.
+    Without a connection the edit is refused.
     """
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
     missing = "the server does not show the edit"
     sent = await send_direct(live, op, Basis(revision=expected), failed=NOT_SAVED, missing=missing)
     if sent.kind == "done":
         found = sent.result if isinstance(sent.result, FoundEdit) else None
-        revision, made = (found.head, found.made) if found is not None else (_revision(sent.result), None)
-        return await _judged(live.send, at, expected, revision, made)
+        head, made = (found.head, found.made) if found is not None else (_head_in(sent.result), None)
+        return await _outcome(live.send, at, expected, head, made)
     if sent.kind == "changed":
         live.touched(op)  # The revision on screen is outdated.
-        return EditOutcome("changed", sent.message, sent.now)
-    if isinstance(sent.error, NotFound) and await _all_there(live.send, op):
+        return EditOutcome("changed", sent.message, revision=sent.revision)
+    if isinstance(sent.error, NotFound) and await _all_pages_exist(live.send, op):
         live.availability.lacks(op, NO_OPERATION)
         return EditOutcome("refused", NO_OPERATION)
     return EditOutcome(sent.kind, sent.message, error=sent.error)
 
 
-async def _judged(
-    send: Send, at: ChangeRequestRef, expected: str | None, revision: str | None, made: Revision | None
+async def _outcome(
+    send: Send, at: ChangeRequestRef, expected: str | None, head: str | None, made: Revision | None
 ) -> EditOutcome:
-    """Return the outcome of an edit that was saved, with the revision that it replaced if that was not `expected`."""
+    """Return the outcome of an edit that was saved. `made` is its revision. None: the head is its revision."""
     try:
-        revision = revision or (await send(change_requests.Get(at=at))).revision
-        if made is None and revision is not None:
-            made = await send(get_revision(at, revision))
+        head = head or (await send(change_requests.Get(at=at))).revision
+        if made is None and head is not None:
+            made = await send(get_revision(at, head))
     except ApiError:
-        pass  # The edit is saved all the same.
+        pass  # The edit is saved nevertheless.
     parents = made.parents if made is not None else ()
     if expected is None or not parents or parents[0] == expected:
-        return EditOutcome("done", "Saved.", revision)
-    return EditOutcome("done", "Saved. Someone else saved changes at the same time.", revision, parents[0])
+        return EditOutcome("done", "Saved.", revision=head)
+    message = "Saved. Someone else saved changes at the same time."
+    return EditOutcome("done", message, revision=head, replaced=parents[0])
 
 
-async def _all_there(send: Send, op: content.Edit) -> bool:
-    """Return whether all pages that an edit names exist: then the server did not find the operation."""
+async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
+    """Return whether all pages that an edit names exist: then the server has no operation to edit content."""
     named: set[str] = set()
     for change in op.changes:
         named |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}
-    there: set[str] = set()
+    existing: set[str] = set()
     try:
-        base = (await send(change_requests.Get(at=op.at))).base  # has the pages that the change request deleted
+        # The base has the pages that the change request deleted.
+        base = (await send(change_requests.Get(at=op.at))).base
         revisions = {getattr(change, "revision", None) or base for change in op.changes}
-        places: list[ContentRef] = [op.at, *(revision_ref(op.at, each) for each in revisions if each)]
+        places: list[ContentRef] = [op.at, *(_revision_ref(op.at, revision) for revision in revisions if revision)]
         for place in places if named else ():
-            there |= {page.id for page in (await send(content.ListPages(at=place))).walk()}
+            existing |= {page.id for page in (await send(content.ListPages(at=place))).walk()}
     except ApiError:
         return False
-    return named <= there
+    return named <= existing
 
 
-def _revision(answer: Any) -> str | None:
-    """The new head, as the answer names it: a server may answer with the change request alone."""
-    if not isinstance(answer, dict):
+def _head_in(response: Any) -> str | None:
+    """Return the new head that a response to an edit names. None if it names none.
+
+    Some servers respond with the change request alone.
+    """
+    if not isinstance(response, dict):
         return None
-    of = answer.get("changeRequest")
-    found = of.get("revision") if isinstance(of, dict) else answer.get("revision")
-    return found if isinstance(found, str) else None
+    nested = response.get("changeRequest")
+    head = nested.get("revision") if isinstance(nested, dict) else response.get("revision")
+    return head if isinstance(head, str) else None
+
+
+def _revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
+    return RevisionRef(space_id=at.space_id, revision_id=revision)
+
+
+class _CannotRestore(Exception):
+    """A page cannot be restored by other edits. `str(error)` is the reason."""
+
+
+async def restore_pages(
+    live: Live, at: ChangeRequestRef, expected: str | None, changes: Sequence[ContentEdit]
+) -> EditOutcome:
+    """Send `changes`, which restore pages from earlier revisions.
+
+    A server without such an operation refuses all changes. Then Octavo sends edits that do the same: the earlier text,
+    title and place of each page, and the deletion of pages that the earlier revision does not have.
+    """
+    can_replace = expected is not None and any(isinstance(change, RevertPage) for change in changes)
+    if live.reverts_pages or not can_replace:
+        outcome = await edit(live, at, expected, changes)
+        if not can_replace or not isinstance(outcome.error, Invalid):
+            return outcome
+    assert expected is not None
+    try:
+        edits = await asyncio.gather(*(_same_as_revert(live, at, expected, change) for change in changes))
+    except ApiError as error:
+        return EditOutcome("refused", f"{NOT_SAVED}: {error}")
+    except _CannotRestore as error:
+        return EditOutcome("refused", f"{NOT_SAVED}: {error}.")
+    outcome = await edit(live, at, expected, edits)
+    if outcome.kind == "done":
+        live.reverts_pages = False
+    return outcome
+
+
+async def _same_as_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
+    """Return an edit that does the same as `change`, which may revert a page. Raises ApiError, _CannotRestore."""
+    if not isinstance(change, RevertPage) or change.revision is None:
+        return change
+    then = await live.known(content.Get(at=_revision_ref(at, change.revision)))
+    now = await live.known(content.Get(at=_revision_ref(at, head)))
+    earlier, current = then.find(change.page), now.find(change.page)
+    if earlier is None:
+        return content.DeletePage(page=change.page)
+    fields = _changed_fields(earlier, current)
+    parent = next((page.id for page in reversed(then.trail(earlier.id)[:-1]) if now.find(page.id) is not None), None)
+    position = [page.id for page in then.siblings(earlier.id)].index(earlier.id)
+    if earlier.type != "document":
+        if current is None:
+            raise _CannotRestore(f"this server cannot restore {earlier.title}, which is not a page")
+        return content.UpdatePage(page=earlier.id, **fields)
+    text = await page_source(live, _revision_ref(at, change.revision), earlier.id)
+    if text is None:
+        raise _CannotRestore("the earlier text is not available")
+    document = content.DocumentBody(markdown=text.text)
+    if current is None:
+        if earlier.pages:
+            raise _CannotRestore("this server cannot restore a page together with its subpages")
+        return content.InsertPage(document=document, into=parent, at=position, **fields)
+    if _id(now.above(earlier.id)) != _id(then.above(earlier.id)):
+        fields |= {"into": parent, "at": position}
+    return content.UpdatePage(page=earlier.id, document=document, **fields)
+
+
+def _id(page: Page | None) -> str | None:
+    return page.id if page is not None else None
+
+
+def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
+    """Return the fields of `earlier` that an edit can set and that differ from `current`. `current` is None if the page is deleted."""
+    fields: dict[str, Any] = {}
+    for name in FIELDS:
+        value = getattr(earlier, name)
+        differs = current is None or getattr(current, name) != value
+        if differs and (value is not None or (current is not None and name not in NEVER_NONE)):
+            fields[name] = value
+    return fields

@@ -1,6 +1,8 @@
-"""Direct writes: the user waits for them, so they are never queued. Each is sent once.
+"""Direct writes: the user waits for them, so they are never queued, and each is sent once.
 
-Two key presses are one request. A lost response is looked for, and the request is never sent again."""
+A write is locked while it is sent, so that two key presses are one request. If its response is lost, Octavo looks for the
+write, and never sends it again.
+"""
 
 from __future__ import annotations
 
@@ -13,87 +15,89 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, Literal, TypeVar
 
-from octavo.api.errors import ApiError, Conflict
+from octavo.api.errors import MAY_BE_DONE, ApiError, Conflict
 from octavo.api.operation import Operation
 from octavo.api.wire import Request, decode, encode
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved, StateDb
-from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, WriteKind, fate
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.store import created_ids
+from octavo.data.writes.write_kind import AlreadyDone, Attempt, Basis, Changed, WriteKind, cause_of, classify_failure
 from octavo.untrusted_input import parse_json
 
 T = TypeVar("T")
 
-POLL_SECONDS, POLL_FOR = 2.0, 60.0
+LOOKUP_SECONDS, LOOK_FOR_SECONDS = 2.0, 60.0
+"""Pause between lookups of a lost write, and the time after which Octavo ends them."""
 STALE_SECONDS = 180.0
-"""A claim older than this belongs to an instance that has ended."""
+"""Age after which a lock is ignored: the instance that took it has ended."""
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A direct write that has begun and, as far as is known, has not ended."""
+class UnfinishedWrite:
+    """A direct write that has begun and has not ended: its lock is stored."""
 
     name: str
-    since: datetime
+    """Name of the lock."""
+    began_at: datetime
     attempt: Attempt[Any] | None
-    """None if the claim cannot be read: an older version of Octavo stored none."""
+    """None if another version of Octavo stored the lock, and this version cannot read it."""
 
 
 @asynccontextmanager
-async def claim(state: StateDb, name: str, attempt: Attempt[Any]) -> AsyncIterator[bool]:
+async def lock_write(state: StateDb, name: str, attempt: Attempt[Any]) -> AsyncIterator[bool]:
     """Keep every instance of this profile from sending the write `name` meanwhile. False while another one sends it.
 
-    If the task is cancelled, or Octavo is killed, the claim stays in `open_claims`. Raises NotSaved.
+    If the task is cancelled, or Octavo is killed, the write stays in `unfinished_writes`. Raises NotSaved.
     """
     record = _record(attempt)
-    mine = await state.write(lambda db: _insert(db, state, name, record))
-    ended = True
+    is_mine = await state.write(lambda db: _insert_lock(db, state, name, record))
+    has_ended = True
     try:
-        yield mine
+        yield is_mine
     except asyncio.CancelledError:
-        ended = False
+        has_ended = False
         raise
     finally:
-        if mine and ended:
-            with suppress(NotSaved):  # the claim goes stale; the result must be shown
-                await release(state, name)
+        if is_mine and has_ended:
+            with suppress(NotSaved):  # The result must be shown. The lock is ignored when it is old enough.
+                await delete_lock(state, name)
 
 
-def open_claims(state: StateDb) -> tuple[Claim, ...]:
-    """Return the direct writes that have begun and, as far as is known, have not ended, oldest first."""
+def unfinished_writes(state: StateDb) -> tuple[UnfinishedWrite, ...]:
+    """Return the direct writes whose locks are stored, oldest first."""
     query = "SELECT name, started_at, attempt FROM once WHERE namespace = ? ORDER BY started_at"
     return tuple(
-        Claim(str(name), datetime.fromtimestamp(started_at, UTC), _attempt(record) if record else None)
+        UnfinishedWrite(str(name), datetime.fromtimestamp(started_at, UTC), _attempt(record) if record else None)
         for name, started_at, record in state.rows(query, state.namespace)
     )
 
 
-def is_open(state: StateDb, begun: Claim) -> bool:
-    """Return whether a claim is still open: it ends when its write does, in this instance or another."""
-    return (begun.name, begun.since) in {(each.name, each.since) for each in open_claims(state)}
+def is_unfinished(state: StateDb, write: UnfinishedWrite) -> bool:
+    """Return whether the lock of a write is still stored: its write has not ended in another instance."""
+    return (write.name, write.began_at) in {(other.name, other.began_at) for other in unfinished_writes(state)}
 
 
-async def release(state: StateDb, name: str) -> None:
-    """Let other instances send the write `name`. Raises NotSaved."""
+async def delete_lock(state: StateDb, name: str) -> None:
+    """Let every instance send the write `name`. Raises NotSaved."""
     row = (state.namespace, name)
     await state.write(lambda db: db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", row))
 
 
 @dataclass(frozen=True)
 class SendResult(Generic[T]):
-    """Result of a request."""
+    """Result of a write that the user waits for."""
 
     kind: Literal["done", "changed", "refused", "unknown"]
-    """`changed`: not sent, because the target has changed. `unknown`: possibly done; nothing was retried."""
+    """`changed`: not sent, because the target has changed. `unknown`: the write may be done, and nothing was retried."""
     message: str = ""
-    """Reason for a refusal, or a remark about the result."""
+    """Message for the user, which names the action if the write is not done. A remark about the result otherwise."""
     result: T | None = None
-    """Response of the server, or the result found after the response was lost."""
+    """Response of the server, or the result that was found after the response was lost."""
     error: ApiError | None = None
     """Error of a refused request."""
-    now: str | None = None
-    """Head revision of a change request that has changed. None otherwise."""
+    revision: str | None = None
+    """Head revision of the change request, after an edit or if it has changed. None otherwise, or if unknown."""
 
 
 async def send_direct(
@@ -105,20 +109,18 @@ async def send_direct(
     missing: str,
     kind: WriteKind[Any] | None = None,
 ) -> SendResult[T]:
-    """Send a write once, if its target is still as in `basis`.
+    """Send a write once, if its target is still as in `basis`. Without a connection the write is refused.
 
-    While the same write is being sent here or in another instance, this sends nothing and looks for its result. Without a
-    connection the write is refused.
+    While the same write is being sent, here or in another instance, send nothing and look for its result.
 
-    `failed` begins the message of a refusal, such as “Could not merge #7”. `missing` says what is seen as long as the write
-    has not arrived, such as “the server has not merged #7”. `kind` is the row of the write. None takes it from `KINDS`.
+    `failed` begins the message of a failure, such as “Could not merge #7”. `missing` says what the user sees until the
+    write has arrived, such as “the server has not merged #7”. `kind` is the row of the write. None: its row in the table.
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
-    claimed = state.read(lambda db: created_ids(db, state.namespace))
-    attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, claimed=claimed)
-    write = _DirectWrite(live, row, row.claim(op, attempt.basis), failed, missing)
+    attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, taken_ids=created_ids(state))
+    write = _DirectWrite(live, row, row.lock_name(op, attempt.basis), failed, missing)
     try:
-        async with claim(state, write.name, attempt) as is_mine:
+        async with lock_write(state, write.name, attempt) as is_mine:
             if not is_mine:
                 return await write.follow(attempt, "This change is already being sent.")
             sent: SendResult[T] = await write.send(attempt)
@@ -131,7 +133,7 @@ async def send_direct(
 
 @dataclass(frozen=True)
 class _DirectWrite:
-    """A claimed write. The fields are those of `send_direct`."""
+    """A locked write. The fields are the parameters of `send_direct`."""
 
     live: Live
     kind: WriteKind[Any]
@@ -140,7 +142,7 @@ class _DirectWrite:
     missing: str
 
     async def send(self, attempt: Attempt[Any]) -> SendResult[Any]:
-        """Check and send the write, and look for it if its response is lost. Raises NotSaved."""
+        """Check and send the write, and look for the write if its response is lost. Raises NotSaved."""
         send = self.live.send
         try:
             check = await self.kind.check(send, attempt)
@@ -150,8 +152,8 @@ class _DirectWrite:
             case AlreadyDone():
                 return SendResult("done", check.remark, check.result)
             case Changed():
-                return SendResult("changed", check.message, now=check.now)
-        attempt = replace(attempt, baseline=check.baseline, since=check.since)
+                return SendResult("changed", check.message, revision=check.new_revision)
+        attempt = replace(attempt, baseline=check.baseline, newest_at=check.newest_at)
         if check.baseline:
             await self._store(attempt)
         try:
@@ -159,18 +161,18 @@ class _DirectWrite:
         except Conflict as error:
             return await self._found(attempt) or SendResult("refused", f"{self.failed}: {error}")
         except ApiError as error:
-            if fate(error, has_left=True) == "unknown":
-                return await self.follow(attempt, str(error))
+            if classify_failure(error, has_left=True) == "unknown":
+                return await self.follow(attempt, cause_of(error))
             return SendResult("refused", f"{self.failed}: {error}", error=error)
 
     async def follow(self, attempt: Attempt[Any], cause: str) -> SendResult[Any]:
         """Look for the write for a minute. `cause` says why, as a sentence."""
-        for _ in range(int(POLL_FOR / POLL_SECONDS) + 1):
+        for _ in range(int(LOOK_FOR_SECONDS / LOOKUP_SECONDS) + 1):
             if (sent := await self._found(attempt)) is not None:
                 return sent
-            await self.live.outbox.state.sleep(POLL_SECONDS)
-        then = "Octavo did not retry. Check the current state, then try again."
-        return SendResult("unknown", f"{cause} After one minute, {self.missing}. {then}")
+            await self.live.outbox.state.sleep(LOOKUP_SECONDS)
+        advice = "Octavo did not retry. Check the current state, then try again."
+        return SendResult("unknown", f"{self.failed}: {cause} After one minute, {self.missing}. {advice}")
 
     async def _found(self, attempt: Attempt[Any]) -> SendResult[Any] | None:
         try:
@@ -189,44 +191,44 @@ class _DirectWrite:
 async def send_plain(
     live: Live, op: Operation[Any], failed: str, *edits: tuple[Operation[Any], Callable[[Any], Any]]
 ) -> SendResult[Any]:
-    """Send a write without a row: Octavo neither checks nor finds it. `edits` show it on the screen at once.
+    """Send a write that has no row in the table: Octavo neither checks nor finds it.
 
-    `failed` begins the message of a refusal. The result is True if the server answers with nothing.
+    `edits` are the optimistic updates, as in `Live.write`. `failed` begins the message of a failure. The result is True if
+    the server responds with nothing.
     """
     try:
-        answer = await live.write(op, *edits)
+        response = await live.write(op, *edits)
     except ApiError as error:
-        if fate(error, has_left=True) == "unknown":
-            return SendResult(
-                "unknown",
-                f"{error} The change may have been made. Before you try again, check whether the change was made.",
-            )
+        if classify_failure(error, has_left=True) == "unknown":
+            return SendResult("unknown", f"{failed}: {cause_of(error)} {MAY_BE_DONE}")
         return SendResult("refused", f"{failed}: {error}", error=error)
-    return SendResult("done", result=True if answer is None else answer)
+    return SendResult("done", result=True if response is None else response)
 
 
-async def find_claimed(live: Live, begun: Claim) -> SendResult[Any]:
-    """Look for a write that had begun when Octavo closed, as long as it may still arrive. Nothing is sent again.
+async def find_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any]:
+    """Look for a write that had begun when Octavo closed, as long as the write may still arrive. Nothing is sent again.
 
-    `unknown` if it was not found: the message says why it could not be looked for, and is empty if it could.
+    `unknown` if the write was not found. The message is the error of the last lookup, and empty if that had no error.
     """
-    state, error, age = live.outbox.state, "", (live.outbox.state.now() - begun.since).total_seconds()
-    assert begun.attempt is not None, "the claim must have an attempt"
-    for _ in range(max(1, int((POLL_FOR - age) / POLL_SECONDS) + 1)):
+    state = live.outbox.state
+    error, age = "", (state.now() - write.began_at).total_seconds()
+    assert write.attempt is not None, "the write must have an attempt"
+    for _ in range(max(1, int((LOOK_FOR_SECONDS - age) / LOOKUP_SECONDS) + 1)):
         try:
-            found, error = await kind_of(begun.attempt.op).find(live.send, begun.attempt), ""
-        except ApiError as failed:
-            found, error = None, str(failed)
+            found, error = await kind_of(write.attempt.op).find(live.send, write.attempt), ""
+        except ApiError as failure:
+            found, error = None, str(failure)
         if found is not None:
             return SendResult("done", result=found.result)
-        if not is_open(state, begun):
+        if not is_unfinished(state, write):
             break
-        if age < POLL_FOR:
-            await state.sleep(POLL_SECONDS)
+        if age < LOOK_FOR_SECONDS:
+            await state.sleep(LOOKUP_SECONDS)
     return SendResult("unknown", error)
 
 
-def _insert(db: sqlite3.Connection, state: StateDb, name: str, record: str) -> bool:
+def _insert_lock(db: sqlite3.Connection, state: StateDb, name: str, record: str) -> bool:
+    """Store a lock. False if another instance has it."""
     now, row = state.now().timestamp(), (state.namespace, name)
     db.execute("DELETE FROM once WHERE namespace = ? AND name = ? AND started_at < ?", (*row, now - STALE_SECONDS))
     insert = "INSERT OR IGNORE INTO once (namespace, name, started_at, attempt) VALUES (?, ?, ?, ?)"
@@ -235,24 +237,17 @@ def _insert(db: sqlite3.Connection, state: StateDb, name: str, record: str) -> b
 
 def _record(attempt: Attempt[Any]) -> str:
     request = encode(attempt.op)
+    plain = {"method": request.method, "url": request.url, "body": request.body}
     return json.dumps(
-        {
-            "method": request.method,
-            "url": request.url,
-            "body": request.body,
-            "basis": asdict(attempt.basis),
-            "baseline": attempt.baseline,
-            "me": attempt.me,
-        }
+        {**plain, "basis": asdict(attempt.basis), "baseline": attempt.baseline, "me": attempt.me},
     )
 
 
 def _attempt(record: str) -> Attempt[Any] | None:
-    """Return the attempt of a record. None if another version of Octavo wrote a record that this one cannot read."""
+    """Return the attempt of a record. None if another version of Octavo wrote the record, and this one cannot read it."""
     try:
         plain = parse_json(record)
         op, baseline = decode(Request(plain["method"], plain["url"], plain["body"])), plain["baseline"]
-        known = tuple(baseline) if baseline is not None else None
-        return Attempt(op, Basis(**plain["basis"]), known, me=plain["me"])
+        return Attempt(op, Basis(**plain["basis"]), tuple(baseline) if baseline is not None else None, me=plain["me"])
     except (LookupError, TypeError, ValueError, AttributeError):
         return None

@@ -1,20 +1,23 @@
-"""The steps of a write in the outbox. Pure.
+"""The steps of a write in the outbox, and the order of the writes. No I/O.
 
-    held ── released ──────> queued ── started ──> sending ── confirmed ───────> done
-     ^  ─── held_for_user ───  │ ^                 │  │  └─── refused ─────────> failed
-     └─────────────────────────┘ └─── postponed ───┘  └─── outcome_unknown ────> unknown
-                                 └─── not_found, or retried ───────────────────────┘ └── confirmed ──> done
+    pending ── submit ──┐
+                        v
+    held ── release ─────────> queued ── start ──> sending ── confirm ─────────> done
+     ^  ─── wait_for_user ───  │ ^ ^               │  │  └─── refuse ──────────> failed ── retry ──> queued
+     └─────────────────────────┘ │ └── postpone ───┘  └────── lose_response ───> unknown ── confirm ──> done
+                                 └──── mark_not_found, or retry ───────────────────┘
 
 `sending` is on disk before the request leaves. A write whose response was lost is `unknown`: Octavo looks for the write
-on the server until the server can no longer act on it. If the write is not found:
+on the server until the server can no longer act on the request. If the write is not found:
 
 - A write that only sets a state is sent again until the server has that state, unless another person has changed it.
-- A write that creates an item is not sent again: the API cannot tell that both are the same write, and the first may still
-  arrive. The user decides. Octavo keeps looking, and a write that arrives late is done.
+- A write that creates an item is not sent again: the API cannot recognize a repeated write, and the first request may
+  still arrive. The user decides. Octavo keeps looking, and a write that arrives late is done.
 
-Writes to one place (a space, or a change request) are sent in the order written. Places do not wait for each other. A write
-that waits for the user, or fails for its own reasons, delays only the writes that need it: replies to the thread that it
-creates, changes of the same thread, and its review. The same applies to a change of a thread whose response was lost.
+Writes to the same place (a space, or a change request) are sent in the order written. Places do not wait for each other. A
+write that waits for the user, or fails although the server responds to other requests, delays only the writes that need
+it: replies to the thread that it creates, changes of the same thread, and its review. The same applies to a change of a
+thread whose response was lost.
 
 A comment of a review is `pending` until the review is submitted. Then the comment is held and sent like any other, and the
 review after it. Undo of the review makes the comment pending again.
@@ -28,84 +31,83 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from octavo.data.writes.attempt import Basis, WriteFacts
+from octavo.data.writes.write_kind import Basis, WriteFacts
 
 if TYPE_CHECKING:
     from octavo.api.places import Discussion
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
 
 EntryState = Literal["pending", "held", "queued", "sending", "unknown", "failed", "done"]
-LONGEST_ROUND = timedelta(minutes=5)
+MAX_PAUSE = timedelta(minutes=5)
 """Longest pause before a write that was not found is looked for, or sent, again."""
-PATIENCE = 5
-"""Number of postponements for its own reasons after which a write no longer delays later writes of its place."""
-LOOKS = 5
-"""Number of failed lookups after which an unknown write no longer delays later writes of its place: 15 seconds."""
+MAX_OWN_FAILURES = 5
+"""Number of failures of one write, while the server responds to other requests, after which later writes of its place are
+sent before it."""
+MAX_BLOCKING_LOOKUPS = 5
+"""Number of lookups without result after which later writes of the place are sent. Reached 15 seconds after the first."""
 LIFETIME = timedelta(hours=24)
-"""A write that waited longer is not sent without asking."""
+"""Age after which a write is not sent without asking the user."""
+NOT_FOUND = "the response was lost, and Octavo did not find the change."
 
 
 @dataclass(frozen=True)
 class NewWrite:
-    """A write for the outbox: `action` follows “Could not”, and `draft_key` is the key of its draft."""
+    """A write for the outbox."""
 
     op: DurableWrite
     action: str
+    """Name of the write, which follows “Could not”: “reply”, “resolve the thread”."""
     draft_key: str = ""
+    """Key of the draft that the text came from. A refused or canceled text becomes this draft again."""
     basis: Basis | None = None
-    """State of the target when the user wrote. None: what the screen shows."""
+    """State of the target when the user wrote. None: the state on screen."""
     context: str = ""
     """Text of the thread and its page, for messages."""
-    draft_keys: tuple[str, ...] | None = None
-    """Keys of the drafts that the text came from. None: `draft_key` alone."""
+    used_draft_keys: tuple[str, ...] | None = None
+    """Keys of the drafts to delete. None: `draft_key` alone."""
 
 
 @dataclass(frozen=True)
 class OutboxEntry:
-    """A write in the outbox."""
+    """A write in the outbox. Attributes without a text are as in NewWrite and Attempt."""
 
     id: str
     op: DurableWrite
     facts: WriteFacts
     """The facts of `op`."""
     action: str
-    """The action, which follows “Could not”: “reply”, “resolve the thread”."""
     created_at: datetime
     requested_at: datetime
     """When the user last asked to send the write."""
     draft_key: str = ""
-    """Key of the draft that its text came from."""
     context: str = ""
-    """Text of the thread and its page, for messages."""
     group: str = ""
     """Id shared by the writes that are undone together."""
-    writer: str = ""
-    """Id of the user who wrote. Empty if that was unknown."""
-    writer_name: str = ""
+    author_id: str = ""
+    """Id of the user who wrote. Empty if the user was unknown."""
+    author_name: str = ""
     state: EntryState = "held"
     reason: str = ""
-    """Reason why the write is not sent or not done yet, as a sentence. Empty if nothing is wrong."""
+    """Why the write is not sent or not done yet, as a sentence. Empty if nothing is wrong."""
     held_until: datetime | None = None
-    """End of the undo delay. None: the user has to ask to send the write."""
+    """End of the undo delay. None in the state `held`: the write waits until the user asks to send it."""
     due_at: datetime | None = None
-    """Queued: the earliest time to send. Unknown: the time of the next look; None if Octavo looks no more."""
+    """Earliest time to send a queued write, or to look for an unknown write. None: Octavo does not look any more."""
     started_at: datetime | None = None
     may_arrive_until: datetime | None = None
-    """Unknown: the time after which the server can no longer act on the write. None if that is over, and nothing was found."""
+    """Time after which the server can no longer act on an unknown write. None once a lookup after this time has failed."""
     tries: int = 0
     failed_lookups: int = 0
     """Number of lookups after `may_arrive_until` that did not find the write."""
     postponements: int = 0
     """Number of failed requests of this write while the server responds to other requests."""
     baseline: tuple[str, ...] = ()
-    """Result of the check before the first attempt: ids, or the signs of a change by others."""
-    since: datetime | None = None
-    """Time of the newest item of the baseline, by the clock of the server."""
+    newest_at: datetime | None = None
     basis: Basis = field(default_factory=Basis)
     remote_id: str = ""
-    """Id that the server gave to what the write created."""
+    """Id that the server gave to the created item."""
     review: str = ""
-    """Id shared by the comments of a review and the review: they are sent in the order written."""
+    """Id shared by a review and its comments: they are sent in the order written."""
     changed_by_others: bool = False
     """True if the write was not sent because another person had changed the target: the user decides."""
     already_done: bool = False
@@ -117,117 +119,105 @@ class OutboxEntry:
         return self.op.at
 
     @property
-    def pending_id(self) -> str:
-        """Return the id of the item that the write creates: from the server, else a temporary id."""
+    def created_id(self) -> str:
+        """Return the id of the created item: the id from the server, or a temporary id until the write is done."""
         return self.remote_id or f"pending-{self.id}"
 
     @property
-    def text(self) -> str:
-        """Return the text that the write sends."""
-        return self.facts.text
-
-    @property
-    def creates(self) -> bool:
-        """Return whether the write creates something: sent twice, it would exist twice."""
-        return self.facts.creates
-
-    @property
-    def is_review(self) -> bool:
-        """Return whether the write submits a review."""
-        return self.facts.is_review
-
-    @property
     def needs_user(self) -> bool:
-        """Return whether the write waits for the user. One that was refused and has no text only shows its message."""
+        """Return whether the write waits for the user. A refused write without text only shows its message."""
+        facts = self.facts
         return (
-            (self.state == "failed" and (self.text != "" or self.creates or self.changed_by_others))
+            (self.state == "failed" and (facts.text != "" or facts.creates or self.changed_by_others))
             or (self.state == "held" and self.held_until is None)
-            or (self.state == "unknown" and self.creates and self.may_arrive_until is None)
+            or (self.state == "unknown" and facts.creates and self.may_arrive_until is None)
         )
 
     @property
-    def may_still_arrive(self) -> bool:
-        """Return whether the write may arrive without the user doing anything."""
-        return self.state == "unknown" or not self.needs_user
+    def is_in_flight(self) -> bool:
+        """Return whether the write will be sent, or may have been sent, without the user doing anything."""
+        return self.state in ("queued", "sending", "unknown") or (self.state == "held" and self.held_until is not None)
 
     @cached_property
     def ordering_key(self) -> str:
-        """Return the key of the place whose writes are sent in order: a space, or a change request."""
+        """Return the key of the space or change request. Writes with the same key are sent in the order written."""
         return self.at.model_dump_json()
 
     @property
-    def blocks_later(self) -> bool:
-        """Return whether later writes of the same place wait for this one."""
+    def blocks_place(self) -> bool:
+        """Return whether all later writes of the same place wait for this write."""
+        if self.postponements >= MAX_OWN_FAILURES:
+            return False
         if self.state == "unknown" or self.failed_lookups:
-            under_way = self.creates and self.failed_lookups < LOOKS
-        else:
-            under_way = self.state in ("queued", "sending") or (self.state == "held" and not self.needs_user)
-        return under_way and self.postponements < PATIENCE
+            return self.facts.creates and self.failed_lookups < MAX_BLOCKING_LOOKUPS
+        return self.is_in_flight
 
     @cached_property
     def target(self) -> tuple[str, str]:
-        """Return the item that the write changes. Writes to one item are sent in the order written."""
+        """Return the item that the write changes. Writes to the same item are sent in the order written."""
         return self.ordering_key, self.facts.thread or f"page {self.facts.page}"
 
 
 class WrongState(Exception):
-    """An entry cannot take a step from its state: another instance was faster."""
+    """An entry cannot take a step from its state, because another instance has changed the entry."""
 
 
-def released(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return an entry whose undo delay is over."""
-    return replace(_only(entry, "held"), state="queued", held_until=None, due_at=now, reason="")
+def release(entry: OutboxEntry, now: datetime) -> OutboxEntry:
+    """Return a held entry as queued: its undo delay is over."""
+    return replace(_checked(entry, "held"), state="queued", held_until=None, due_at=now, reason="")
 
 
-def submitted(entry: OutboxEntry, review: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
-    """Return a pending comment that is sent with the others of `review`, after the undo delay."""
+def submit(entry: OutboxEntry, review: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
+    """Return a pending comment as part of `review`, held until the end of the undo delay. None: queued at once."""
     due = now if held_until is None else None
     state: EntryState = "queued" if held_until is None else "held"
-    entry = _only(entry, "pending")
+    entry = _checked(entry, "pending")
     return replace(entry, state=state, review=review, requested_at=now, held_until=held_until, due_at=due)
 
 
-def returned_to_review(entry: OutboxEntry) -> OutboxEntry:
-    """Return a comment that is pending again, because its review was undone."""
-    return replace(_only(entry, "held", "queued"), state="pending", review="", held_until=None, due_at=None, reason="")
+def return_to_review(entry: OutboxEntry) -> OutboxEntry:
+    """Return a comment as pending again, because its review was undone."""
+    return replace(
+        _checked(entry, "held", "queued"), state="pending", review="", held_until=None, due_at=None, reason=""
+    )
 
 
-def edited(entry: OutboxEntry, op: DurableWrite, facts: WriteFacts) -> OutboxEntry:
-    """Return a pending comment with another text. `facts` are those of `op`."""
-    return replace(_only(entry, "pending"), op=op, facts=facts)
+def edit(entry: OutboxEntry, op: DurableWrite, facts: WriteFacts) -> OutboxEntry:
+    """Return a pending comment with another text. `facts` are the facts of `op`."""
+    return replace(_checked(entry, "pending"), op=op, facts=facts)
 
 
-def undo_delay_restarted(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return an entry with its full undo delay again, because a crash cut the delay short."""
-    entry = _only(entry, "held")
-    left = entry.held_until - entry.requested_at if entry.held_until is not None else timedelta()
-    return replace(entry, held_until=now + left)
+def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
+    """Return a held entry with its full undo delay again, because a crash cut the delay short."""
+    entry = _checked(entry, "held")
+    delay = entry.held_until - entry.requested_at if entry.held_until is not None else timedelta()
+    return replace(entry, held_until=now + delay)
 
 
-def held_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
-    """Return an entry that waits until the user asks to send it."""
-    return replace(_only(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
+def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
+    """Return an entry as held until the user asks to send it."""
+    return replace(_checked(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
 
 
-def addressed(entry: OutboxEntry, thread: str) -> OutboxEntry:
-    """Return a reply to, or a change of, a thread that was not posted yet, with the id that the server gave to the thread."""
+def set_thread(entry: OutboxEntry, thread: str) -> OutboxEntry:
+    """Return an entry with the id that the server gave to its thread, which had a temporary id."""
     return replace(
         entry, op=entry.op.model_copy(update={"comment_id": thread}), facts=replace(entry.facts, thread=thread)
     )
 
 
-def started(
+def start(
     entry: OutboxEntry,
     now: datetime,
     *,
     thread: str = "",
     baseline: tuple[str, ...] = (),
-    since: datetime | None = None,
+    newest_at: datetime | None = None,
 ) -> OutboxEntry:
-    """Return an entry that is about to be sent, `addressed` to `thread` unless that is empty."""
-    entry = _only(entry, "queued")
+    """Return a queued entry as sending. `thread` is the id for `set_thread`. Empty: the id of the thread stays."""
+    entry = _checked(entry, "queued")
     if thread:
-        entry = addressed(entry, thread)
+        entry = set_thread(entry, thread)
     return replace(
         entry,
         state="sending",
@@ -235,102 +225,105 @@ def started(
         started_at=now,
         tries=entry.tries + 1,
         baseline=baseline,
-        since=since,
+        newest_at=newest_at,
         reason="",
     )
 
 
-def confirmed(entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> OutboxEntry:
-    """Return an entry that is done: the server said so, or has the write. `already_done`: another person had done the same."""
-    entry = _only(entry, "queued", "sending", "unknown")
+def confirm(entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> OutboxEntry:
+    """Return an entry as done: the server has the write. `already_done`: another person had done the same."""
+    entry = _checked(entry, "queued", "sending", "unknown")
     already_done = already_done and entry.tries == 0
     return replace(entry, state="done", due_at=None, reason="", remote_id=remote_id, already_done=already_done)
 
 
-def postponed(entry: OutboxEntry, due_at: datetime, reason: str, *, own: bool = False) -> OutboxEntry:
-    """Return an entry that is sent later: it did not reach the server, or the server asked to wait.
+def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
+    """Return an entry as queued for `due_at`: it did not reach the server, or the server asked to wait.
 
-    `own`: the server responds to other requests.
+    `own_failure`: the server responds to other requests.
     """
-    entry = _only(entry, "queued", "sending")
-    return replace(entry, state="queued", due_at=due_at, reason=reason, postponements=entry.postponements + own)
+    entry = _checked(entry, "queued", "sending")
+    postponements = entry.postponements + own_failure
+    return replace(entry, state="queued", due_at=due_at, reason=reason, postponements=postponements)
 
 
-def refused(entry: OutboxEntry, reason: str, *, changed_by_others: bool = False) -> OutboxEntry:
-    """Return an entry that failed: the server refused it, or it was not sent because its target had changed (`changed_by_others`)."""
-    entry = _only(entry, "queued", "sending", "unknown")
+def refuse(entry: OutboxEntry, reason: str, *, changed_by_others: bool = False) -> OutboxEntry:
+    """Return an entry as failed: the server refused it, or it was not sent because others had changed its target."""
+    entry = _checked(entry, "queued", "sending", "unknown")
     return replace(entry, state="failed", due_at=None, reason=reason, changed_by_others=changed_by_others)
 
 
-def outcome_unknown(entry: OutboxEntry, due_at: datetime, may_arrive_until: datetime, reason: str) -> OutboxEntry:
-    """Return an entry whose response was lost. The server may act on the write until `may_arrive_until`."""
-    return replace(
-        _only(entry, "sending"), state="unknown", due_at=due_at, may_arrive_until=may_arrive_until, reason=reason
-    )
+def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: datetime, reason: str) -> OutboxEntry:
+    """Return an entry as unknown, because its response was lost. The first lookup is at `due_at`."""
+    entry = _checked(entry, "sending")
+    return replace(entry, state="unknown", due_at=due_at, may_arrive_until=may_arrive_until, reason=reason)
 
 
-def still_unknown(entry: OutboxEntry, due_at: datetime, reason: str, *, own: bool = False) -> OutboxEntry:
-    """Return an unknown entry after a look that told nothing.
+def look_again(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
+    """Return an unknown entry whose next lookup is at `due_at`, because the last one had no result.
 
-    `own`: the look failed, though the server responds to other requests.
+    `own_failure`: the lookup failed, although the server responds to other requests.
     """
-    entry = _only(entry, "unknown")
-    return replace(
-        entry,
-        due_at=due_at,
-        reason=entry.reason if entry.needs_user else reason,
-        postponements=entry.postponements + own,
-    )
+    entry = _checked(entry, "unknown")
+    reason = entry.reason if entry.needs_user else reason
+    return replace(entry, due_at=due_at, reason=reason, postponements=entry.postponements + own_failure)
 
 
-def not_found(
-    entry: OutboxEntry, now: datetime, cause: str = "the response was lost, and Octavo did not find the change."
-) -> OutboxEntry:
-    """Return an unknown entry that was not found. The user decides about a write that could exist twice; any other is queued."""
-    entry = _only(entry, "unknown")
-    pause = min(timedelta(seconds=2.0 ** min(entry.failed_lookups, 20)), LONGEST_ROUND)
+def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) -> OutboxEntry:
+    """Return an unknown entry that was not found: as queued, or still unknown if the write could exist twice.
+
+    In the second case the user decides, and Octavo keeps looking. `cause` is a sentence that says why nothing was found.
+    """
+    entry = _checked(entry, "unknown")
+    pause = min(timedelta(seconds=2.0 ** min(entry.failed_lookups, 20)), MAX_PAUSE)
     entry = replace(entry, failed_lookups=entry.failed_lookups + 1, may_arrive_until=None)
-    if entry.creates:
+    if entry.facts.creates:
         due = now + pause if now - entry.requested_at < LIFETIME else None
         decide = "Check on the server, then press ! to retry or discard the change. Meanwhile, Octavo will send your later changes."
         return replace(entry, due_at=due, reason=f"“{entry.action}” may have been sent: {cause} {decide}")
     return replace(entry, state="queued", due_at=now + pause if entry.failed_lookups > 1 else now, reason="")
 
 
-def retried(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return an entry that the user asked to send. If it may have arrived, Octavo looks for it first."""
-    entry = _only(entry, "pending", "held", "queued", "unknown", "failed")
-    if entry.changed_by_others and not entry.creates:
+def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
+    """Return an entry that the user asked to send, as queued. If it may have arrived, Octavo looks for it first."""
+    entry = _checked(entry, "pending", "held", "queued", "unknown", "failed")
+    if entry.changed_by_others and not entry.facts.creates:
         entry = replace(entry, basis=Basis(), baseline=(), changed_by_others=False)
-    entry = replace(
-        entry, requested_at=now, failed_lookups=min(entry.failed_lookups, 1 if entry.creates else 0), postponements=0
-    )
+    lookups = min(entry.failed_lookups, 1 if entry.facts.creates else 0)
+    entry = replace(entry, requested_at=now, failed_lookups=lookups, postponements=0)
     if entry.state == "unknown" and not entry.needs_user:
-        # The server may still act on the write: looking earlier would tell nothing.
+        # The server may still act on the write, so an earlier lookup would prove nothing.
         return replace(entry, due_at=max(now, entry.due_at or now))
     return replace(entry, state="queued", held_until=None, due_at=now, reason="")
 
 
 def next_due(
-    entries: tuple[OutboxEntry, ...], now: datetime, *, quiet: bool = False, busy: Collection[str] = ()
+    entries: tuple[OutboxEntry, ...], now: datetime, *, is_paused: bool = False, busy_places: Collection[str] = ()
 ) -> OutboxEntry | None:
     """Return the entry whose next step is due. None if there is none.
 
-    `quiet`: nothing may be sent or looked for. `busy`: the places in which a step is running.
+    `is_paused`: nothing may be sent or looked for. `busy_places` are the ordering keys of the places in which a step runs.
     """
-    return next(_due(entries, now, quiet=quiet, busy=busy), None)
+    for entry in entries:  # First, so that entries that are released together are shown together.
+        if entry.state == "held" and entry.held_until and entry.held_until <= now:
+            return entry
+    for entry, blocker in () if is_paused else _with_blockers(entries):
+        is_ready = entry.state == "unknown" or (entry.state == "queued" and blocker is None)
+        if is_ready and entry.due_at is not None and entry.due_at <= now and entry.ordering_key not in busy_places:
+            return entry
+    return None
 
 
 def next_wake(entries: tuple[OutboxEntry, ...], now: datetime) -> datetime | None:
-    """Return the next time at which a step becomes due by itself. None if there is none."""
+    """Return the next time at which a step becomes due. None if there is none."""
     times = (entry.held_until if entry.state == "held" else entry.due_at for entry in entries)
-    return min((each for each in times if each is not None and each > now), default=None)
+    return min((time for time in times if time is not None and time > now), default=None)
 
 
 def supersedes(later: OutboxEntry, earlier: OutboxEntry) -> bool:
     """Return whether `later` makes `earlier` needless: both only resolve or reopen the same thread.
 
-    `earlier` stays until `later` is done, so that undo of `later` leaves it. A held entry supersedes nothing yet.
+    `earlier` stays until `later` is done, so that it is sent if `later` is undone. A held entry supersedes nothing yet.
     """
     return (
         earlier.state == "queued"
@@ -343,59 +336,48 @@ def supersedes(later: OutboxEntry, earlier: OutboxEntry) -> bool:
 
 
 def blocked_by(entry: OutboxEntry, entries: tuple[OutboxEntry, ...]) -> OutboxEntry | None:
-    """Return the entry that has to end before `entry` is sent. None if it waits for no other."""
-    return next((other for each, other in _waiting(entries) if each.id == entry.id), None)
+    """Return the entry that has to end before `entry` is sent. None if `entry` waits for no other."""
+    return next((blocker for other, blocker in _with_blockers(entries) if other.id == entry.id), None)
 
 
 def has_review_in_flight(entries: Iterable[OutboxEntry], at: Discussion) -> bool:
-    """Return whether a review of `at` is in the outbox and may still arrive."""
-    return any(entry.at == at and entry.is_review and entry.may_still_arrive for entry in entries)
+    """Return whether a review of `at` will be sent, or may have been sent."""
+    return any(entry.at == at and entry.facts.is_review and entry.is_in_flight for entry in entries)
 
 
-def _due(
-    entries: tuple[OutboxEntry, ...], now: datetime, *, quiet: bool, busy: Collection[str]
-) -> Iterator[OutboxEntry]:
-    # First, so that entries that are released together are shown together.
-    yield from (each for each in entries if each.state == "held" and each.held_until and each.held_until <= now)
-    if quiet:
-        return
-    for entry, other in _waiting(entries):
-        ready = entry.state == "unknown" or (entry.state == "queued" and other is None)
-        if ready and entry.due_at is not None and entry.due_at <= now and entry.ordering_key not in busy:
-            yield entry
-
-
-def _waiting(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, OutboxEntry | None]]:
-    """Return each entry with the one that it waits for."""
-    going = (each for each in entries if each.state in ("queued", "sending", "unknown"))
-    last_wish = {each.target: each for each in going if each.facts.only_resolves}
+def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, OutboxEntry | None]]:
+    """Yield each entry with the entry that it waits for. None if it waits for no other."""
+    moving = (entry for entry in entries if entry.state in ("queued", "sending", "unknown"))
+    last_resolve = {entry.target: entry for entry in moving if entry.facts.only_resolves}
     threads: dict[str, OutboxEntry] = {}
     reviews: dict[str, OutboxEntry] = {}
     targets: dict[tuple[str, str], OutboxEntry] = {}
     places: dict[str, OutboxEntry] = {}
     stuck: set[str] = set()
-    """Ids of entries that wait for the user, and of entries that need them. No other entry waits for these."""
+    """Ids of entries that wait for the user, and of entries that need these. Later entries of the same place do not wait
+    for them, unless they need them."""
     for entry in entries:
         needed = threads.get(entry.facts.thread) or reviews.get(entry.review)
-        wish = last_wish.get(entry.target)
-        instead = wish if wish is not None and wish.id != entry.id and supersedes(wish, entry) else None
-        yield entry, needed or instead or targets.get(entry.target) or places.get(entry.ordering_key)
+        later = last_resolve.get(entry.target)
+        superseded_by = later if later is not None and later.id != entry.id and supersedes(later, entry) else None
+        yield entry, needed or superseded_by or targets.get(entry.target) or places.get(entry.ordering_key)
         if entry.state == "failed":
             continue
-        threads[entry.pending_id] = entry
+        threads[entry.created_id] = entry
         if entry.review:
             reviews.setdefault(entry.review, entry)
         if needed is not None and needed.id in stuck:
             stuck.add(entry.id)
-        elif entry.blocks_later and instead is None:
+        elif entry.blocks_place and superseded_by is None:
             places.setdefault(entry.ordering_key, entry)
         elif entry.needs_user or entry.state == "pending":
             stuck.add(entry.id)
-        elif instead is None:
+        elif superseded_by is None:
             targets.setdefault(entry.target, entry)
 
 
-def _only(entry: OutboxEntry, *states: EntryState) -> OutboxEntry:
+def _checked(entry: OutboxEntry, *states: EntryState) -> OutboxEntry:
+    """Return `entry` if it is in one of `states`. Raises WrongState."""
     if entry.state not in states:
         raise WrongState(f"{entry.action} is {entry.state}")
     return entry

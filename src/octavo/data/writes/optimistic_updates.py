@@ -1,97 +1,82 @@
-"""Optimistic updates: unconfirmed writes on the responses on screen. Pure."""
+"""Optimistic updates: comments and replies on the responses on screen, before the server confirms the writes. No I/O.
+
+An item that has no id yet has the id `pending-<entry id>`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import is_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from octavo.api import comments, reviews
-from octavo.api.comments import Comment, Reply
+from octavo.api import change_requests, comments, reviews, spaces
+from octavo.api.bodies import Body
+from octavo.api.comments import Comment, Reaction, Reply, UserReaction
 from octavo.api.operation import ListPage, Operation
+from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.users import User
-from octavo.data.writes.attempt import Basis
-from octavo.data.writes.comment_overlays import NOBODY, counted, holds_thread, opened
-from octavo.data.writes.kinds import kind_of
+from octavo.data.writes.comment_kinds import emoji_key, find_own
 from octavo.data.writes.machine import OutboxEntry
+from octavo.data.writes.write_kind import Attempt, Basis
 
 if TYPE_CHECKING:
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
+
+C = TypeVar("C", Comment, Reply)
 
 _READS = comments.List | comments.Get | comments.ListReplies | comments.GetReply
+_NOBODY = User(id="pending", display_name="You")
 
 
-def fold(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry], me: User | None) -> tuple[Any, int]:
-    """Return the response `value` of `op` with `entries` on it, and the number of entries it shows that are not done.
+def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry], me: User | None) -> tuple[Any, int]:
+    """Return the response `value` of `op` with `entries` on it, and the number of entries shown that are not done.
 
     A new comment that was refused stays where it was written, until it is discarded. Other refused writes are not shown.
     """
-    on_top = [
+    overlay = _OVERLAYS.get(type(op))
+    if overlay is None or value is None:
+        return value, 0
+    visible = [
         entry
-        for entry in (entries if value is not None else ())
-        if type(op) in kind_of(entry.op).overlay
-        and (entry.state != "failed" or isinstance(entry.op, (comments.Create, comments.CreateReply)))
+        for entry in entries
+        if entry.state != "failed" or isinstance(entry.op, (comments.Create, comments.CreateReply))
     ]
     shown: set[str] = set()
 
     def put(value: Any, entries: Iterable[OutboxEntry]) -> Any:
         for entry in entries:
-            overlay = kind_of(entry.op).overlay[type(op)]
-            before, value = value, overlay(op, value, entry, me or NOBODY)
+            before, value = value, overlay(op, value, entry, me or _NOBODY)
             if value is not before and entry.state != "done" and not entry.needs_user:
                 shown.add(entry.id)
         return value
 
-    if not isinstance(value, ListPage):
-        return put(value, on_top), len(shown)
-    # Thousands of items may be selected: each entry is applied to its own item, not to the whole list.
-    changes = _changes(op, value.items, on_top)
-    if not changes:
-        return put(value, on_top), len(shown)
-    after = {
-        id(item): put(value.model_copy(update={"items": (item,), "count": None}), changes[place]).items
-        for place, item in enumerate(value.items)
-        if place in changes
-    }
-    of_items = {entry.id for each in changes.values() for entry in each}
-    value = put(value, (entry for entry in on_top if entry.id not in of_items))
-    items = tuple(each for item in value.items for each in after.get(id(item), (item,)))
-    if len(items) == len(value.items) and all(map(is_, items, value.items)):
-        return value, len(shown)
-    return counted(value.model_copy(update={"items": items}), len(items) - len(value.items)), len(shown)
-
-
-def _changes(op: Operation[Any], items: Sequence[Any], entries: Iterable[OutboxEntry]) -> dict[int, list[OutboxEntry]]:
-    """Return the entries that change items of a list, by the index of the item."""
-    places: dict[Any, list[int]] = {}
-    found: dict[int, list[OutboxEntry]] = {}
-    if isinstance(op, comments.List | comments.ListReplies):
-        for place, item in enumerate(items):
-            places.setdefault(item.id, []).append(place)
-    for entry in entries:
-        match op, entry.op:
-            case comments.List(), _:
-                about: Any = entry.facts.thread
-            case comments.ListReplies(), comments.UpdateReply() | comments.DeleteReply():
-                about = entry.op.comment_reply_id
-            case comments.ListReplies(), _:
-                continue
-            case _:
-                about = entry.at
-                if opened(entry) and about not in places:
-                    places[about] = [place for place, item in enumerate(items) if holds_thread(item, about)]
-        for place in places.get(about, ()):
-            found.setdefault(place, []).append(entry)
-    return found
+    # A list may have thousands of items: each entry is applied to its own item, not to the whole list.
+    by_index = _entries_by_index(op, value.items, visible) if isinstance(value, ListPage) else {}
+    if not by_index:
+        return put(value, visible), len(shown)
+    parts = [
+        put(value.model_copy(update={"items": (item,), "count": None}), by_index[index]).items
+        if index in by_index
+        else (item,)
+        for index, item in enumerate(value.items)
+    ]
+    items = tuple(item for part in parts for item in part)
+    if len(items) != len(value.items) or not all(map(is_, items, value.items)):
+        value = _counted(value.model_copy(update={"items": items}), len(items) - len(value.items))
+    applied = {entry.id for some in by_index.values() for entry in some}
+    return put(value, (entry for entry in visible if entry.id not in applied)), len(shown)
 
 
 def basis_of(op: DurableWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> Basis:
-    """Return what the screen shows of the comment that `op` changes. Empty if it is not loaded as markdown."""
+    """Return what the screen shows of the comment that `op` changes. Empty if the comment is not loaded as markdown.
+
+    `shown` are the cached responses, with their operations.
+    """
     match op:
         case comments.UpdateReply() | comments.DeleteReply():
-            wanted, kind = op.comment_reply_id, "comment-reply"
+            item_id, kind = op.comment_reply_id, "comment-reply"
         case comments.CreateReply() | comments.Update() | comments.Delete():
-            wanted, kind = op.comment_id, "comment"
+            item_id, kind = op.comment_id, "comment"
         case comments.Create() | reviews.Submit():
             return Basis()
     for read, value in shown:
@@ -99,6 +84,255 @@ def basis_of(op: DurableWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> B
             continue
         items: tuple[Comment | Reply, ...] = value.items if isinstance(value, ListPage) else (value,)
         for item in items:
-            if item.id == wanted and item.object == kind:
+            if item.id == item_id and item.object == kind:
                 return Basis(item.body.markdown, item.is_open if isinstance(item, Comment) else None)
     return Basis()
+
+
+def _entries_by_index(
+    op: Operation[Any], items: Sequence[Any], entries: Iterable[OutboxEntry]
+) -> dict[int, list[OutboxEntry]]:
+    """Return the entries that change single items of a list, by the index of the item."""
+    indexes: dict[Any, list[int]] = {}
+    found: dict[int, list[OutboxEntry]] = {}
+    if isinstance(op, comments.List | comments.ListReplies):
+        for index, item in enumerate(items):
+            indexes.setdefault(item.id, []).append(index)
+    for entry in entries:
+        match op, entry.op:
+            case comments.List(), _:
+                key: Any = entry.facts.thread
+            case comments.ListReplies(), comments.UpdateReply() | comments.DeleteReply():
+                key = entry.op.comment_reply_id
+            case comments.ListReplies(), _:
+                continue
+            case _:
+                key = entry.at
+                if _open_count_change(entry) and key not in indexes:
+                    indexes[key] = [index for index, item in enumerate(items) if _has_threads_at(item, key)]
+        for index in indexes.get(key, ()):
+            found.setdefault(index, []).append(entry)
+    return found
+
+
+def _on_threads(read: comments.List, page: ListPage[Comment], entry: OutboxEntry, me: User) -> ListPage[Comment]:
+    op = entry.op
+    if entry.at != read.at:
+        return page
+    match op:
+        case comments.Create():
+            if not _matches_filter(read, op, me) or _has_created(page, op, entry, me):
+                return page
+            thread = _new_thread(op, entry, me)
+            if read.order == "desc":
+                return _counted(page.before(thread), 1)
+            return page if page.next else _appended(page, thread)
+        case comments.Delete():
+            return _without(page, op.comment_id)
+    changed = _with_item(page, entry.facts.thread, lambda thread: _changed_thread(thread, entry, me))
+    if changed is page or read.status == "all":
+        return changed
+    for thread in changed.items:
+        if thread.is_open != (read.status == "open"):
+            changed = _without(changed, thread.id)
+    return changed
+
+
+def _on_thread(read: comments.Get, thread: Comment, entry: OutboxEntry, me: User) -> Comment:
+    is_target = entry.at == read.at and entry.facts.thread == read.comment_id
+    return _changed_thread(thread, entry, me) if is_target else thread
+
+
+def _on_replies(read: comments.ListReplies, page: ListPage[Reply], entry: OutboxEntry, me: User) -> ListPage[Reply]:
+    op = entry.op
+    if entry.at != read.at or entry.facts.thread != read.comment_id:
+        return page
+    match op:
+        case comments.CreateReply():
+            return page if _has_created(page, op, entry, me) else _appended(page, _new_reply(op, entry, me))
+        case comments.UpdateReply():
+            return _with_item(page, op.comment_reply_id, lambda reply: _edited(reply, op, entry, me))
+        case comments.DeleteReply():
+            return _without(page, op.comment_reply_id)
+        case _:
+            return page
+
+
+def _on_reply(read: comments.GetReply, reply: Reply, entry: OutboxEntry, me: User) -> Reply:
+    op = entry.op
+    if isinstance(op, comments.UpdateReply) and entry.at == read.at and op.comment_reply_id == read.comment_reply_id:
+        return _edited(reply, op, entry, me)
+    return reply
+
+
+def _on_counter(read: Operation[Any], holder: Any, entry: OutboxEntry, me: User) -> Any:
+    """Return a space or a change request with its number of open threads."""
+    change = _open_count_change(entry)
+    if change == 0 or not _has_threads_at(holder, entry.at):
+        return holder
+    return holder.model_copy(update={"comments": max(0, holder.comments + change)})
+
+
+def _on_counters(read: Operation[Any], page: ListPage[Any], entry: OutboxEntry, me: User) -> ListPage[Any]:
+    if _open_count_change(entry) == 0:
+        return page
+    changed = [_on_counter(read, item, entry, me) for item in page.items]
+    if all(map(is_, changed, page.items)):
+        return page
+    return page.model_copy(update={"items": tuple(changed)})
+
+
+_OVERLAYS: Mapping[type[Operation[Any]], Callable[[Any, Any, OutboxEntry, User], Any]] = {
+    comments.List: _on_threads,
+    comments.Get: _on_thread,
+    comments.ListReplies: _on_replies,
+    comments.GetReply: _on_reply,
+    spaces.Get: _on_counter,
+    spaces.List: _on_counters,
+    change_requests.Get: _on_counter,
+    change_requests.List: _on_counters,
+    change_requests.ListOfOrganization: _on_counters,
+}
+"""The function that puts an entry on a response, by read operation. It returns the same object if the entry changes nothing."""
+
+
+def _open_count_change(entry: OutboxEntry) -> int:
+    """Return by how much a write changes the number of open threads."""
+    if entry.state in ("failed", "pending"):
+        return 0  # Other people do not see a pending comment.
+    match entry.op:
+        case comments.Create():
+            return 1
+        case comments.Update(resolved=bool(resolved)) if entry.basis.is_open in (None, resolved):
+            return -1 if resolved else 1
+        case comments.Delete() if entry.basis.is_open:
+            return -1
+        case _:
+            return 0
+
+
+def _has_threads_at(holder: Any, at: Discussion) -> bool:
+    """Return whether `at` is the space or the change request `holder`."""
+    change_request = at.change_request_id if isinstance(at, ChangeRequestRef) else None
+    if holder.object == "space":
+        return change_request is None and bool(holder.id == at.space_id)
+    return change_request in (holder.id, str(holder.number)) and holder.space in (None, at.space_id)
+
+
+def _matches_filter(read: comments.List, op: comments.Create, me: User) -> bool:
+    return (
+        read.status != "resolved"
+        and read.target_page in (None, op.page)
+        and (read.authors is None or me.id in read.authors)
+    )
+
+
+def _has_created(page: ListPage[Any], op: comments.Create | comments.CreateReply, entry: OutboxEntry, me: User) -> bool:
+    """Return whether the response has the item that the write creates, although the write is not confirmed yet."""
+    if any(item.id == entry.created_id for item in page.items):
+        return True
+    if entry.started_at is None or entry.state not in ("sending", "unknown"):
+        return False
+    user_id = None if me is _NOBODY else me.id
+    attempt: Attempt[Any] = Attempt(op, baseline=entry.baseline, newest_at=entry.newest_at, me=user_id)
+    return find_own(attempt, page.items) is not None
+
+
+def _new_thread(op: comments.Create, entry: OutboxEntry, me: User) -> Comment:
+    return Comment(
+        id=entry.created_id,
+        body=Body(markdown=op.body.markdown),
+        posted_by=me,
+        posted_at=entry.created_at,
+        target=comments.Target(
+            space=op.at.space_id,
+            change_request=op.at.change_request_id if isinstance(op.at, ChangeRequestRef) else None,
+            page=comments.TargetPage(id=op.page) if op.page else None,
+            node=comments.TargetNode(id=op.node) if op.node else None,
+        ),
+        permissions=comments.Permissions(view=True, reply=True),
+    )
+
+
+def _new_reply(op: comments.CreateReply, entry: OutboxEntry, me: User) -> Reply:
+    return Reply(
+        id=entry.created_id,
+        body=Body(markdown=op.body.markdown),
+        posted_by=me,
+        posted_at=entry.created_at,
+        permissions=comments.Permissions(view=True),
+    )
+
+
+def _changed_thread(thread: Comment, entry: OutboxEntry, me: User) -> Comment:
+    match entry.op:
+        case comments.Update() as op:
+            thread = _edited(thread, op, entry, me)
+            if op.resolved is None:
+                return thread
+            if not op.resolved:
+                return thread.model_copy(update={"status": "open", "resolved_at": None, "resolved_by": None})
+            resolved = {"status": "resolved", "resolved_at": entry.created_at, "resolved_by": me}
+            return thread.model_copy(update=resolved)
+        case comments.CreateReply():
+            return thread.model_copy(update={"replies": thread.replies + (entry.state != "failed")})
+        case comments.DeleteReply():
+            return thread.model_copy(update={"replies": max(0, thread.replies - 1)})
+        case _:
+            return thread
+
+
+def _edited(item: C, op: comments.Update | comments.UpdateReply, entry: OutboxEntry, me: User) -> C:
+    changes: dict[str, Any] = {}
+    if op.body is not None:
+        changes.update(body=Body(markdown=op.body.markdown), edited_at=entry.created_at)
+    reactions = item.reactions
+    for emoji in op.added_reactions or ():
+        reactions = _reacted(reactions, emoji, UserReaction(user=me, reacted_at=entry.created_at))
+    for emoji in op.removed_reactions or ():
+        reactions = _unreacted(reactions, emoji, me)
+    if reactions is not item.reactions:
+        changes["reactions"] = reactions
+    return item.model_copy(update=changes) if changes else item
+
+
+def _reacted(reactions: tuple[Reaction, ...], emoji: str, mine: UserReaction) -> tuple[Reaction, ...]:
+    key = emoji_key(emoji)
+    for index, reaction in enumerate(reactions):
+        if emoji_key(reaction.emoji) == key:
+            if any(other.user.id == mine.user.id for other in reaction.users):
+                return reactions
+            more = reaction.model_copy(update={"count": reaction.count + 1, "users": (*reaction.users, mine)})
+            return (*reactions[:index], more, *reactions[index + 1 :])
+    return (*reactions, Reaction(emoji=emoji, count=1, users=(mine,)))
+
+
+def _unreacted(reactions: tuple[Reaction, ...], emoji: str, me: User) -> tuple[Reaction, ...]:
+    key = emoji_key(emoji)
+    after = []
+    for reaction in reactions:
+        users = tuple(other for other in reaction.users if other.user.id != me.id)
+        if emoji_key(reaction.emoji) == key and len(users) < len(reaction.users):
+            if reaction.count > 1:
+                after.append(reaction.model_copy(update={"count": reaction.count - 1, "users": users}))
+        else:
+            after.append(reaction)
+    return tuple(after) if after != list(reactions) else reactions
+
+
+def _with_item(page: ListPage[C], item_id: str, change: Callable[[C], C]) -> ListPage[C]:
+    """Return the page with one item changed. The same object if nothing changes."""
+    items = tuple(change(item) if item.id == item_id else item for item in page.items)
+    return page if all(map(is_, items, page.items)) else page.model_copy(update={"items": items})
+
+
+def _without(page: ListPage[C], item_id: str) -> ListPage[C]:
+    return _counted(page.without(item_id), -1) if any(item.id == item_id for item in page.items) else page
+
+
+def _appended(page: ListPage[C], item: C) -> ListPage[C]:
+    return _counted(page.model_copy(update={"items": (*page.items, item)}), 1)
+
+
+def _counted(page: ListPage[C], change: int) -> ListPage[C]:
+    return page if page.count is None else page.model_copy(update={"count": max(0, page.count + change)})

@@ -7,39 +7,51 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from octavo.api.wire import Request, decode, encode
-from octavo.data.database import moment
+from octavo.data.database import Transaction, moment
 from octavo.data.observers import Observers
 from octavo.data.state_db import StateDb
-from octavo.data.writes.attempt import Basis
+from octavo.data.writes.kinds import write_kinds
 from octavo.data.writes.machine import OutboxEntry, WrongState
+from octavo.data.writes.write_kind import Basis
 from octavo.untrusted_input import parse_json
 
+R = TypeVar("R")
+
 SENT_DAYS, SENT_ROWS = 30, 500
-"""Age in days and number of the sent writes that are stored."""
+"""Age in days and number of the sent writes that stay stored."""
 
 StoredEntry = tuple[int, str, str, str]
 """An entry as it is stored: its position, id, state and record."""
-_TIMES = ("created_at", "requested_at", "held_until", "due_at", "started_at", "may_arrive_until", "since")
+Change: TypeAlias = Callable[[OutboxEntry], OutboxEntry]
+"""A step: one of the functions of machine.py, with its arguments. Raises WrongState."""
+ExtraWork: TypeAlias = Callable[[sqlite3.Connection, OutboxEntry], None]
+"""Work in the same transaction as the change of an entry."""
+
+_TIMES = ("created_at", "requested_at", "held_until", "due_at", "started_at", "may_arrive_until", "newest_at")
 _STORED_NAMES = {
     "action": "doing",
     "requested_at": "asked_at",
     "draft_key": "place",
     "context": "about",
+    "author_id": "writer",
+    "author_name": "writer_name",
     "may_arrive_until": "settles_at",
     "failed_lookups": "rounds",
     "postponements": "put_off",
+    "newest_at": "since",
     "remote_id": "remote",
     "changed_by_others": "contested",
     "already_done": "needless",
 }
 """The names of attributes in a record, where they differ. Older versions of Octavo read them."""
+_NAMES = [field.name for field in fields(OutboxEntry) if field.name not in ("op", "facts")]
+"""The attributes in a record. `op` is stored as a request, and `facts` follow from `op`."""
 _PENDING = "gathered"
 """The state `pending` on disk. Older versions of Octavo read it."""
 
@@ -49,25 +61,11 @@ def entry_records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str
     return db.execute("SELECT id, record FROM outbox WHERE namespace = ? ORDER BY position", (namespace,)).fetchall()
 
 
-def find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
-    """Return the entry with an id. None if there is none. Raises ValueError if its record cannot be read."""
-    row = db.execute("SELECT record FROM outbox WHERE id = ?", (entry_id,)).fetchone()
-    return decode_entry(row[0]) if row else None
-
-
-def insert_entry(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
-    """Add an entry after all others."""
-    db.execute(
-        "INSERT INTO outbox (id, namespace, state, record) VALUES (?, ?, ?, ?)",
-        (entry.id, namespace, _stored_state(entry), _record(entry)),
-    )
-
-
 def change_entry(
-    db: sqlite3.Connection, namespace: str, entry_id: str, change: Callable[[OutboxEntry], OutboxEntry], now: datetime
+    db: sqlite3.Connection, namespace: str, entry_id: str, change: Change, now: datetime
 ) -> OutboxEntry | None:
-    """Take one step with the stored entry, and return it. None if it is gone, or cannot take this step any more."""
-    entry = find_entry(db, entry_id)
+    """Take one step with the stored entry, and return it. None if there is no such entry, or its state does not fit."""
+    entry = _find_entry(db, entry_id)
     if entry is None:
         return None
     try:
@@ -77,9 +75,8 @@ def change_entry(
     if after.state == "done":
         _finish(db, namespace, after, now)
     else:
-        db.execute(
-            "UPDATE outbox SET state = ?, record = ? WHERE id = ?", (_stored_state(after), _record(after), entry_id)
-        )
+        values = (_stored_state(after), _record(after), entry_id)
+        db.execute("UPDATE outbox SET state = ?, record = ? WHERE id = ?", values)
     return after
 
 
@@ -90,64 +87,27 @@ def take_pending_comment(db: sqlite3.Connection, entry_id: str) -> StoredEntry |
     return rows[0] if rows else None
 
 
-def restore_entry(db: sqlite3.Connection, namespace: str, kept: StoredEntry) -> None:
-    """Store an entry again that `take_pending_comment` deleted, in its place, else after all others."""
-    position, entry_id, state, record = kept
+def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -> None:
+    """Undo `take_pending_comment`: the entry gets its old position, or the last one if that is taken."""
+    position, entry_id, state, record = stored
     insert = "INSERT OR IGNORE INTO outbox (position, id, namespace, state, record) VALUES (?, ?, ?, ?, ?)"
     if not db.execute(insert, (position, entry_id, namespace, state, record)).rowcount:
         db.execute(insert, (None, entry_id, namespace, state, record))
 
 
-def done_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
-    """Return the sent write with an id. None if it is not sent, or its record cannot be read."""
-    row = db.execute("SELECT record FROM sent WHERE id = ?", (entry_id,)).fetchone()
+def find_done_entry(state: StateDb, entry_id: str) -> OutboxEntry | None:
+    """Return the sent write with an id. None if there is none, or its record cannot be read."""
+    rows = state.rows("SELECT record FROM sent WHERE id = ?", entry_id)
     try:
-        return decode_entry(row[0]) if row else None
+        return decode_entry(rows[0][0]) if rows else None
     except ValueError:
         return None
 
 
-def created_ids(db: sqlite3.Connection, namespace: str) -> frozenset[str]:
-    """Return the ids of what writes of this profile created: no two writes create the same."""
-    rows = db.execute("SELECT remote FROM sent WHERE namespace = ? AND remote IS NOT NULL", (namespace,))
+def created_ids(state: StateDb) -> frozenset[str]:
+    """Return the ids of the items that writes of this profile created. Two writes never create the same item."""
+    rows = state.rows("SELECT remote FROM sent WHERE namespace = ? AND remote IS NOT NULL", state.namespace)
     return frozenset(str(row[0]) for row in rows)
-
-
-def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: datetime) -> None:
-    record = _record(entry)
-    values = (entry.id, namespace, entry.remote_id or None, now.timestamp(), record)
-    if not db.execute("INSERT OR IGNORE INTO sent VALUES (?, ?, ?, ?, ?)", values).rowcount:
-        db.execute(
-            "INSERT OR IGNORE INTO sent VALUES (?, ?, NULL, ?, ?)", (entry.id, namespace, now.timestamp(), record)
-        )
-    db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
-    horizon = (now - timedelta(days=SENT_DAYS)).timestamp()
-    db.execute("DELETE FROM sent WHERE namespace = ? AND sent_at < ?", (namespace, horizon))
-    db.execute(
-        "DELETE FROM sent WHERE namespace = ?1 AND id NOT IN"
-        " (SELECT id FROM sent WHERE namespace = ?1 ORDER BY sent_at DESC LIMIT ?2)",
-        (namespace, SENT_ROWS),
-    )
-
-
-def _stored_state(entry: OutboxEntry) -> str:
-    return _PENDING if entry.state == "pending" else entry.state
-
-
-def _record(entry: OutboxEntry) -> str:
-    request = encode(entry.op)
-    plain: dict[str, Any] = {}
-    for name in _names():
-        value = getattr(entry, name)
-        plain[_STORED_NAMES.get(name, name)] = value.timestamp() if name in _TIMES and value is not None else value
-    plain.update(state=_stored_state(entry), basis=asdict(entry.basis))
-    plain.update(method=request.method, url=request.url, body=request.body)
-    return json.dumps(plain)
-
-
-def _names() -> list[str]:
-    """Return the attributes of an entry that are stored under a name, and not as a request."""
-    return [each.name for each in fields(OutboxEntry) if each.name not in ("op", "facts")]
 
 
 def decode_entry(record: str) -> OutboxEntry:
@@ -159,13 +119,11 @@ def decode_entry(record: str) -> OutboxEntry:
 
 
 def _entry(plain: Any) -> OutboxEntry:
-    from octavo.data.writes.kinds import KINDS  # lazy: the areas of the API that write
-
     op: Any = decode(Request(plain.pop("method"), plain.pop("url"), plain.pop("body")))
-    kind = KINDS.get(type(op))
+    kind = write_kinds().get(type(op))
     if kind is None or not kind.is_durable:
         raise ValueError(f"{type(op).__name__} is not a write that the outbox can store")
-    values = {name: plain[stored] for name in _names() if (stored := _STORED_NAMES.get(name, name)) in plain}
+    values = {name: plain[stored] for name in _NAMES if (stored := _STORED_NAMES.get(name, name)) in plain}
     for name in _TIMES:
         if values.get(name) is not None:
             values[name] = moment(values[name])
@@ -176,20 +134,57 @@ def _entry(plain: Any) -> OutboxEntry:
     return OutboxEntry(op=op, facts=kind.facts(op), **values)
 
 
-Also = Callable[[sqlite3.Connection, OutboxEntry], None]
-"""Work in the same transaction as a step."""
+def _record(entry: OutboxEntry) -> str:
+    request = encode(entry.op)
+    plain: dict[str, Any] = {}
+    for name in _NAMES:
+        value = getattr(entry, name)
+        plain[_STORED_NAMES.get(name, name)] = value.timestamp() if name in _TIMES and value is not None else value
+    plain.update(state=_stored_state(entry), basis=asdict(entry.basis))
+    plain.update(method=request.method, url=request.url, body=request.body)
+    return json.dumps(plain)
+
+
+def _stored_state(entry: OutboxEntry) -> str:
+    return _PENDING if entry.state == "pending" else entry.state
+
+
+def _find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
+    row = db.execute("SELECT record FROM outbox WHERE id = ?", (entry_id,)).fetchone()
+    return decode_entry(row[0]) if row else None
+
+
+def _insert_entry(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
+    insert = "INSERT INTO outbox (id, namespace, state, record) VALUES (?, ?, ?, ?)"
+    db.execute(insert, (entry.id, namespace, _stored_state(entry), _record(entry)))
+
+
+def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: datetime) -> None:
+    """Move an entry from `outbox` to `sent`, and delete sent writes that are old or too many."""
+    insert, record = "INSERT OR IGNORE INTO sent VALUES (?, ?, ?, ?, ?)", _record(entry)
+    if not db.execute(insert, (entry.id, namespace, entry.remote_id or None, now.timestamp(), record)).rowcount:
+        # Another write has this remote id, which is unique.
+        db.execute(insert, (entry.id, namespace, None, now.timestamp(), record))
+    db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
+    horizon = (now - timedelta(days=SENT_DAYS)).timestamp()
+    db.execute("DELETE FROM sent WHERE namespace = ? AND sent_at < ?", (namespace, horizon))
+    db.execute(
+        "DELETE FROM sent WHERE namespace = ?1 AND id NOT IN"
+        " (SELECT id FROM sent WHERE namespace = ?1 ORDER BY sent_at DESC LIMIT ?2)",
+        (namespace, SENT_ROWS),
+    )
 
 
 class OutboxEntries:
-    """All entries that are not done, as every instance of Octavo sees them."""
+    """All entries that are not done, as every instance of Octavo sees them. Its coroutines raise NotSaved."""
 
     def __init__(self, state: StateDb, now: Callable[[], datetime]) -> None:
         self.state = state
         self.now = now
-        self.entries: tuple[OutboxEntry, ...] = ()
-        self.by_pending_id: dict[str, OutboxEntry] = {}
-        """The entries by the ids of what they create."""
-        self._read: dict[str, OutboxEntry] = {}
+        self.all: tuple[OutboxEntry, ...] = ()
+        """The entries, oldest first."""
+        self.by_created_id: dict[str, OutboxEntry] = {}
+        self._by_record: dict[str, OutboxEntry] = {}
         self.changed: Observers[[]] = Observers()
         self.done: Observers[[OutboxEntry]] = Observers()
         """Called with each write that is done, in this instance or another, before `changed`."""
@@ -197,136 +192,118 @@ class OutboxEntries:
 
     def find(self, entry_id: str) -> OutboxEntry | None:
         """Return the entry with an id. None if there is none."""
-        return next((entry for entry in self.entries if entry.id == entry_id), None)
+        return next((entry for entry in self.all if entry.id == entry_id), None)
 
     def refresh(self) -> None:
-        """Read what other instances wrote."""
+        """Read the entries again if an instance has changed them."""
         if self.state.changed():
             self.reload()
 
-    async def insert(self, entries: Sequence[OutboxEntry], also: Also) -> tuple[OutboxEntry, ...]:
-        """Store all `entries`, or none, and return them. Raises NotSaved."""
+    async def _write(self, work: Transaction[R]) -> R:
+        result = await self.state.write(work)
+        self.reload()
+        return result
+
+    async def insert(self, entries: Sequence[OutboxEntry], extra: ExtraWork) -> tuple[OutboxEntry, ...]:
+        """Store all `entries`, or none, and return them."""
 
         def work(db: sqlite3.Connection) -> None:
             for entry in entries:
-                insert_entry(db, self.state.namespace, entry)
-                also(db, entry)
+                _insert_entry(db, self.state.namespace, entry)
+                extra(db, entry)
 
-        await self.state.write(work)
-        self.reload()
+        await self._write(work)
         return tuple(entries)
 
-    async def step(
-        self, entry_id: str, change: Callable[[OutboxEntry], OutboxEntry], also: Also | None = None
-    ) -> OutboxEntry | None:
-        """Take one step with the stored entry, and return it. None if it is gone, or cannot take this step any more.
-
-        Raises NotSaved.
-        """
-        now = self.now()
-
-        def work(db: sqlite3.Connection) -> OutboxEntry | None:
-            after = change_entry(db, self.state.namespace, entry_id, change, now)
-            if after and also:
-                also(db, after)
-            return after
-
-        after = await self.state.write(work)
-        self.reload()
-        return after
+    async def step(self, entry_id: str, change: Change, extra: ExtraWork | None = None) -> OutboxEntry | None:
+        """Take one step with the stored entry, and return it. None if there is no such entry, or its state does not fit."""
+        return next(iter(await self.step_all((entry_id,), change, extra)), None)
 
     async def step_all(
-        self, entry_ids: Iterable[str], change: Callable[[OutboxEntry], OutboxEntry]
+        self, entry_ids: Sequence[str], change: Change, extra: ExtraWork | None = None
     ) -> tuple[OutboxEntry, ...]:
-        """Take one step with those of several entries that can take it, and return them. Raises NotSaved."""
-        now, ids = self.now(), tuple(entry_ids)
+        """Take one step with each entry whose state fits, in one transaction, and return these entries."""
+        now = self.now()
 
         def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
-            changed = (change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in ids)
-            return tuple(entry for entry in changed if entry is not None)
+            changed = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in entry_ids]
+            after = tuple(entry for entry in changed if entry is not None)
+            if extra is not None:
+                for entry in after:
+                    extra(db, entry)
+            return after
 
-        after = await self.state.write(work)
-        self.reload()
-        return after
+        return await self._write(work)
 
     async def submit_review(
         self,
-        found: Callable[[OutboxEntry], bool],
-        change: Callable[[OutboxEntry], OutboxEntry],
-        then: Sequence[OutboxEntry],
-        also: Also,
+        is_part: Callable[[OutboxEntry], bool],
+        change: Change,
+        review: Sequence[OutboxEntry],
+        extra: ExtraWork,
     ) -> tuple[OutboxEntry, ...]:
-        """Take one step with all stored entries that are `found`, add `then` after them, and return all of them.
+        """Take one step with all stored entries that are part of a review, insert the review after them, and return all.
 
-        Empty, and nothing is changed, if an entry like those of `then` may still arrive. Raises NotSaved.
+        `review` is one entry, or none. Empty, and nothing is changed, if such a review is already in flight.
         """
         now = self.now()
 
         def work(db: sqlite3.Connection) -> tuple[str, ...]:
-            here = [
-                entry
-                for entry_id, record in entry_records(db, self.state.namespace)
-                if (entry := self._decoded(entry_id, record))
-            ]
+            records = entry_records(db, self.state.namespace)
+            stored = [entry for entry_id, record in records if (entry := self._decode(entry_id, record))]
             if any(
-                type(each.op) is type(new.op) and each.target == new.target and each.may_still_arrive
-                for each in here
-                for new in then
+                type(entry.op) is type(new.op) and entry.target == new.target and entry.is_in_flight
+                for entry in stored
+                for new in review
             ):
                 return ()
-            taken = tuple(entry.id for entry in here if found(entry))
-            for entry_id in taken:
+            parts = tuple(entry.id for entry in stored if is_part(entry))
+            for entry_id in parts:
                 change_entry(db, self.state.namespace, entry_id, change, now)
-            for entry in then:
-                insert_entry(db, self.state.namespace, entry)
-                also(db, entry)
-            return (*taken, *(entry.id for entry in then))
+            for entry in review:
+                _insert_entry(db, self.state.namespace, entry)
+                extra(db, entry)
+            return (*parts, *(entry.id for entry in review))
 
-        ids = await self.state.write(work)
-        self.reload()
-        return tuple(entry for entry in self.entries if entry.id in ids)
+        ids = await self._write(work)
+        return tuple(entry for entry in self.all if entry.id in ids)
 
-    async def remove(self, entry_ids: Iterable[str], also: Also, *states: str) -> tuple[OutboxEntry, ...]:
-        """Delete the entries that are in one of `states`, and return them. Raises NotSaved."""
-        ids = tuple(entry_ids)
+    async def remove(self, entry_ids: Sequence[str], extra: ExtraWork, *states: str) -> tuple[OutboxEntry, ...]:
+        """Delete the entries that are in one of `states`, and return them."""
 
         def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
-            found = (find_entry(db, entry_id) for entry_id in ids)
+            found = (_find_entry(db, entry_id) for entry_id in entry_ids)
             removed = tuple(entry for entry in found if entry is not None and entry.state in states)
             for entry in removed:
                 db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
-                also(db, entry)
+                extra(db, entry)
             return removed
 
-        removed = await self.state.write(work)
-        self.reload()
-        return removed
+        return await self._write(work)
 
     def reload(self) -> None:
-        """Read all entries again, and call those who observe the entries that are done."""
-        before, now = self._read, {}
-        entries = []
+        """Read all entries again, and call the observers if they differ."""
+        known, self._by_record = self._by_record, {}
+        before, entries = self.all, []
         for entry_id, record in self.state.read(lambda db: entry_records(db, self.state.namespace)):
-            entry = before.get(record) or self._decoded(entry_id, record)
+            entry = known.get(record) or self._decode(entry_id, record)
             if entry is not None:
-                now[record] = entry
+                self._by_record[record] = entry
                 entries.append(entry)
-        self._read = now
         after = tuple(entries)
-        if after == self.entries:
+        if after == before:
             return
-        there = {each.id for each in after}
-        gone = [entry for entry in self.entries if entry.id not in there]
-        self.entries = after
-        # Of entries that create the same, the oldest counts.
-        self.by_pending_id = {each.pending_id: each for each in reversed(after)}
-        for entry in gone:
-            done = self.state.read(partial(done_entry, entry_id=entry.id))
-            if done is not None:
+        self.all = after
+        # If several entries have the same created id, the oldest counts.
+        self.by_created_id = {entry.created_id: entry for entry in reversed(after)}
+        ids = {entry.id for entry in after}
+        for entry in before:
+            if entry.id not in ids and (done := find_done_entry(self.state, entry.id)) is not None:
                 self.done.notify(done)
         self.changed.notify()
 
-    def _decoded(self, entry_id: str, record: str) -> OutboxEntry | None:
+    def _decode(self, entry_id: str, record: str) -> OutboxEntry | None:
+        """Return the entry of a record. None if another version of Octavo wrote it: then a notice says so."""
         try:
             return decode_entry(record)
         except ValueError:

@@ -1,28 +1,22 @@
-"""Undo of the last writes.
-
-Unsent changes are canceled, sent writes are undone, and a message says how many.
-"""
+"""Undo of the last writes: unsent writes are canceled, and sent writes are undone by another write."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from octavo.data.writes.machine import NewWrite, OutboxEntry, returned_to_review
-from octavo.data.writes.store import Also, OutboxEntries, done_entry
-
-Fate = Literal["Canceled", "Pending again", "Undone", "", "late"]
-"""The result of the undo of one write. Empty: no change. `late`: it is being sent, and undo can be tried again."""
+from octavo.data.writes.kinds import kind_of
+from octavo.data.writes.machine import NewWrite, OutboxEntry, return_to_review
+from octavo.data.writes.store import ExtraWork, OutboxEntries, find_done_entry
 
 
 class WriteGroup(NamedTuple):
-    """Writes that one undo undoes."""
+    """Writes that are undone together."""
 
     ids: tuple[str, ...]
     review: str = ""
-    """The id of the review that submitted them. Empty if the writes were added together."""
+    """Id of the review that submitted the writes. Empty if they were added without a review."""
 
 
 @dataclass(frozen=True)
@@ -40,102 +34,110 @@ class UndoResult:
 
 
 @dataclass(frozen=True)
-class _Undone:
+class _EntryResult:
     entry: OutboxEntry
-    fate: Fate
+    kind: Literal["Canceled", "Pending again", "Undone", "unchanged", "late"]
+    """`late`: the write is being sent, and its undo can be tried again."""
     reason: str = ""
+
+    @property
+    def is_changed(self) -> bool:
+        return self.kind not in ("unchanged", "late")
 
 
 async def undo_writes(
     group: WriteGroup,
-    pending: OutboxEntries,
-    put_back: Also,
+    entries: OutboxEntries,
+    restore_draft: ExtraWork,
     add: Callable[[Sequence[NewWrite]], Awaitable[object]],
 ) -> tuple[UndoResult | None, tuple[str, ...]]:
-    """Undo the writes of `group`. None if nothing is left to undo. Raises NotSaved.
+    """Undo the writes of `group`. The result is None if nothing is left to undo. Raises NotSaved.
 
-    Also returns the ids of those that are being sent: their undo can be tried again. `put_back` stores the text of a
-    canceled write as a draft, and `add` puts the writes that undo the others into the outbox.
+    Also return the ids of the writes that are being sent: their undo can be tried again. `restore_draft` stores the text of
+    a canceled write as a draft. `add` adds the writes that undo the others to the outbox.
     """
-    newest_first = [each for each in reversed(group.ids) if _is_in(group, pending.find(each))]
-    here = [entry for each in newest_first if (entry := pending.find(each)) is not None]
-    submitted = [each.id for each in here if each.review and each.state in ("held", "queued") and not each.is_review]
+    newest_first = [entry_id for entry_id in reversed(group.ids) if _is_in(group, entries.find(entry_id))]
+    unsent = [entry for entry_id in newest_first if (entry := entries.find(entry_id)) is not None]
+    submitted = [
+        entry.id for entry in unsent if entry.review and entry.state in ("held", "queued") and not entry.facts.is_review
+    ]
     states = ("pending", "held", "queued")
-    waiting = [each.id for each in here if each.state in states and each.id not in submitted]
-    removed = await pending.remove(waiting, put_back, *states) if waiting else ()
-    again = await pending.step_all(submitted, returned_to_review) if submitted else ()
-    fates = {each.id: _Undone(each, "Canceled") for each in removed}
-    fates |= {each.id: _Undone(each, "Pending again") for each in again}
-    undoing = []
-    for each in newest_first:
-        if each in fates:
+    waiting = [entry.id for entry in unsent if entry.state in states and entry.id not in submitted]
+    removed = await entries.remove(waiting, restore_draft, *states) if waiting else ()
+    returned = await entries.step_all(submitted, return_to_review) if submitted else ()
+    by_id = {entry.id: _EntryResult(entry, "Canceled") for entry in removed}
+    by_id |= {entry.id: _EntryResult(entry, "Pending again") for entry in returned}
+    opposites = []
+    for entry_id in newest_first:
+        if entry_id in by_id:
             continue
-        entry = pending.find(each) or pending.state.read(partial(done_entry, entry_id=each))
+        entry = entries.find(entry_id) or find_done_entry(entries.state, entry_id)
         if entry is not None and _is_in(group, entry):
-            fates[each], writes = _opposite(entry)
-            undoing += writes
-    if undoing:
-        await add(undoing)
-    results = [fates[each] for each in newest_first if each in fates]
-    late = tuple(each.entry.id for each in reversed(results) if each.fate == "late")
+            by_id[entry_id], writes = _opposite(entry)
+            opposites += writes
+    if opposites:
+        await add(opposites)
+    results = [by_id[entry_id] for entry_id in newest_first if entry_id in by_id]
+    late = tuple(result.entry.id for result in reversed(results) if result.kind == "late")
     if not results:
         return None, ()
-    typed = next((entry for entry in removed if entry.text), removed[0] if removed else None)
-    draft_key, text = (typed.draft_key, typed.text) if typed is not None else ("", "")
-    changed = tuple(each.entry for each in reversed(results) if each.fate not in ("", "late"))
-    return UndoResult(_sentence(results), done=bool(changed), draft_key=draft_key, text=text, undone=changed), late
+    with_text = next((entry for entry in removed if entry.facts.text), removed[0] if removed else None)
+    draft_key, text = (with_text.draft_key, with_text.facts.text) if with_text is not None else ("", "")
+    changed = tuple(result.entry for result in reversed(results) if result.is_changed)
+    return UndoResult(_message(results), done=bool(changed), draft_key=draft_key, text=text, undone=changed), late
 
 
 def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
-    """Return whether `entry` still belongs to `group`. An undo in another instance takes a comment out of its review."""
+    """Return whether `entry` still belongs to `group`: an undo in another instance removes a comment from its review."""
     return entry is None or group.review in ("", entry.review)
 
 
-def _opposite(entry: OutboxEntry) -> tuple[_Undone, list[NewWrite]]:
-    """Return the fate of a write that does not wait any more, and the write that undoes it."""
-    from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
-
+def _opposite(entry: OutboxEntry) -> tuple[_EntryResult, list[NewWrite]]:
+    """Return the result for a write that is sent or failed, and the write that undoes it, if there is one."""
     if entry.state == "failed" or entry.needs_user:
-        return _Undone(entry, "", f"Nothing to undo: {entry.reason}"), []
+        return _EntryResult(entry, "unchanged", f"Nothing to undo: {entry.reason}"), []
     if entry.already_done:
-        return _Undone(entry, "", f"Nothing to undo for “{entry.action}”: someone else did this first."), []
+        reason = f"Nothing to undo for “{entry.action}”: someone else did this first."
+        return _EntryResult(entry, "unchanged", reason), []
     opposite: Any = kind_of(entry.op).undo(entry.op, entry.basis)
     if not isinstance(opposite, str):
-        going = "" if entry.state == "done" else "The change is already being sent. Octavo will undo it afterward."
-        return _Undone(entry, "Undone", going), [NewWrite(opposite, f"undo “{entry.action}”", context=entry.context)]
+        is_done = entry.state == "done"
+        reason = "" if is_done else "The change is already being sent. Octavo will undo it afterward."
+        undo = NewWrite(opposite, f"undo “{entry.action}”", context=entry.context)
+        return _EntryResult(entry, "Undone", reason), [undo]
     if entry.state == "done":
-        return _Undone(entry, "", opposite), []
-    return _Undone(
-        entry, "late", f"Could not undo “{entry.action}” yet: it is being sent. Press u again in a moment."
-    ), []
+        return _EntryResult(entry, "unchanged", opposite), []
+    reason = f"Could not undo “{entry.action}” yet: it is being sent. Press u again in a moment."
+    return _EntryResult(entry, "late", reason), []
 
 
-def _sentence(results: Sequence[_Undone]) -> str:
-    """Return what became of each kind of write: `Canceled: resolve the thread, 76 of 77 (1 was already sent).`"""
-    kinds = dict.fromkeys(each.entry.action for each in results)
-    return " ".join(_of_kind(action, [each for each in results if each.entry.action == action]) for action in kinds)
+def _message(results: Sequence[_EntryResult]) -> str:
+    """Return the result for each action: `Canceled: resolve the thread, 76 of 77 (1 was already sent).`"""
+    actions = dict.fromkeys(result.entry.action for result in results)
+    return " ".join(_sentence(action, [each for each in results if each.entry.action == action]) for action in actions)
 
 
-def _of_kind(action: str, results: Sequence[_Undone]) -> str:
-    changed = [each for each in results if each.fate not in ("", "late")]
-    undone = [each for each in changed if each.fate == "Undone"]
-    reasons = dict.fromkeys(each.reason for each in results if each.reason)
+def _sentence(action: str, results: Sequence[_EntryResult]) -> str:
+    changed = [result for result in results if result.is_changed]
+    undone = [result for result in changed if result.kind == "Undone"]
+    reasons = dict.fromkeys(result.reason for result in results if result.reason)
     if not changed:
         return " ".join(reasons)
-    head = next((each.fate for each in changed if each.fate != "Undone"), "Undone")
-    contexts = {each.entry.context for each in results}
-    named = f"{action} · {next(iter(contexts))}" if len(contexts) == 1 and contexts != {""} else action
-    missing = len(results) - len(changed)
+    verb = next((result.kind for result in changed if result.kind != "Undone"), "Undone")
+    contexts = {result.entry.context for result in results}
+    name = f"{action} · {next(iter(contexts))}" if len(contexts) == 1 and contexts != {""} else action
+    missing = [result for result in results if not result.is_changed]
     if len(results) == 1:
         amount = ""
     elif missing:
-        gone = all(each.fate == "late" or each.entry.state == "done" for each in results if each not in changed)
-        amount = f", {len(changed)} of {len(results)} ({_were(missing)} {'already sent' if gone else 'not undone'})"
+        are_sent = all(result.kind == "late" or result.entry.state == "done" for result in missing)
+        cause = "already sent" if are_sent else "not undone"
+        amount = f", {len(changed)} of {len(results)} ({_were(len(missing))} {cause})"
     else:
         amount = ", both" if len(results) == 2 else f", all {len(results)}"
         if 0 < len(undone) < len(results):
             amount += f" ({_were(len(undone))} already sent and had to be undone)"
-    return " ".join((f"{head}: {named}{amount}.", *reasons))
+    return " ".join((f"{verb}: {name}{amount}.", *reasons))
 
 
 def _were(count: int) -> str:

@@ -24,16 +24,16 @@ _FONTS = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}
 
 Put = Callable[[str, AsyncIterator[bytes], int, str], Awaitable[None]]
 Progress = Callable[[int, int], None]
-"""Told how many bytes were sent, of how many."""
+"""Called with the number of bytes that were sent, and the size of the file."""
 
 
 class NotSendable(OSError):
-    """A file cannot be sent. The text is a sentence."""
+    """A file cannot be sent. `str(error)` is a sentence."""
 
 
 @dataclass(frozen=True)
 class FileToUpload:
-    """A local file to upload, as it was checked."""
+    """A local file that was checked, and may be uploaded."""
 
     path: Path
     kind: storage.UploadKind
@@ -46,20 +46,20 @@ def check_file(written: str, kind: storage.UploadKind) -> FileToUpload:
     """Return the file that `written` names, with ~ for home. May block on a slow disk. Raises NotSendable."""
     path, opened = _opened(written)
     with opened:
-        there = os.fstat(opened.fileno())
-        begins = opened.read(4)
-    _refuse_size(path, there.st_size, LARGEST)
-    if kind == "customization_font" and begins not in _FONTS:
+        status = os.fstat(opened.fileno())
+        head = opened.read(4)
+    _check_size(path, status.st_size, LARGEST)
+    if kind == "customization_font" and head not in _FONTS:
         raise NotSendable(f"{path.name} is not a WOFF or WOFF2 font. Choose another file.")
-    named = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return FileToUpload(path, kind, there.st_size, _FONTS.get(begins, named), there.st_mtime_ns)
+    guessed = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return FileToUpload(path, kind, status.st_size, _FONTS.get(head, guessed), status.st_mtime_ns)
 
 
 def read_text(written: str) -> str:
     """Return the text of the file that `written` names. May block on a slow disk. Raises NotSendable."""
     path, opened = _opened(written)
     with opened:
-        _refuse_size(path, os.fstat(opened.fileno()).st_size, LONGEST_TEXT)
+        _check_size(path, os.fstat(opened.fileno()).st_size, LONGEST_TEXT)
         data = opened.read(LONGEST_TEXT + 1)
     try:
         return data.decode("utf-8-sig")
@@ -80,23 +80,25 @@ def _opened(written: str) -> tuple[Path, IO[bytes]]:
         raise NotSendable(f"Could not read {written.strip()}: {why}. Enter the path to a file.") from None
 
 
-def _refuse_size(path: Path, size: int, most: int) -> None:
+def _check_size(path: Path, size: int, limit: int) -> None:
     if not size:
         raise NotSendable(f"{path.name} is empty. Choose another file.")
-    if size > most:
-        raise NotSendable(f"{path.name} is larger than {most >> 20} MiB, the upload limit.")
+    if size > limit:
+        raise NotSendable(f"{path.name} is larger than {limit >> 20} MiB, the upload limit.")
 
 
-async def upload(live: Live, put: Put, at: OrganizationRef, file: FileToUpload, told: Progress) -> storage.SignedUrl:
-    """Announce and send a file. Return its URL and storage key. Raises ApiError, NotSendable."""
-    about = storage.FileToSend(name=file.path.name[:255], type=file.type, size=file.size)
-    there = await live.send(storage.Upload(at=at, file=about, kind=file.kind))
-    told(0, file.size)
-    await put(there.url, _read(file, told), file.size, file.type)
-    return there
+async def upload(
+    live: Live, put: Put, at: OrganizationRef, file: FileToUpload, on_progress: Progress
+) -> storage.SignedUrl:
+    """Announce a file to the server, send it, and return its URL and storage key. Raises ApiError, NotSendable."""
+    announced = storage.FileToSend(name=file.path.name[:255], type=file.type, size=file.size)
+    target = await live.send(storage.Upload(at=at, file=announced, kind=file.kind))
+    on_progress(0, file.size)
+    await put(target.url, _read(file, on_progress), file.size, file.type)
+    return target
 
 
-async def _read(file: FileToUpload, told: Progress) -> AsyncIterator[bytes]:
+async def _read(file: FileToUpload, on_progress: Progress) -> AsyncIterator[bytes]:
     """Yield exactly as many bytes as were announced."""
     done = 0
     try:
@@ -108,7 +110,7 @@ async def _read(file: FileToUpload, told: Progress) -> AsyncIterator[bytes]:
                     raise NotSendable(f"{file.path.name} changed during the upload. Upload it again.")
                 yield part
                 done += len(part)
-                told(done, file.size)
+                on_progress(done, file.size)
     except OSError as error:
         if isinstance(error, NotSendable):
             raise

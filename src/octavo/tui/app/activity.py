@@ -227,7 +227,7 @@ class ActivityScreen(Dialog[None]):
         """The thread and page it is done to, and the space. A new thread is called by its words."""
         space = self.shell.workspace.space(entry.at.space_id)
         begins = isinstance(entry.op, comments.Create) and entry.context
-        about = f"{first_words(entry.text)} on {entry.context}" if begins else entry.context
+        about = f"{first_words(entry.facts.text)} on {entry.context}" if begins else entry.context
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
     def _why(self, entry: OutboxEntry) -> str:

@@ -214,7 +214,7 @@ class CommentsScreen(ListView[Thread]):
             self.sections,
             self.user_id,
         )
-        held = {entry.pending_id for entry in self.shell.session.outbox.entries if entry.state == "pending"}
+        held = {entry.created_id for entry in self.shell.session.outbox.entries if entry.state == "pending"}
         posted = [thread for thread in threads if thread.comment.id not in held]
         sections.sections = tuple(
             Section(each.key, each.name, sum(filters.belongs(thread, each.key, me) for thread in posted))

@@ -95,7 +95,7 @@ def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
             came_from = (shared, *own) if number == 0 else own
             about, where = thread_actions.name(each.comment), {"at": each.at, "comment_id": each.comment.id}
             op = comments.CreateReply(**where, body=Markdown(markdown=text))
-            writes.append(NewWrite(op, "reply", place, context=about, draft_keys=came_from))
+            writes.append(NewWrite(op, "reply", place, context=about, used_draft_keys=came_from))
             if resolves and each.comment.is_open:
                 writes.append(NewWrite(comments.Update(**where, resolved=True), "resolve the thread", context=about))
         resolving = f" and resolving {them}" if resolves else ""

@@ -41,7 +41,7 @@ def told(held: tuple[OutboxEntry, ...], titles: Mapping[str, str]) -> list[str]:
         return []
     lines = [f"{plural(len(held), 'pending comment')} will be sent with the review:"]
     for entry in held[:MOST_NAMED]:
-        words = " ".join(entry.text.split())
+        words = " ".join(entry.facts.text.split())
         lines.append(f"• {named(entry, titles)}: {words if len(words) <= 60 else words[:59] + '…'}")
     if len(held) > MOST_NAMED:
         lines.append(f"and {len(held) - MOST_NAMED} more. Press H to show all.")
@@ -55,7 +55,7 @@ def edit_held(app: Shell, entry: OutboxEntry) -> None:
     from octavo.tui.reader.markdown_preview import preview
 
     place = f"held {entry.id}"
-    kept = DialogDraft(app, place, entry.text)
+    kept = DialogDraft(app, place, entry.facts.text)
 
     def written(text: str | None) -> None:
         if text:
@@ -89,7 +89,7 @@ def drop_held(app: Shell, entry: OutboxEntry) -> None:
             change = LocalChange("remove the comment", partial(app.session.outbox.discard, entry.id))
             app.writes.change(change, said="Removed the comment from the review and kept it as a draft.")
 
-    words = " ".join(entry.text.split())
+    words = " ".join(entry.facts.text.split())
     said = f"“{words if len(words) <= 240 else words[:239] + '…'}”"
     after = (
         "No one else has seen this comment, because it has not been sent. Its text will be kept as a draft: "

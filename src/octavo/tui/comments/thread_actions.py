@@ -10,8 +10,8 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.comment_text import plain_text
-from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import NewWrite
+from octavo.data.writes.write_kind import Basis
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import fenced
 from octavo.tui.render.quotes import excerpt_of, quoted
@@ -20,7 +20,7 @@ from octavo.tui.shell.permissions import not_allowed_with
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.writes.attempt import DurableWrite
+    from octavo.data.writes.write_kind import DurableWrite
     from octavo.tui.shell.shell import Shell
 
 _NAME = 28

@@ -16,7 +16,7 @@ from octavo.api.errors import NotFound
 from octavo.api.places import RevisionRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.data.merge_basis import change_request_in
+from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.tui.widgets.wording import plural
 
 AT_A_TIME = 40

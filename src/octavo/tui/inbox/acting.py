@@ -211,7 +211,7 @@ def discard(app: Shell, about: Rows) -> None:
         about.went()
         throw_words_away()
         return
-    named = [f"“{_cut(each.text or each.action)}”" for each in entries[:_MOST_NAMED]]
+    named = [f"“{_cut(each.facts.text or each.action)}”" for each in entries[:_MOST_NAMED]]
     if len(entries) > _MOST_NAMED:
         named.append(f"and {len(entries) - _MOST_NAMED} more")
     changes = "These changes" if len(entries) > 1 else "This change"

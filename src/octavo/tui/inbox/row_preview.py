@@ -133,7 +133,7 @@ class RowPreview(Vertical):
                 entry = next((each for each in self.shell.session.outbox.entries if each.id == name), None)
                 if entry is not None:
                     lines += [safe(entry.reason or "This change may already have reached the server."), Content("")]
-                    lines += [safe(entry.text), Content("")] if entry.text else []
+                    lines += [safe(entry.facts.text), Content("")] if entry.facts.text else []
                 lines.append(
                     _keys(
                         ("!", "open the activity list to retry the change"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.errors import ApiError, NotFound, Outcome
 from octavo.api.operation import SPECS, Model, Operation
 from octavo.data.writes.uploads import NotSendable
+from octavo.data.writes.write_kind import cause_of
 from octavo.documents.yaml_values import Fault
 from octavo.tui.resources import form_yaml
 from octavo.tui.resources.form_fields import FormField, fields_of
@@ -239,7 +240,7 @@ class FormState:
             if error.outcome is not Outcome.UNKNOWN:
                 return self._refuse(str(error))
             if not await self._is_so(made):
-                return self._refuse(f"{error} {_MAYBE}", whole=True)
+                return self._refuse(f"{cause_of(error)} {_MAYBE}", whole=True)
         self.draft.drop()
         return Sent(operation, answer)
 

@@ -10,8 +10,8 @@ from octavo.api.operation import Listing
 from octavo.api.paging import read_pages
 from octavo.data.live import Live
 from octavo.data.sending import Send
-from octavo.data.writes.attempt import AlreadyDone, Attempt, WriteKind, no_check
 from octavo.data.writes.direct import SendResult, send_direct, send_plain
+from octavo.data.writes.write_kind import AlreadyDone, Attempt, WriteKind
 from octavo.tui.resources.resource import Action, Known, Resource, made
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.wording import plural
@@ -78,7 +78,7 @@ async def _delete_one(live: Live, resource: Resource[Any], known: Known, thing: 
 
     name = resource.title(thing)
     failed, missing = f"Could not {resource.verbs[0]} {name}", f"the server had not yet {resource.verbs[1]} {name}"
-    kind = WriteKind[Any](no_check, find)  # not in the table: where a thing is listed depends on its resource
+    kind = WriteKind[Any](find)  # not in the table: where a thing is listed depends on its resource
     sent = await send_direct(live, op, failed=failed, missing=missing, kind=kind)
     if sent.kind == "refused" and isinstance(sent.error, NotFound):
         return SendResult("done", result=True)  # somebody else was faster

@@ -358,7 +358,7 @@ class ChangeRequestScreen(View):
 
     def _show_where_held(self, entry: OutboxEntry) -> None:
         self.changed_tree.reveal(page_of(entry) or WHOLE)
-        self.page_discussion.open_thread(entry.pending_id)
+        self.page_discussion.open_thread(entry.created_id)
 
     @property
     def change_at_hand(self) -> ChangeAtHand | None:

@@ -153,7 +153,7 @@ async def send(
                 why = f"someone else edited the change request.{so_far} Octavo reloaded the change request. Press ctrl+s to retry."
             app.say(f"Could not save your choices in #{change_request.number}: {why}", tone="failed")
             return
-        sent, expected, over = sent + len(lot), outcome.revision, over or outcome.over is not None
+        sent, expected, over = sent + len(lot), outcome.revision, over or outcome.replaced is not None
     app.notices.close(number)
     target_request.remember(app, at.space, change_request)
     app.writes.is_final(

@@ -114,13 +114,13 @@ class HeldScreen(Dialog[OutboxEntry | None]):
         self._show_words()
 
     def _draw(self, entry: OutboxEntry) -> Row:
-        words = " ".join(entry.text.split())
+        words = " ".join(entry.facts.text.split())
         return Row(cells=(held_comments.named(entry, self._titles), words, short_age(entry.created_at)))
 
     @on(Lines.Highlighted)
     def _show_words(self) -> None:
         entry = self.rows.item
-        self.query_one("#words Static", Static).update(safe(entry.text if entry is not None else ""))
+        self.query_one("#words Static", Static).update(safe(entry.facts.text if entry is not None else ""))
         self.refresh_bindings()
 
     @on(Lines.Chosen)

@@ -19,9 +19,9 @@ from octavo.api.reviews import Review
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.data.merge_basis import MergeBasis
 from octavo.data.merge_rules import MergeCandidate, inherits, requires_up_to_date, rules_for
 from octavo.data.queries import open_threads_of, reviews_of
+from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.tui.review import merge_effects, merge_rule_facts
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 from octavo.tui.widgets import wording

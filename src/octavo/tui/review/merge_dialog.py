@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.content import Change
 from octavo.api.places import ChangeRequestRef
-from octavo.data.merge_basis import MergeBasis, what_changed
+from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import SendResult
 from octavo.tui.review import merge_effects
@@ -38,7 +38,7 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             shown=lambda checks: _shown(app, at, checks),
             send=lambda checks: send(app, at, checks.basis),
             again="Review the checks again before you merge.",
-            what_changed=lambda before, after: what_changed(
+            what_changed=lambda before, after: changes_since(
                 app.session.live.known, at, before.basis.basis, after.basis
             ),
             goes_live=True,

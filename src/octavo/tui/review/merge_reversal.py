@@ -12,8 +12,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Change, ContentEdit, DeletePage, DocumentBody, Page, RevertPage, Revision, UpdatePage
 from octavo.api.places import RevisionRef, SpaceRef
 from octavo.data.live import Live
-from octavo.data.writes.content_writes import page_source
-from octavo.data.writes.restore_pages import FIELDS, NEVER_NONE
+from octavo.data.writes.content_writes import FIELDS, NEVER_NONE, page_source
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.revision_changes import between, names_texts
 from octavo.tui.review.merge_checks import name

@@ -10,8 +10,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DocumentBody, RevertPage, UpdatePage
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
-from octavo.data.writes.content_writes import page_source
-from octavo.data.writes.restore_pages import restore_pages
+from octavo.data.writes.content_writes import page_source, restore_pages
 from octavo.documents.blocks import Block
 from octavo.documents.reverting import UnknownBlock, reverted
 from octavo.tui.render.diff_context import said_of

@@ -129,8 +129,7 @@ async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
 
 async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """What is said of it, and which change request it is if it was made. Raises ApiError."""
-    from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT
-    from octavo.data.writes.restore_pages import restore_pages
+    from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, restore_pages
     from octavo.tui.review import merge_reversal
 
     live = app.session.live

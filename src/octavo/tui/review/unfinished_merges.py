@@ -11,12 +11,12 @@ from octavo.api.errors import ApiError
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.direct import (
     STALE_SECONDS,
-    Claim,
     SendResult,
-    find_claimed,
-    is_open,
-    open_claims,
-    release,
+    UnfinishedWrite,
+    delete_lock,
+    find_unfinished,
+    is_unfinished,
+    unfinished_writes,
 )
 from octavo.tui.widgets.wording import short_age
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 async def tell(app: Shell, session: Session) -> None:
     """Look for each merge and update as long as it may still arrive, and show its result. Nothing is sent again."""
-    await asyncio.gather(*(_tell(app, session, begun) for begun in open_claims(session.state)))
+    await asyncio.gather(*(_tell(app, session, begun) for begun in unfinished_writes(session.state)))
 
 
-async def _tell(app: Shell, session: Session, begun: Claim) -> None:
+async def _tell(app: Shell, session: Session, begun: UnfinishedWrite) -> None:
     op = begun.attempt.op if begun.attempt is not None else None
     if isinstance(op, change_requests.Merge | change_requests.UpdateFromMain):
-        found = await find_claimed(session.live, begun)
-        said = await _said(session, op, found, short_age(begun.since, session.state.now()))
-        if not is_open(session.state, begun):
+        found = await find_unfinished(session.live, begun)
+        said = await _said(session, op, found, short_age(begun.began_at, session.state.now()))
+        if not is_unfinished(session.state, begun):
             return  # another instance sent the write, and has shown its result
         app.say(said, tone="done" if found.kind == "done" else "care", seconds=20)
-    elif (session.state.now() - begun.since).total_seconds() < STALE_SECONDS:
+    elif (session.state.now() - begun.began_at).total_seconds() < STALE_SECONDS:
         return
     with suppress(NotSaved):
-        await release(session.state, begun.name)
+        await delete_lock(session.state, begun.name)
 
 
 async def _said(

@@ -12,7 +12,7 @@ from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, RevisionRef
-from octavo.data.merge_basis import MergeBasis, what_changed
+from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import update
 from octavo.tui.review import merge_checks
 from octavo.tui.review.changed_pages import entry_keys
@@ -107,7 +107,7 @@ def update_dialog(
             shown=lambda seen: _shown(app, at, seen, reopen),
             send=lambda seen: send(app, at, seen, then),
             again="Review the checks again before you update.",
-            what_changed=lambda before, after: what_changed(
+            what_changed=lambda before, after: changes_since(
                 app.session.live.known, at, before.basis.basis, after.basis
             ),
         ),

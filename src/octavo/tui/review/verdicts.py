@@ -162,7 +162,9 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
             return
         app.writes.send(
             doing,
-            change_request_writes.review(app.session.live, at, status, change_request.revision, answer.text),
+            change_request_writes.review(
+                app.session.live, at, status, change_request.revision, answer.text, action=doing
+            ),
             said=said,
             then=submitted,
             otherwise=dialog_draft.SAID if answer.text else "",

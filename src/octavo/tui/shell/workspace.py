@@ -314,7 +314,7 @@ class Workspace:
         return entry is not None and entry.state in ("pending", "failed")
 
     def _entry(self, message_id: str) -> OutboxEntry | None:
-        return self._session.outbox.find_creating(message_id) if self._session is not None else None
+        return self._session.outbox.entry_creating(message_id) if self._session is not None else None
 
     @property
     def refused(self) -> dict[str, str]:
@@ -363,7 +363,7 @@ class Workspace:
 
     def _write_done(self, entry: OutboxEntry) -> None:
         """A verdict that went out after its comments has arrived: nobody looked at it for as long as that took."""
-        if entry.is_review:
+        if entry.facts.is_review:
             self._app.say(f"Submitted your review: {entry.action}.")
 
     def _writes_changed(self) -> None:
@@ -375,9 +375,9 @@ class Workspace:
         self._told.update(entry.id for entry in news)
         for sentence in dict.fromkeys(map(_told_of, news)):
             self._app.say(sentence, tone="failed")
-        if outbox.connection.paused and outbox.connection.paused not in self._told:
-            self._told.add(outbox.connection.paused)
-            self._app.say(outbox.connection.paused, tone="failed")
+        if outbox.connection.stop_reason and outbox.connection.stop_reason not in self._told:
+            self._told.add(outbox.connection.stop_reason)
+            self._app.say(outbox.connection.stop_reason, tone="failed")
 
     def _kept_changed(self) -> None:
         """Say once that a space is all here: who asked for it may want to go offline."""
@@ -479,7 +479,7 @@ def _is_news(entry: OutboxEntry) -> bool:
 
 
 def _told_of(entry: OutboxEntry) -> str:
-    kept = " Your text is saved as a draft." if entry.draft_key and entry.text and entry.state == "failed" else ""
+    kept = " Your text is saved as a draft." if entry.draft_key and entry.facts.text and entry.state == "failed" else ""
     return f"{entry.reason}{kept}"
 
 

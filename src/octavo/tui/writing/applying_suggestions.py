@@ -62,7 +62,7 @@ async def apply(live: Live, at: ChangeRequestRef, wordings: Sequence[Wording]) -
                 return SendResult("changed", "", outcome)
             sent = await edit(live, at, about.revision, _says(outcome.after))
             if sent.kind == "done":
-                return SendResult("done", "" if sent.over is None else sent.message, outcome)
+                return SendResult("done", "" if sent.replaced is None else sent.message, outcome)
             if sent.kind != "changed":
                 return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.cause)
     except ApiError as error:

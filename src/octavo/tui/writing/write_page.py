@@ -55,8 +55,8 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
                 continue
             if sent.kind != "done":
                 return PageOutcome(sent.kind, sent.message, sent.revision or head, text)
-            if sent.over is not None and sent.revision is not None:
-                return await _beside(live, at, page_id, now, text, sent.over, sent.revision)
+            if sent.replaced is not None and sent.revision is not None:
+                return await _beside(live, at, page_id, now, text, sent.replaced, sent.revision)
             return PageOutcome("sent" if text == mine else "merged", revision=sent.revision or head, text=text)
     except ApiError as error:
         return PageOutcome("refused", f"Could not save the page: {error}")

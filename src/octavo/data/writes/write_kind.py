@@ -1,19 +1,20 @@
-"""Facts about a kind of write, and about one attempt to send a write. Pure."""
+"""What every kind of write provides (`WriteKind`), the types of its functions, and what an error means for a write.
+
+The table of all kinds is in kinds.py."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
-from octavo.api.errors import ApiError, NotSent, Outcome, RateLimited, Unauthorized
+from octavo.api.errors import MAY_BE_DONE, ApiError, NotSent, Outcome, RateLimited, Unauthorized, Unreachable
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import location
 from octavo.data.sending import Send
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from octavo.api import comments, reviews
 
     DurableWrite: TypeAlias = (
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
         | comments.DeleteReply
         | reviews.Submit
     )
-    """An operation that may wait in the outbox: its row in `KINDS` is durable."""
+    """An operation that may wait in the outbox: its row in kinds.py is durable."""
 
 W = TypeVar("W", bound=Operation[Any])
+
+CLOCKS_APART = timedelta(minutes=2)
+"""Largest difference between the clocks of the server: a service of several machines has several clocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class WriteFacts:
 
 @dataclass(frozen=True)
 class Basis:
-    """The state of the target when the user wrote: a write is sent only if the target has not changed since."""
+    """The state of the target as the user saw it. A write is sent only if the target has not changed since."""
 
     text: str | None = None
     """Markdown of the comment. None if the comment is not loaded as markdown."""
@@ -74,48 +78,48 @@ class Basis:
 
 @dataclass(frozen=True)
 class Attempt(Generic[W]):
-    """One attempt to send a write, and the facts known before it."""
+    """One attempt to send a write, with the facts known before the request leaves."""
 
     op: W
     basis: Basis = Basis()
     baseline: tuple[str, ...] | None = None
-    """Result of `check` before the first attempt: ids, or the signs of a change by others. None if there was no
-    check."""
-    since: datetime | None = None
+    """What the server had before the first attempt: ids of items, or the signs of a change by others (`check`). None if
+    there was no check."""
+    newest_at: datetime | None = None
     """Time of the newest item of the baseline, by the clock of the server. None if unknown."""
     me: str | None = None
-    """Id of the signed-in user. None if the server does not say."""
-    claimed: frozenset[str] = frozenset()
-    """Ids of what other writes of this profile created: no two writes create the same."""
+    """Id of the signed-in user. None if the server does not tell."""
+    taken_ids: frozenset[str] = frozenset()
+    """Ids of the items that other writes of this profile created. Two writes never create the same item."""
 
 
 @dataclass(frozen=True)
 class Ready:
-    """The write may be sent. `baseline` and `since` go into the attempt."""
+    """Result of a check: the write may be sent. Both fields go into the attempt or the outbox entry."""
 
     baseline: tuple[str, ...] = ()
-    since: datetime | None = None
+    newest_at: datetime | None = None
 
 
 @dataclass(frozen=True)
 class AlreadyDone:
-    """The server has what the write asks for."""
+    """Result of a check or a lookup: the server has what the write asks for."""
 
     remote_id: str = ""
-    """Id of what the write created. Empty if it creates nothing."""
+    """Id of the item that the write created. Empty if the write creates nothing."""
     result: Any = None
     """The response that the server would have sent. None if only the id matters."""
     remark: str = ""
-    """Sentence for the user if the write was not needed. Empty if its result says enough."""
+    """Sentence for the user, that the write was not needed. Empty if the result needs no explanation."""
 
 
 @dataclass(frozen=True)
 class Changed:
-    """The target has changed since the user saw it: the write is not sent."""
+    """Result of a check: the target has changed since the user saw it, so the write is not sent."""
 
     reason: str
     """The reason, without a full stop. For a durable write, it follows “Could not …: ”."""
-    now: str | None = None
+    new_revision: str | None = None
     """Head revision of the change request. None if something else has changed."""
 
     @property
@@ -125,12 +129,9 @@ class Changed:
 
 
 Check: TypeAlias = Ready | AlreadyDone | Changed
-Overlay: TypeAlias = Callable[[Any, Any, Any, Any], Any]
-"""Returns a response with a write of the outbox on it. Takes the read operation, its response, the entry and the user."""
 
 
-async def no_check(send: Send, attempt: Attempt[Any]) -> Check:
-    """Return Ready: the write depends on nothing that could have changed."""
+async def _no_check(send: Send, attempt: Attempt[Any]) -> Check:
     return Ready()
 
 
@@ -148,34 +149,42 @@ def _path(op: Operation[Any], basis: Basis) -> str:
 
 @dataclass(frozen=True)
 class WriteKind(Generic[W]):
-    """The functions that check, find, undo and show one kind of write. `check` and `find` raise ApiError."""
+    """How to find, check and undo one kind of write."""
 
-    check: Callable[[Send, Attempt[W]], Awaitable[Check]]
-    """Compares the target with the basis, before the write is sent."""
     find: Callable[[Send, Attempt[W]], Awaitable[AlreadyDone | None]]
-    """Looks for the write on the server after its response was lost. None if it is not there."""
+    """Looks for the write on the server after its response was lost. None if it is not there. Raises ApiError."""
+    check: Callable[[Send, Attempt[W]], Awaitable[Check]] = _no_check
+    """Compares the target with the basis before the write is sent. Raises ApiError."""
     facts: Callable[[W], WriteFacts] = _no_facts
     undo: Callable[[W, Basis], Operation[Any] | str] = _no_undo
-    """Returns the operation that undoes the write, else the sentence that says why there is none."""
-    overlay: Mapping[type[Operation[Any]], Overlay] = field(default_factory=dict)
-    """Optimistic updates of the responses on screen, by read operation."""
+    """Returns the operation that undoes the write, or the sentence that says why there is none."""
     is_durable: bool = False
     """True if the write may wait in the outbox."""
-    claim: Callable[[W, Basis], str] = _path
-    """Names a direct write: equal writes have equal names, and are sent one at a time."""
+    lock_name: Callable[[W, Basis], str] = _path
+    """Names a direct write. Writes with the same name are never sent at the same time."""
 
 
-Fate: TypeAlias = Literal["refused", "waiting", "unknown"]
+Failure: TypeAlias = Literal["refused", "waiting", "unknown"]
 
 
-def fate(error: ApiError, *, has_left: bool) -> Fate:
+def classify_failure(error: ApiError, *, has_left: bool) -> Failure:
     """Return what an error means for a write.
 
-    `refused`: the server does not do it. `waiting`: the write was not sent, and may be sent later. `unknown`: the server
-    may have done it. `has_left`: the write itself failed, not a read before it.
+    `refused`: the server will not do the write. `waiting`: the write was not sent, and can be sent later. `unknown`: the
+    server may have done the write. `has_left` is True if the write itself failed, and False if a read before it failed.
     """
     if isinstance(error, (Unauthorized, RateLimited, NotSent)) or error.outcome is Outcome.NOT_SENT:
         return "waiting"
     if error.outcome is Outcome.REFUSED:
         return "refused"
     return "unknown" if has_left else "waiting"
+
+
+def cause_of(error: ApiError) -> str:
+    """Return the message of an error without the warning that the change may have been made."""
+    return str(error).removesuffix(MAY_BE_DONE).rstrip()
+
+
+def concerns_one_request(error: ApiError) -> bool:
+    """Return True if the error concerns this request alone: the server responds to other requests."""
+    return not isinstance(error, (Unreachable, RateLimited, Unauthorized))

@@ -1,0 +1,395 @@
+"""Delivery of one outbox entry: check the target, send the write, find a write whose response was lost."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from octavo.api.errors import ApiError, Outcome, RateLimited, Rejected, Unauthorized
+from octavo.api.operation import SPECS, Operation
+from octavo.data.drafts import store_returned
+from octavo.data.sending import Send
+from octavo.data.writes import machine
+from octavo.data.writes.kinds import kind_of
+from octavo.data.writes.machine import LIFETIME, MAX_OWN_FAILURES, OutboxEntry, supersedes
+from octavo.data.writes.store import OutboxEntries, change_entry, created_ids, find_done_entry
+from octavo.data.writes.write_kind import (
+    AlreadyDone,
+    Attempt,
+    Changed,
+    classify_failure,
+    concerns_one_request,
+)
+
+if TYPE_CHECKING:
+    from octavo.api import comments
+    from octavo.api.places import Discussion
+    from octavo.api.users import User
+
+T = TypeVar("T")
+
+CLOSED = "Octavo was closed before the response arrived. Before retrying, Octavo will check whether the server received the change."
+LOST = "The response was lost. Before retrying, Octavo will check whether the server received the change."
+FIRST_LOOKUP = timedelta(seconds=1)
+"""Delay before the first lookup of a lost write, which may still arrive."""
+MAX_SINGLE_READS = 3
+"""Number of threads to resolve up to which each thread is read alone."""
+LIST_LIFETIME = timedelta(seconds=10)
+"""Age up to which a list of threads is used. Other people may change the threads later."""
+LIST_SIZE = 200
+MAX_WAIT_SECONDS = 60.0
+
+
+class Account:
+    """The signed-in user, and whose entries the user may send."""
+
+    def __init__(self, send: Send, user: User | None) -> None:
+        self.user = user
+        """The user, confirmed in this session. None while unknown."""
+        self.remembered: User | None = None
+        """The user of the last session: the token may belong to another user now."""
+        self.entries_of_instance: set[str] = set()
+        """Ids of the entries that this instance added: they are sent by whichever user the server names later."""
+        self._send = send
+        self._is_asked = False
+
+    @property
+    def shown(self) -> User | None:
+        """Return the user for the screen: the confirmed user, else the remembered user."""
+        return self.user or self.remembered
+
+    async def id(self) -> str | None:
+        """Return the id of the user, and ask the server once if it is unknown. None if the server does not tell.
+
+        Raises ApiError.
+        """
+        if self.user is None and not self._is_asked:
+            from octavo.api import users  # lazy: needed only if there is something to send
+
+            try:
+                self.user = await self._send(users.Me())
+            except (Unauthorized, RateLimited):
+                raise
+            except Rejected as error:
+                if error.outcome is not Outcome.REFUSED:
+                    raise
+            self._is_asked = True
+        return self.user.id if self.user else None
+
+    def may_send(self, entry: OutboxEntry) -> bool:
+        """Return False if another account wrote the entry: with this token it would get the wrong author."""
+        if self.user is None or not self.user.id or entry.id in self.entries_of_instance:
+            return True
+        return entry.author_id in ("", self.user.id)
+
+
+class OutboxDelivery:
+    """Delivery of outbox entries. Several run at the same time, each to another place. All methods raise NotSaved."""
+
+    def __init__(
+        self,
+        send: Send,
+        entries: OutboxEntries,
+        connection: ConnectionState,
+        account: Account,
+        *,
+        request_timeout: timedelta,
+        may_arrive_for: timedelta,
+    ) -> None:
+        """`may_arrive_for` is how long the server may act on a request after the request was sent."""
+        self._send = send
+        self._entries = entries
+        self._connection = connection
+        self._account = account
+        self._thread_lists = _ThreadLists(send, entries)
+        self._request_timeout = request_timeout
+        self._may_arrive_for = may_arrive_for
+
+    async def deliver(self, entry: OutboxEntry) -> None:
+        """Send a queued entry if its target has not changed, and store the result."""
+        try:
+            await self._account.id()
+        except ApiError as error:
+            await self._store_failure(entry, error, has_left=False)
+            return
+        if not self._account.may_send(entry):
+            self._entries.changed.notify()  # The user was unknown until now.
+            return
+        if self._entries.now() - entry.requested_at > LIFETIME:
+            reason = "This change is more than a day old. Retry the change to send it, or discard it."
+            await self._entries.step(entry.id, partial(machine.wait_for_user, reason=reason))
+            return
+        if cause := self._missing_part(entry):
+            await self._refuse(entry, cause)
+            return
+        thread = self._posted_thread(entry)
+        if thread is None:
+            await self._refuse(entry, "the thread was not posted.")
+            return
+        op = machine.set_thread(entry, thread).op if thread else entry.op
+        may_exist = entry.facts.creates and entry.failed_lookups > 0
+        try:
+            if may_exist and (found := await self._find(entry)):
+                await self._confirm(entry, found.remote_id)
+                return
+            baseline = entry.baseline if entry.failed_lookups else None
+            attempt = Attempt(op, entry.basis, baseline, me=await self._account.id())
+            check = await kind_of(op).check(await self._thread_lists.reader_for(entry), attempt)
+        except ApiError as error:
+            await self._store_failure(entry, error, has_left=False)
+            return
+        match check:
+            case AlreadyDone():
+                self._connection.reached()
+                await self._confirm(entry, check.remote_id, already_done=True)
+                return
+            case Changed():
+                await self._refuse(entry, f"{check.reason}.", changed_by_others=True)
+                return
+        # The first request may still arrive. So its baseline stays: all that came later may be its result.
+        baseline, newest_at = (entry.baseline, entry.newest_at) if may_exist else (check.baseline, check.newest_at)
+        start = partial(machine.start, now=self._entries.now(), thread=thread, baseline=baseline, newest_at=newest_at)
+        if started := await self._entries.step(entry.id, start):  # On disk before the request leaves.
+            await self._send_started(started, op)
+
+    async def _send_started(self, entry: OutboxEntry, op: Operation[Any]) -> None:
+        try:
+            async with asyncio.timeout(self._request_timeout.total_seconds()):
+                response = await self._send(op)
+        except ApiError as error:
+            await self._store_failure(entry, error, has_left=True)
+        except TimeoutError:
+            await self.lose_response(entry)
+        else:
+            self._connection.reached()
+            await self._confirm(entry, response.id if entry.facts.creates else "")
+
+    async def find_lost(self, entry: OutboxEntry) -> None:
+        """Look for an unknown entry on the server, and store the result."""
+        # Taken before the request: the response shows a state that is at least this new.
+        now = self._entries.now()
+        try:
+            await self._account.id()
+            if not self._account.may_send(entry):
+                self._entries.changed.notify()
+                return
+            found = await self._find(entry)
+        except ApiError as error:
+            await self._store_failed_lookup(entry, now, error)
+            return
+        self._connection.reached()
+        if found:
+            await self._confirm(entry, found.remote_id)
+        elif entry.may_arrive_until is not None and now < entry.may_arrive_until:
+            due = min(entry.may_arrive_until, now + max(FIRST_LOOKUP, 2 * (now - (entry.started_at or now))))
+            await self._entries.step(entry.id, partial(machine.look_again, due_at=due, reason=LOST))
+        else:
+            await self._entries.step(entry.id, partial(machine.mark_not_found, now=self._entries.now()))
+
+    async def lose_response(self, entry: OutboxEntry, reason: str = LOST, delay: timedelta = FIRST_LOOKUP) -> None:
+        """Store that the response to a sent entry was lost. Octavo looks for the write after `delay`."""
+        now = self._entries.now()
+        # Counted from now, not from `started_at`: the machine may have been asleep since.
+        until = now + self._may_arrive_for
+        lost = partial(machine.lose_response, due_at=now + delay, may_arrive_until=until, reason=reason)
+        await self._entries.step(entry.id, lost)
+
+    async def _find(self, entry: OutboxEntry) -> AlreadyDone | None:
+        """Return the result of `entry` on the server. None if it is not there. Raises ApiError."""
+        taken, me = created_ids(self._entries.state), await self._account.id()
+        attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.newest_at, me, taken)
+        return await kind_of(entry.op).find(self._send, attempt)
+
+    async def _store_failed_lookup(self, entry: OutboxEntry, now: datetime, error: ApiError) -> None:
+        """Store that Octavo could not look for the write."""
+        reason = f"Octavo could not check whether the server received this change. {error}"
+        is_refused, own = classify_failure(error, has_left=False) == "refused", concerns_one_request(error)
+        may_arrive = entry.may_arrive_until is not None and now < entry.may_arrive_until
+        fails_too_often = own and entry.postponements + 1 >= MAX_OWN_FAILURES
+        if is_refused and not entry.facts.creates:
+            await self._refuse(entry, str(error))
+        elif entry.facts.creates and not may_arrive and (is_refused or fails_too_often):
+            await self._entries.step(entry.id, partial(machine.mark_not_found, now=now, cause=str(error)))
+        else:
+            due = self._connection.failed(error)
+            again = partial(machine.look_again, due_at=due, reason=reason, own_failure=own)
+            await self._entries.step(entry.id, again)
+
+    async def _store_failure(self, entry: OutboxEntry, error: ApiError, *, has_left: bool) -> None:
+        match classify_failure(error, has_left=has_left):
+            case "refused":
+                await self._refuse(entry, str(error))
+            case "unknown":
+                await self.lose_response(entry)
+            case "waiting":
+                due, reason = self._connection.failed(error), f"Not sent yet. {error}"
+                own = concerns_one_request(error)
+                postpone = partial(machine.postpone, due_at=due, reason=reason, own_failure=own)
+                await self._entries.step(entry.id, postpone)
+
+    async def _refuse(self, entry: OutboxEntry, cause: str, *, changed_by_others: bool = False) -> None:
+        state = self._entries.state
+
+        def restore_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
+            if entry.draft_key and entry.facts.text:
+                store_returned(db, state.namespace, entry.draft_key, entry.facts.text, entry.id, state.now())
+
+        reason = f"Could not {entry.action}: {cause}"
+        refuse = partial(machine.refuse, reason=reason, changed_by_others=changed_by_others)
+        await self._entries.step(entry.id, refuse, restore_draft)
+
+    async def _confirm(self, entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> None:
+        """Store that `entry` is done, and with it the earlier entries that it supersedes."""
+        earlier = takewhile(lambda other: other.id != entry.id, self._entries.all)
+        superseded = [other.id for other in earlier if supersedes(entry, other)]
+
+        def confirm_superseded(db: sqlite3.Connection, entry: OutboxEntry) -> None:
+            for entry_id in superseded:
+                change_entry(db, self._entries.state.namespace, entry_id, machine.confirm, self._entries.now())
+
+        confirm = partial(machine.confirm, remote_id=remote_id, already_done=already_done and not superseded)
+        await self._entries.step(entry.id, confirm, confirm_superseded)
+
+    def _missing_part(self, entry: OutboxEntry) -> str:
+        """Return why a review cannot be sent: some of its comments were refused. Empty if it can be sent."""
+        if not entry.facts.is_review or not entry.review:
+            return ""
+        refused = sum(other.review == entry.review and other.state == "failed" for other in self._entries.all)
+        if refused == 1:
+            return "one pending comment was not sent. Send or discard the comment first, then submit the review again."
+        return (
+            f"{refused} pending comments were not sent. Send or discard the comments first, then submit the review again."
+            if refused
+            else ""
+        )
+
+    def _posted_thread(self, entry: OutboxEntry) -> str | None:
+        """Return the id from the server, if the thread of `entry` has a temporary id. Empty if it has no temporary id.
+
+        None if the thread was not posted.
+        """
+        thread = entry.facts.thread
+        if not thread.startswith("pending-"):
+            return ""
+        posted = find_done_entry(self._entries.state, thread.removeprefix("pending-"))
+        return (posted.remote_id or None) if posted else None
+
+
+class _ThreadLists:
+    """Lists of threads, read once before many threads are resolved: to resolve 50 threads takes 51 requests, not 100."""
+
+    def __init__(self, send: Send, entries: OutboxEntries) -> None:
+        self._send, self._entries = send, entries
+        self._lists: dict[Discussion, tuple[datetime, dict[str, comments.Comment]]] = {}
+
+    async def reader_for(self, entry: OutboxEntry) -> Send:
+        """Return the function that reads the target of `entry` before it is sent. Raises ApiError."""
+        if not _is_first_resolve(entry):
+            return self._send
+        now = self._entries.now()
+        self._lists = {at: read for at, read in self._lists.items() if now - read[0] < LIST_LIFETIME}
+        if entry.at not in self._lists:
+            if (
+                sum(other.at == entry.at and _is_first_resolve(other) for other in self._entries.all)
+                <= MAX_SINGLE_READS
+            ):
+                return self._send
+            from octavo.api import comments  # lazy: needed only when many threads are resolved
+
+            op = comments.List(at=entry.at, status="all", format="markdown", limit=LIST_SIZE)
+            self._lists[entry.at] = now, {thread.id: thread for thread in (await self._send(op)).items}
+        threads = self._lists[entry.at][1]
+
+        async def send(op: Operation[T]) -> T:
+            # Each thread is returned once, because the write that follows changes the thread.
+            is_thread = SPECS[type(op)].name == "comments.Get"
+            thread: Any = threads.pop(getattr(op, "comment_id", ""), None) if is_thread else None
+            return thread if thread is not None else await self._send(op)
+
+        return send
+
+
+def _is_first_resolve(entry: OutboxEntry) -> bool:
+    """Return whether `entry` resolves or reopens a thread, and was never sent."""
+    return entry.state == "queued" and entry.facts.only_resolves and entry.tries == 0
+
+
+class ConnectionState:
+    """Pauses of the outbox: longer after each request that failed, none after a request that got through."""
+
+    def __init__(self, now: Callable[[], datetime], jitter: Callable[[], float]) -> None:
+        self.stop_reason = ""
+        """Why nothing is sent until `end_pause`, as a sentence. Empty if sending has not stopped."""
+        self.paused_until: datetime | None = None
+        self._now = now
+        self._jitter = jitter
+        self._failures = 0
+        self._is_rate_limited = False
+        self._is_token_refused = False
+        self._reason = ""
+
+    @property
+    def pause_reason(self) -> str:
+        """Return why nothing is sent now, as a sentence. Empty if entries are sent."""
+        return self.stop_reason or (self._reason if self._has_pause else "")
+
+    @property
+    def rate_limited_until(self) -> datetime | None:
+        """Return the time until which the server limits requests. None if it does not."""
+        return self.paused_until if self._is_rate_limited and self._has_pause else None
+
+    @property
+    def needs_sign_in(self) -> bool:
+        """Return True if nothing is sent because the server refuses the token."""
+        return self._is_token_refused and bool(self.stop_reason)
+
+    @property
+    def is_paused(self) -> bool:
+        """Return True if nothing is sent, because no request would get through."""
+        return bool(self.stop_reason) or self._has_pause
+
+    @property
+    def _has_pause(self) -> bool:
+        return self.paused_until is not None and self._now() < self.paused_until
+
+    def failed(self, error: ApiError) -> datetime:
+        """Return when to try the failed request again. If no request would get through, all entries pause until then."""
+        now = self._now()
+        self._failures += 1
+        until = now + timedelta(seconds=0.5 + self._jitter() * min(MAX_WAIT_SECONDS, 2.0**self._failures))
+        if isinstance(error, Unauthorized):
+            self.stop_reason = f"{error} Octavo will keep your unsent changes and send them after you sign in again."
+            self._is_token_refused, self._is_rate_limited, self.paused_until = True, False, until
+            return now
+        if error.trace.retry_at is not None:
+            until = max(until, error.trace.retry_at)
+        if error.outcome is Outcome.NOT_SENT or isinstance(error, RateLimited):  # Other requests would fail too.
+            self._reason = f"Not sent yet. {error}"
+            self.paused_until, self._is_rate_limited = until, isinstance(error, RateLimited)
+            return now
+        return until
+
+    def reached(self) -> None:
+        """Note that the server responded to a request of the outbox."""
+        self._failures, self._is_rate_limited, self._is_token_refused = 0, False, False
+
+    def end_pause(self) -> None:
+        """Let entries be sent: the user retries, or signed in."""
+        self.stop_reason, self.paused_until = "", None
+        self.reached()
+
+    def online(self) -> bool:
+        """Note that the server responds to other requests. Return whether entries waited for that."""
+        if self._is_token_refused and self._has_pause:
+            return False  # The server may accept the token for reads only: a write after each read would be too many.
+        has_waited = bool(self._failures) and not self._is_rate_limited
+        if has_waited:
+            if self._is_token_refused:
+                self.stop_reason, self._is_token_refused = "", False
+            self._failures, self.paused_until = 0, None
+        return has_waited
