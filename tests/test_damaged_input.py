@@ -135,7 +135,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     "HTML": lambda text: said(
         lambda: converting.html(text.replace("[", "<div>").replace("{", "<b>")).markdown(str), converting.Unconverted
     ),
-    "formula": lambda text: formulas.formula(text[:2000], 80),
+    "formula": lambda text: formulas.format_stacked(text[:2000], 80),
     "drawings": lambda text: [*diagrams.parse_drawings(text.encode() + b"\n")],
     "picture": lambda text: picture_files.read_answer(text.encode() + b"\n"),
 }

@@ -15,7 +15,7 @@ from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
 
 if TYPE_CHECKING:
-    from octavo.tui.render.comparison import Compared
+    from octavo.tui.render.comparison import PageComparison
     from octavo.tui.shell.shell import Shell
 
 Block = tuple[str, str, str]
@@ -27,7 +27,7 @@ class Suggested:
 
     def __init__(self, octavo: Callable[[], Shell], changed: Callable[[], None]) -> None:
         self._octavo, self._changed = octavo, changed
-        self._compared: dict[tuple[Block, str], Compared | None] = {}
+        self._compared: dict[tuple[Block, str], PageComparison | None] = {}
         """None: it is being read, or cannot be."""
         self._was: dict[Block, str] = {}
         self._page = ""
@@ -54,7 +54,7 @@ class Suggested:
             self._fates[block, text] = done.kind
             self._changed()
 
-    def compared(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[Compared, ...]:
+    def compared(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[PageComparison, ...]:
         """Return the comparisons of a message's suggestions with their block, in order.
 
         Empty if the message suggests nothing, or while a comparison is not loaded.

@@ -11,12 +11,12 @@ from copy import copy
 from functools import partial
 from typing import Generic, TypeVar
 
-from octavo.tui.render.failed_block import guarded
+from octavo.tui.render.failed_block import run_guarded
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-AT_ONCE = 0.05
+BATCH_SECONDS = 0.05
 """Seconds: what is found within them is shown together."""
 
 
@@ -25,18 +25,18 @@ class AsyncCache(Generic[K, V]):
     and found one after the other (`work`)."""
 
     def __init__(self, find: Callable[[K], Awaitable[V | None]], keep: int = 200) -> None:
-        self._find = find
-        self._keep = keep
+        self._load = find
+        self._capacity = keep
         self._known: OrderedDict[K, V | None] = OrderedDict()
-        self._wanted: dict[K, None] = {}
-        self._working = False
-        self.missed: list[K] = []
+        self._requested: dict[K, None] = {}
+        self._is_loading = False
+        self.missing: list[K] = []
         """What was asked and is not known, until `Sources.take_missed`."""
 
     @property
-    def is_wanted(self) -> bool:
+    def has_requests(self) -> bool:
         """Whether anything waits to be found, and nobody looks for it."""
-        return bool(self._wanted) and not self._working
+        return bool(self._requested) and not self._is_loading
 
     def get(self, key: K) -> V | None:
         """What was found for `key`. None when it is not known yet (then it is missed) or there is nothing."""
@@ -44,43 +44,43 @@ class AsyncCache(Generic[K, V]):
             value = self._known[key]
             self._known.move_to_end(key)
             return value
-        self.missed.append(key)
+        self.missing.append(key)
         return None
 
     def for_thread(self) -> AsyncCache[K, V]:
         """Return a cache with the same answers for another thread. It has its own list of what was missed."""
         other = copy(self)
-        other.missed = []
+        other.missing = []
         return other
 
     def knows(self, key: K) -> bool:
         """Whether it is known what there is for `key`, be it nothing."""
         return key in self._known
 
-    def want(self, key: K) -> None:
+    def request(self, key: K) -> None:
         """Let `key` be found."""
         if key not in self._known:
-            self._wanted[key] = None
+            self._requested[key] = None
 
-    def drop(self) -> None:
+    def clear_requests(self) -> None:
         """Want nothing any more: another page is on show."""
-        self._wanted.clear()
+        self._requested.clear()
 
-    async def work(self) -> bool:
+    async def load_requested(self) -> bool:
         """Find some of what is wanted, unless that is being done. True when something is known that was not."""
-        if self._working:
+        if self._is_loading:
             return False
-        self._working, found, begun = True, False, time.monotonic()
+        self._is_loading, found, begun = True, False, time.monotonic()
         try:
-            while self._wanted and not (found and time.monotonic() - begun > AT_ONCE):
-                key = next(iter(self._wanted))
-                (found_out,) = await asyncio.gather(self._find(key), return_exceptions=True)
-                value = self._known[key] = guarded(partial(_got, found_out), lambda: None)
-                self._wanted.pop(key, None)
+            while self._requested and not (found and time.monotonic() - begun > BATCH_SECONDS):
+                key = next(iter(self._requested))
+                (found_out,) = await asyncio.gather(self._load(key), return_exceptions=True)
+                value = self._known[key] = run_guarded(partial(_got, found_out), lambda: None)
+                self._requested.pop(key, None)
                 found = found or value is not None
         finally:
-            self._working = False
-        while len(self._known) > self._keep:
+            self._is_loading = False
+        while len(self._known) > self._capacity:
             self._known.popitem(last=False)
         return found
 

@@ -10,24 +10,24 @@ from typing import NamedTuple
 from unicodedata import combining
 
 from octavo.documents.blocks import NOTHING, Block, Run
-from octavo.tui.render.kept_results import KeptResults
-from octavo.tui.render.merged_cells import placed
+from octavo.tui.render.kept_results import RecentResults
+from octavo.tui.render.merged_cells import cells_by_column
 
-SLICE_WEIGHT = 6000
+SLICE_COST = 6000
 """What is set at a time weighs about so much: a block that weighs twice as much is cut. A paragraph weighs what it has
 letters, with something for itself."""
-_BLOCK, _ROW, _WIDE = 60, 90, 4
+_BLOCK_COST, _ROW_COST, _NON_ASCII_FACTOR = 60, 90, 4
 """What each block and each row of code weighs beside its letters, and how much more letters do that are not ASCII."""
-_DEEPER, _LEAST = 9 / 8, 600
+_NESTING_FACTOR, _LEAST_COST = 9 / 8, 600
 """What stands in something is set again with it: so much less of it is set at a time, down to so much."""
-_WORD = 3000
+_LONGEST_WORD = 3000
 """A line ends at the first space in so many letters, or in their midst."""
-_JOINING = "\u200d\ufe0e\ufe0f"
-_BESIDE = 6
+_JOINERS = "\u200d\ufe0e\ufe0f"
+_MOST_SIDE_BY_SIDE = 6
 """Cards and images stand one, two or three beside one another."""
-_BROKEN = re.compile(r"\\\\(?:\[[^\]]*\])?")
-_kept: KeptResults[Block, list[Block]] = KeptResults()
-DRAWN = 6000
+_LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
+_kept: RecentResults[Block, list[Block]] = RecentResults()
+LONGEST_DIAGRAM = 6000
 """Characters of the source of a diagram that is drawn."""
 
 
@@ -47,56 +47,56 @@ class SliceBounds(NamedTuple):
     """Whether it is not the first part of that."""
 
 
-def cut_of(block: Block) -> SliceBounds | None:
+def slice_bounds(block: Block) -> SliceBounds | None:
     """Where a slice lies. None for a whole block."""
     cut = block.attrs.get("cut")
     return cut if isinstance(cut, SliceBounds) else None
 
 
-def whole_of(block: Block) -> Block:
+def whole_block(block: Block) -> Block:
     """The block that a slice is of, or the block itself."""
-    cut = cut_of(block)
+    cut = slice_bounds(block)
     return block if cut is None else cut.whole
 
 
-def begins(block: Block) -> bool:
+def has_start(block: Block) -> bool:
     """Whether a block, or a slice of one, has its beginning."""
-    cut = cut_of(block)
+    cut = slice_bounds(block)
     return cut is None or cut.is_first
 
 
-def ends(block: Block) -> bool:
+def has_end(block: Block) -> bool:
     """Whether a block, or a slice of one, has its end."""
-    cut = cut_of(block)
+    cut = slice_bounds(block)
     return cut is None or cut.is_last
 
 
-def is_long(block: Block, most: float = SLICE_WEIGHT) -> bool:
+def is_long(block: Block, most: float = SLICE_COST) -> bool:
     """Whether a block is set in slices, so that about `most` is set at a time."""
-    return block.kind in _CUTTERS and weight(block, 2 * most) > 2 * most and not _is_drawn(block)
+    return block.kind in _SPLITTERS and layout_cost(block, 2 * most) > 2 * most and not _is_drawable(block)
 
 
-def weight(block: Block, most: float) -> float:
+def layout_cost(block: Block, most: float) -> float:
     """About how long it takes to set a block, in letters of a paragraph. Of what is heavier than `most` no more is looked
     at."""
-    own = _BLOCK + letters(block.runs)
+    own = _BLOCK_COST + text_cost(block.runs)
     if block.text:
         rows = block.text.count("\\\\" if block.kind == "math" else "\n")
-        own += len(block.text) * (1 if block.text.isascii() else _WIDE) + _ROW * rows
+        own += len(block.text) * (1 if block.text.isascii() else _NON_ASCII_FACTOR) + _ROW_COST * rows
     inner: float = 0
     for child in block.children:
         if own + inner > most:
             break
-        inner += weight(child, (most - own - inner) / _DEEPER) * _DEEPER
+        inner += layout_cost(child, (most - own - inner) / _NESTING_FACTOR) * _NESTING_FACTOR
     return own + inner
 
 
-def letters(runs: Sequence[Run]) -> int:
+def text_cost(runs: Sequence[Run]) -> int:
     """How much words weigh."""
-    return sum([len(run.text) * (1 if run.text.isascii() else _WIDE) for run in runs])
+    return sum([len(run.text) * (1 if run.text.isascii() else _NON_ASCII_FACTOR) for run in runs])
 
 
-def slices(block: Block, most: float = SLICE_WEIGHT) -> Iterator[Block]:
+def split_block(block: Block, most: float = SLICE_COST) -> Iterator[Block]:
     """A block in slices of about `most`, each a block with some of its children, rows or words; only the block when it is
     not long. They are cut as they are asked for."""
     if not is_long(block, most):
@@ -104,34 +104,34 @@ def slices(block: Block, most: float = SLICE_WEIGHT) -> Iterator[Block]:
         return
     before: Block | None = None
     is_first = True
-    for piece in _CUTTERS[block.kind](block, max(_LEAST, most)):
+    for piece in _SPLITTERS[block.kind](block, max(_LEAST_COST, most)):
         if before is not None:
-            yield _placed(before, is_first=is_first, is_last=False)
+            yield _with_bounds(before, is_first=is_first, is_last=False)
             is_first = False
         before = piece
     if before is None or is_first:
         yield block  # there is no place to cut it
     else:
-        yield _placed(before, is_first=False, is_last=True)
+        yield _with_bounds(before, is_first=False, is_last=True)
 
 
-def kept_slices(block: Block) -> Iterator[Block]:
+def recent_slices(block: Block) -> Iterator[Block]:
     """The slices of a block, for those who need them again and again: those of the long blocks gone through last are
     kept."""
-    if (known := _kept.of(block)) is not None:
+    if (known := _kept.get(block)) is not None:
         yield from known
         return
     found: list[Block] = []
-    for piece in slices(block):
+    for piece in split_block(block):
         found.append(piece)
         yield piece
     if len(found) > 1:
-        _kept.keep(block, found)
+        _kept.put(block, found)
 
 
-def _placed(piece: Block, *, is_first: bool, is_last: bool) -> Block:
+def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:
     """A slice that knows whether it is the first or the last, and which lines of the source it has."""
-    cut = cut_of(piece)
+    cut = slice_bounds(piece)
     assert cut is not None, "the block must be a slice of another block"
     whole, children = cut.whole, piece.children
     first = whole.lines[0] if is_first else children[0].lines[0] if children else piece.lines[0]
@@ -141,124 +141,128 @@ def _placed(piece: Block, *, is_first: bool, is_last: bool) -> Block:
     return piece._replace(attrs={**piece.attrs, "cut": cut}, runs=runs, lines=(first, max(first, last)))
 
 
-def _piece(block: Block, children: Iterable[Block], start: int, *, is_inner: bool = False) -> Block:
+def _slice_of(block: Block, children: Iterable[Block], start: int, *, is_inner: bool = False) -> Block:
     """Some children of a block; `is_inner`: it goes on in the midst of one."""
     above = block.children[start - 1] if start and not is_inner else None
     return block._replace(children=tuple(children), attrs={**block.attrs, "cut": SliceBounds(block, start, above)})
 
 
-def _children(block: Block, most: float, together: int = 1) -> Iterator[Block]:
+def _split_children(block: Block, most: float, together: int = 1) -> Iterator[Block]:
     """Slices with some children each, a multiple of `together`; what is long itself is cut too."""
     group: list[Block] = []
     held: float = 0
     for place in range(0, len(block.children), together):
         some = block.children[place : place + together]
-        heavy = sum([weight(child, most) for child in some])
+        heavy = sum([layout_cost(child, most) for child in some])
         if group and held + heavy > most:
-            yield _piece(block, group, place - len(group))
+            yield _slice_of(block, group, place - len(group))
             group, held = [], 0
-        if together == 1 and is_long(some[0], most / _DEEPER):
-            for at, piece in enumerate(slices(some[0], most / _DEEPER)):
-                yield _piece(block, [piece], place, is_inner=at > 0)
+        if together == 1 and is_long(some[0], most / _NESTING_FACTOR):
+            for at, piece in enumerate(split_block(some[0], most / _NESTING_FACTOR)):
+                yield _slice_of(block, [piece], place, is_inner=at > 0)
         else:
             group += some
             held += heavy
     if group:
-        yield _piece(block, group, len(block.children) - len(group))
+        yield _slice_of(block, group, len(block.children) - len(group))
 
 
-def _beside(block: Block, most: float) -> Iterator[Block]:
+def _split_cells(block: Block, most: float) -> Iterator[Block]:
     """Cards and images, as many together as may stand beside one another; the words that one has too many follow them."""
-    for piece in _children(block, most, _BESIDE):
-        yield from _without_long_words(piece, most)
+    for piece in _split_children(block, most, _MOST_SIDE_BY_SIDE):
+        yield from _split_long_cells(piece, most)
 
 
-def _tabs(block: Block, most: float) -> Iterator[Block]:
+def _split_tabs(block: Block, most: float) -> Iterator[Block]:
     """Each slice has a slice of every tab, as only one of them is shown."""
     nothing = [tab._replace(children=()) for tab in block.children]
-    for pieces in zip_longest(*(slices(tab, most / _DEEPER) for tab in block.children)):
+    for pieces in zip_longest(*(split_block(tab, most / _NESTING_FACTOR) for tab in block.children)):
         tabs = [piece or empty for piece, empty in zip(pieces, nothing, strict=True)]
-        yield _piece(block, tabs, 0)
+        yield _slice_of(block, tabs, 0)
 
 
-def _rows(table: Block, most: float) -> Iterator[Block]:
+def _split_rows(table: Block, most: float) -> Iterator[Block]:
     """Some rows of a table, or fields of a record, each; with every cell in its place, as those above that go over several
     rows are in other slices."""
-    for piece in _children(leveled(table), most):
-        cut = cut_of(piece)
+    for piece in _split_children(unmerge_cells(table), most):
+        cut = slice_bounds(piece)
         assert cut is not None, "the block must be a slice of another block"
-        yield from _without_long_words(piece._replace(attrs={**piece.attrs, "cut": cut._replace(whole=table)}), most)
+        yield from _split_long_cells(piece._replace(attrs={**piece.attrs, "cut": cut._replace(whole=table)}), most)
 
 
-def leveled(table: Block) -> Block:
+def unmerge_cells(table: Block) -> Block:
     """A table whose cells each take one row and one column: where one went over several, there are empty ones beside and
     below it."""
     if not any("rowspan" in cell.attrs for row in table.children for cell in row.children if cell.attrs):
         return table
-    lines = zip(table.children, placed(table.children), strict=True)
-    return table._replace(children=tuple(_made_of(row, map(_alone, line)) for row, line in lines))
+    lines = zip(table.children, cells_by_column(table.children), strict=True)
+    return table._replace(children=tuple(_with_cells(row, map(_unmerged, line)) for row, line in lines))
 
 
-def _alone(cell: Block | None) -> Block:
+def _unmerged(cell: Block | None) -> Block:
     """A cell that is merged with no other."""
     if cell is None:
         return Block("cell")
     return cell._replace(attrs={name: cell.attrs[name] for name in cell.attrs if name not in ("rowspan", "colspan")})
 
 
-def _without_long_words(piece: Block, most: float) -> Iterator[Block]:
+def _split_long_cells(piece: Block, most: float) -> Iterator[Block]:
     """A slice of a table whose cells hold no more than is set at a time; what they go on with follows in paragraphs."""
-    rows = [shortened(row, most) for row in piece.children]
+    rows = [shorten_row(row, most) for row in piece.children]
     yield piece._replace(children=tuple(rows)) if any(map(is_not, rows, piece.children)) else piece
     for row, short in zip(piece.children, rows, strict=True):
         for cell in (row.children or (row,)) if short is not row else ():
-            for rest in islice(_words(cell.runs, most), 1, None) if _is_wordy(cell, most) else ():
+            for rest in islice(_split_runs(cell.runs, most), 1, None) if _is_long_cell(cell, most) else ():
                 yield Block(
-                    "paragraph", {"cut": SliceBounds(whole_of(row), 0)}, runs=rest, lines=row.lines, key=row.key
+                    "paragraph", {"cut": SliceBounds(whole_block(row), 0)}, runs=rest, lines=row.lines, key=row.key
                 )
 
 
-def shortened(row: Block, most: float = SLICE_WEIGHT) -> Block:
+def shorten_row(row: Block, most: float = SLICE_COST) -> Block:
     """A row whose cells, or a card, image or field that itself, has no more words than are set at a time."""
     every = row.children or (row,)
-    if not any(_is_wordy(cell, most) for cell in every):
+    if not any(_is_long_cell(cell, most) for cell in every):
         return row
-    cells = [cell._replace(runs=next(_words(cell.runs, most))) if _is_wordy(cell, most) else cell for cell in every]
-    return _made_of(row, cells) if row.children else cells[0]
+    cells = [
+        cell._replace(runs=next(_split_runs(cell.runs, most))) if _is_long_cell(cell, most) else cell for cell in every
+    ]
+    return _with_cells(row, cells) if row.children else cells[0]
 
 
-def _made_of(row: Block, cells: Iterable[Block]) -> Block:
+def _with_cells(row: Block, cells: Iterable[Block]) -> Block:
     """A row with other cells, that one stands on as on itself."""
-    attrs = {**row.attrs, "cut": SliceBounds(whole_of(row), 0, is_first=True, is_last=True)}
+    attrs = {**row.attrs, "cut": SliceBounds(whole_block(row), 0, is_first=True, is_last=True)}
     return row._replace(children=tuple(cells), attrs=attrs)
 
 
-def _is_wordy(cell: Block, most: float) -> bool:
-    return letters(cell.runs) > 2 * most
+def _is_long_cell(cell: Block, most: float) -> bool:
+    return text_cost(cell.runs) > 2 * most
 
 
-def _paragraph(block: Block, most: float) -> Iterator[Block]:
-    for runs in _words(block.runs, most):
+def _split_paragraph(block: Block, most: float) -> Iterator[Block]:
+    for runs in _split_runs(block.runs, most):
         yield block._replace(runs=runs, attrs={**block.attrs, "cut": SliceBounds(block, 0)})
 
 
-def _captioned(block: Block, most: float) -> Iterator[Block]:
+def _split_captioned(block: Block, most: float) -> Iterator[Block]:
     """Something with words of its own, those it has too many as paragraphs, and what stands in it."""
-    if letters(block.runs) > 2 * most:
-        first, *rest = _words(block.runs, most)
-        yield _piece(block._replace(runs=first), (), 0)
+    if text_cost(block.runs) > 2 * most:
+        first, *rest = _split_runs(block.runs, most)
+        yield _slice_of(block._replace(runs=first), (), 0)
         for runs in rest:
             yield Block("paragraph", {"cut": SliceBounds(block, 0)}, runs=runs, lines=block.lines, key=block.key)
-    yield from _children(block, most)
+    yield from _split_children(block, most)
 
 
-def _words(runs: Sequence[Run], most: float) -> Iterator[tuple[Run, ...]]:
+def _split_runs(runs: Sequence[Run], most: float) -> Iterator[tuple[Run, ...]]:
     """Runs a while at a time: up to a space, or within a word that is longer: there a line ends."""
     row: list[Run] = []
     room = int(most)
     for run in runs:
-        text, dear, at = run.text, 1 if run.text.isascii() else _WIDE, 0
-        while (len(text) - at) * dear > room and (edge := _edge(text, at + room // dear, _WORD // dear)) is not None:
+        text, dear, at = run.text, 1 if run.text.isascii() else _NON_ASCII_FACTOR, 0
+        while (len(text) - at) * dear > room and (
+            edge := _line_edge(text, at + room // dear, _LONGEST_WORD // dear)
+        ) is not None:
             row.append(run._replace(text=text[at : edge[0]]))
             yield tuple(row)
             row, room, at = [], int(most), edge[1]
@@ -269,13 +273,13 @@ def _words(runs: Sequence[Run], most: float) -> Iterator[tuple[Run, ...]]:
         yield tuple(row)
 
 
-def texts(text: str) -> Iterator[str]:
+def split_text(text: str) -> Iterator[str]:
     """A long text a while at a time, as `slices` cuts a paragraph of it."""
-    for runs in _words([Run(text)], SLICE_WEIGHT):
+    for runs in _split_runs([Run(text)], SLICE_COST):
         yield runs[0].text
 
 
-def _edge(text: str, room: int, word: int) -> tuple[int, int] | None:
+def _line_edge(text: str, room: int, word: int) -> tuple[int, int] | None:
     """Where the first line ends that begins before `room` or soon after it, and where the next begins; None when the text
     ends before that."""
     end = text.find(" ", room, room + word)
@@ -284,20 +288,20 @@ def _edge(text: str, room: int, word: int) -> tuple[int, int] | None:
     if len(text) <= room + word:
         return None
     end = room
-    while end < len(text) and (combining(text[end]) or text[end] in _JOINING):
+    while end < len(text) and (combining(text[end]) or text[end] in _JOINERS):
         end += 1
     return end, end
 
 
-def _code(block: Block, most: float) -> Iterator[Block]:
+def _split_code(block: Block, most: float) -> Iterator[Block]:
     """Rows of code; of one that is too long a part, and then it is no longer one row."""
     text, at, row, first = block.text, 0, 0, block.text_line
-    dear = 1 if block.text.isascii() else _WIDE
+    dear = 1 if block.text.isascii() else _NON_ASCII_FACTOR
     room = int(most) // dear
     is_within = False
     while at <= len(text):
         end, rows, held = at, 0, 0
-        while (held := held + _ROW // dear) < room:
+        while (held := held + _ROW_COST // dear) < room:
             stop = text.find("\n", end, at + room)
             if stop < 0:
                 break
@@ -309,7 +313,7 @@ def _code(block: Block, most: float) -> Iterator[Block]:
         elif len(text) - at <= 2 * room:
             part, following, rows = text[at:], len(text) + 1, 1
         else:
-            stop, following = _edge(text, at + room, _WORD // dear) or (at + room, at + room)
+            stop, following = _line_edge(text, at + room, _LONGEST_WORD // dear) or (at + room, at + room)
             part, following = text[at:following], following
         lines = (first + row if row else block.lines[0], first + row + max(1, rows))
         cut = SliceBounds(block, row, is_part=is_within or not rows, is_within=is_within)
@@ -317,43 +321,43 @@ def _code(block: Block, most: float) -> Iterator[Block]:
         is_within, at, row = not rows, following, row + rows
 
 
-def _formula(block: Block, most: float) -> Iterator[Block]:
+def _split_formula(block: Block, most: float) -> Iterator[Block]:
     """Rows of a formula, as far as its source says where they end."""
     start = rows = 0
-    for match in _BROKEN.finditer(block.text):
+    for match in _LINE_BREAK.finditer(block.text):
         rows += 1
-        if match.end() - start + _ROW * rows > most:
-            yield from _source_of(block, block.text[start : match.start()], most)
+        if match.end() - start + _ROW_COST * rows > most:
+            yield from _formula_slices(block, block.text[start : match.start()], most)
             start, rows = match.end(), 0
     if start < len(block.text):
-        yield from _source_of(block, block.text[start:], most)
+        yield from _formula_slices(block, block.text[start:], most)
 
 
-def _source_of(block: Block, text: str, most: float) -> Iterator[Block]:
+def _formula_slices(block: Block, text: str, most: float) -> Iterator[Block]:
     """A part of a formula, cut at its blanks where it is too long for one."""
-    for runs in _words([Run(text)], most):
+    for runs in _split_runs([Run(text)], most):
         attrs = {**block.attrs, "cut": SliceBounds(block, 0)}
         yield block._replace(text=runs[0].text, attrs=attrs)
 
 
-def _texts(block: Block, most: float) -> Iterator[Block]:
+def _split_argument(block: Block, most: float) -> Iterator[Block]:
     """What was given to a block in a text of its own, as a text."""
     text = block.text or "\n".join(child.plain() for child in block.children)
     inner = Block("code", NOTHING, text=text, lines=block.lines, key=block.key)
-    for piece in _code(inner, most):
-        cut = cut_of(piece)
+    for piece in _split_code(inner, most):
+        cut = slice_bounds(piece)
         assert cut is not None, "the block must be a slice of another block"
         yield piece._replace(kind=block.kind, attrs={**block.attrs, "cut": cut._replace(whole=block)})
 
 
-def _integration(block: Block, most: float) -> Iterator[Block]:
+def _split_integration(block: Block, most: float) -> Iterator[Block]:
     """What was given to an integration, or what stands in it."""
-    yield from _texts(block, most) if block.text else _children(block, most)
+    yield from _split_argument(block, most) if block.text else _split_children(block, most)
 
 
-def _is_drawn(block: Block) -> bool:
+def _is_drawable(block: Block) -> bool:
     """Whether a block is a diagram that may be drawn: it is one thing."""
-    return is_diagram(block) and len(block.text) <= DRAWN and not block.children
+    return is_diagram(block) and len(block.text) <= LONGEST_DIAGRAM and not block.children
 
 
 def is_diagram(block: Block) -> bool:
@@ -363,19 +367,22 @@ def is_diagram(block: Block) -> bool:
     return block.kind == "integration" and str(block.attrs.get("name") or "").lstrip("@") == "mermaid/diagram"
 
 
-_CUTTERS: dict[str, Callable[[Block, float], Iterator[Block]]] = {
+_SPLITTERS: dict[str, Callable[[Block, float], Iterator[Block]]] = {
     **dict.fromkeys(
-        ("list", "item", "task", "quote", "hint", "stepper", "step", "tab", "updates", "update", "footnotes"), _children
+        ("list", "item", "task", "quote", "hint", "stepper", "step", "tab", "updates", "update", "footnotes"),
+        _split_children,
     ),
-    **dict.fromkeys(("footnote", "columns", "column", "if", "else", "conflict", "side", "include"), _children),
-    **dict.fromkeys(("unknown", "openapi", "api-method", "api-section", "api-parameter", "api-response"), _children),
-    **dict.fromkeys(("expandable", "file", "embed", "content-ref"), _captioned),
-    **dict.fromkeys(("paragraph", "heading"), _paragraph),
-    **dict.fromkeys(("cards", "figure"), _beside),
-    "tabs": _tabs,
-    **dict.fromkeys(("table", "record"), _rows),
-    "code": _code,
-    "prompt": _texts,
-    "integration": _integration,
-    "math": _formula,
+    **dict.fromkeys(("footnote", "columns", "column", "if", "else", "conflict", "side", "include"), _split_children),
+    **dict.fromkeys(
+        ("unknown", "openapi", "api-method", "api-section", "api-parameter", "api-response"), _split_children
+    ),
+    **dict.fromkeys(("expandable", "file", "embed", "content-ref"), _split_captioned),
+    **dict.fromkeys(("paragraph", "heading"), _split_paragraph),
+    **dict.fromkeys(("cards", "figure"), _split_cells),
+    "tabs": _split_tabs,
+    **dict.fromkeys(("table", "record"), _split_rows),
+    "code": _split_code,
+    "prompt": _split_argument,
+    "integration": _split_integration,
+    "math": _split_formula,
 }

@@ -11,17 +11,25 @@ from typing import NamedTuple, TypeVar
 
 from octavo.documents.blocks import Block, Run
 from octavo.documents.changes import Added, Changed, Entry, Line, Lines, Moved, Removed, Setting, Table, Word, Words
-from octavo.tui.render.block_slices import SLICE_WEIGHT, is_long, kept_slices, slices, texts, weight, whole_of
-from octavo.tui.render.kept_results import KeptResults
-from octavo.tui.render.thread_lines import ThreadLine
+from octavo.tui.render.block_slices import (
+    SLICE_COST,
+    is_long,
+    layout_cost,
+    recent_slices,
+    split_block,
+    split_text,
+    whole_block,
+)
+from octavo.tui.render.kept_results import RecentResults
+from octavo.tui.render.thread_lines import ThreadSummary
 
 T = TypeVar("T")
-_ROWS, _LINE = 60, 90
+_TABLE_ROWS, _LINE_COST = 60, 90
 """How many entries of a table that changed are laid out at a time, and what a line of code weighs beside its letters."""
-_kept: KeptResults[Changed | Moved, list[Entry]] = KeptResults()
-_ANYWHERE, _ENDLESS = "footnotes", 1 << 30
+_recent_entries: RecentResults[Changed | Moved, list[Entry]] = RecentResults()
+_SCATTERED_KIND, _LAST_LINE = "footnotes", 1 << 30
 """What has its parts on any lines of the page, and a line that no page has."""
-CONTEXT = 3
+CONTEXT_LINES = 3
 """Unchanged lines of code on each side of changed ones."""
 
 
@@ -38,55 +46,57 @@ class DiffUnit(NamedTuple):
     old: Block | None = None
     """What stands for it on the old side."""
     entry: Entry | None = None
-    within: tuple[Block, ...] = ()
+    ancestors: tuple[Block, ...] = ()
     """What the block lies in and may have to be shown as part of, outermost first: of a page as it is, for what is on it."""
-    was_within: tuple[Block, ...] = ()
+    old_ancestors: tuple[Block, ...] = ()
     """The same of the page as it was."""
     text: str = ""
-    place: tuple[str, ...] = ()
+    section_path: tuple[str, ...] = ()
     """Where what follows lies: the section and what holds it, outermost first."""
-    change: int = -1
+    change_number: int = -1
     """Which change it is, counted from 0; -1 for what is none."""
     lines: tuple[Line, ...] = ()
-    threads: tuple[tuple[ThreadLine, str], ...] = ()
-    tight: bool = False
+    threads: tuple[tuple[ThreadSummary, str], ...] = ()
+    is_tight: bool = False
     """It stands right below what is before it."""
-    part: int = 0
+    slice_number: int = 0
     """Which slice of a long change it is, counted from 1; 0 for the whole."""
     setting: Setting | None = None
-    gone: tuple[Block, ...] = ()
-    come: tuple[Block, ...] = ()
+    removed: tuple[Block, ...] = ()
+    added: tuple[Block, ...] = ()
     """What came in place of what is gone. Of a move, where all that moved together was and is."""
-    follows: bool = False
+    follows_move: bool = False
     """It moved together with what stands above it."""
-    hidden: tuple[Block, ...] = ()
+    hidden_blocks: tuple[Block, ...] = ()
     """What is folded."""
-    clip: int = 0
+    line_limit: int = 0
     """Only so many of its lines are shown, the first ones, or if it is below 0 the last ones; 0 for all."""
 
     @property
-    def is_frame(self) -> bool:
+    def is_container_change(self) -> bool:
         """Whether it says that a container came or went around what follows."""
         return isinstance(self.entry, (Added, Removed)) and bool(self.entry.entries)
 
-    def holds(self, key: str) -> bool:
+    def contains(self, key: str) -> bool:
         """Whether the block called `key` is shown by it, or folded."""
-        return any(block.has(key) for block in (*self.blocks, *self.hidden))
+        return any(block.has(key) for block in (*self.blocks, *self.hidden_blocks))
 
     def hides(self, block: Block) -> bool:
         """Whether a block of the page as it is, or what goes by its name, is folded."""
         line = block.lines[0]
-        near = [each for each in self.hidden if each.lines[0] <= line < each.lines[1] or each.kind == _ANYWHERE]
+        near = [
+            each for each in self.hidden_blocks if each.lines[0] <= line < each.lines[1] or each.kind == _SCATTERED_KIND
+        ]
         return any(each.has(block.key) for each in near)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
         """What it shows, of either side."""
         was = self.entry.old if isinstance(self.entry, (Changed, Moved)) else None
-        return tuple(each for each in (self.block, self.old, was, *self.gone, *self.come) if each is not None)
+        return tuple(each for each in (self.block, self.old, was, *self.removed, *self.added) if each is not None)
 
 
-class Changes:
+class DiffUnits:
     """The units of a diff, and their counts. `steps` makes them one by one."""
 
     count = 0
@@ -95,111 +105,115 @@ class Changes:
     def __init__(self) -> None:
         self.units: list[DiffUnit] = []
         """The units that are made."""
-        self.coming: Iterator[DiffUnit] = iter(())
+        self.remaining: Iterator[DiffUnit] = iter(())
         """The units that are still to be made."""
-        self._firsts, self._ends = array("l"), array("l")
+        self._first_lines, self._end_lines = array("l"), array("l")
         """Between which lines all that each unit shows stands, of either side: to ask all units for it takes long."""
 
-    def steps(self) -> Iterator[DiffUnit]:
+    def build(self) -> Iterator[DiffUnit]:
         """Make the units, and yield each."""
-        for unit in self.coming:
-            wholes = [whole_of(block) for block in unit.blocks]
-            is_anywhere = any(block.kind == _ANYWHERE for block in wholes)
-            self._firsts.append(0 if is_anywhere else min([block.lines[0] for block in wholes], default=0))
-            self._ends.append(_ENDLESS if is_anywhere else max([block.lines[1] for block in wholes], default=0))
+        for unit in self.remaining:
+            wholes = [whole_block(block) for block in unit.blocks]
+            is_anywhere = any(block.kind == _SCATTERED_KIND for block in wholes)
+            self._first_lines.append(0 if is_anywhere else min([block.lines[0] for block in wholes], default=0))
+            self._end_lines.append(_LAST_LINE if is_anywhere else max([block.lines[1] for block in wholes], default=0))
             self.units.append(unit)
             yield unit
 
-    def around(self, line: int) -> list[int]:
+    def units_at_line(self, line: int) -> list[int]:
         """The units that may show what stands on a line of either side."""
-        return [at for at, (first, end) in enumerate(zip(self._firsts, self._ends, strict=True)) if first <= line < end]
+        return [
+            at
+            for at, (first, end) in enumerate(zip(self._first_lines, self._end_lines, strict=True))
+            if first <= line < end
+        ]
 
-    def whole(self) -> Changes:
+    def complete(self) -> DiffUnits:
         """Return the changes with all their units, which may take long to be made."""
-        deque(self.steps(), maxlen=0)
+        deque(self.build(), maxlen=0)
         return self
 
 
-class Unfolding:
+class ContextSize:
     """How much of what did not change is shown."""
 
     STEPS = (0, 1, 3, 8, 1 << 30)
 
     def __init__(self) -> None:
         self.step = 1
-        self.opened: set[str] = set()
+        self.expanded: set[str] = set()
 
     @property
-    def around(self) -> int:
+    def blocks(self) -> int:
         """Unchanged blocks on each side of a change."""
         return self.STEPS[self.step]
 
     @property
     def is_brief(self) -> bool:
         """Whether the blocks around a change are there to tell where one is: a few lines, and only of what is read."""
-        return self.around <= 1
+        return self.blocks <= 1
 
-    def more(self) -> None:
+    def increase(self) -> None:
         self.step = min(self.step + 1, len(self.STEPS) - 1)
 
-    def less(self) -> None:
+    def decrease(self) -> None:
         self.step = max(0, self.step - 1)
-        self.opened.clear()
+        self.expanded.clear()
 
 
-def may_hold(block: Block, other: Block) -> bool:
+def may_contain(block: Block, other: Block) -> bool:
     """Whether a block, or a slice of one, may be or have in it another one of the same page, by the lines they stand on."""
-    first, end = whole_of(block).lines
-    return first <= other.lines[0] < end or block.kind == _ANYWHERE
+    first, end = whole_block(block).lines
+    return first <= other.lines[0] < end or block.kind == _SCATTERED_KIND
 
 
-def cut(unit: DiffUnit) -> Iterator[DiffUnit]:
+def split_unit(unit: DiffUnit) -> Iterator[DiffUnit]:
     """A unit in slices, cut as they are asked for; only the unit when it is not long."""
     match unit.entry:
         case None if unit.kind == "block" and unit.block is not None:
-            olds = kept_slices(unit.old) if unit.old is not None else iter(())
-            for each, piece in _numbered(unit, kept_slices(unit.block)):
+            olds = recent_slices(unit.old) if unit.old is not None else iter(())
+            for each, piece in _number_slices(unit, recent_slices(unit.block)):
                 yield each._replace(block=piece, old=next(olds, None))
-        case Added() | Removed() as entry if not unit.is_frame:
-            for each, piece in _numbered(unit, _shown(entry.block)):
+        case Added() | Removed() as entry if not unit.is_container_change:
+            for each, piece in _number_slices(unit, _entry_slices(entry.block)):
                 yield each._replace(block=piece, entry=replace(entry, block=piece))
         case Changed() | Moved() as entry:
-            for each, part in _numbered(unit, kept_entries(entry)):
+            for each, part in _number_slices(unit, recent_entries(entry)):
                 yield each._replace(entry=part)
         case _:
             yield unit
 
 
-def kept_entries(entry: Changed | Moved) -> Iterator[Entry]:
+def recent_entries(entry: Changed | Moved) -> Iterator[Entry]:
     """A change in slices. The slices of the long changes that were cut last are kept."""
-    if (known := _kept.of(entry)) is not None:
+    if (known := _recent_entries.get(entry)) is not None:
         yield from known
         return
     found: list[Entry] = []
-    for piece in _entries(entry):
+    for piece in _split_entry(entry):
         found.append(piece)
         yield piece
     if len(found) > 1:
-        _kept.keep(entry, found)
+        _recent_entries.put(entry, found)
 
 
 def source_units(lines: Sequence[Line], count: int) -> Iterator[DiffUnit]:
     """The units of lines of source that changed: the change numbered `count`."""
     block = Block("change", key=f"change {count}")
-    for at, some in enumerate(_stretches(part for line in lines for part in _parts(line))):
-        yield DiffUnit("lines", block, lines=some, change=-1 if at else count, tight=at > 0)
+    for at, some in enumerate(_group_lines(part for line in lines for part in _split_line(line))):
+        yield DiffUnit("lines", block, lines=some, change_number=-1 if at else count, is_tight=at > 0)
 
 
-def _shown(block: Block) -> Iterator[Block]:
+def _entry_slices(block: Block) -> Iterator[Block]:
     """A block that came or went in slices. Of its tabs all are on show, so each is cut by itself."""
     if block.kind != "tabs" or not is_long(block):
-        return kept_slices(block)
-    return (piece for tab in block.children for piece in kept_slices(block._replace(children=(tab,))))
+        return recent_slices(block)
+    return (piece for tab in block.children for piece in recent_slices(block._replace(children=(tab,))))
 
 
-def _numbered(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUnit, T]]:
+def _number_slices(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUnit, T]]:
     """The pieces of a unit, each with the unit that is to hold it: the one itself where there is only one piece."""
-    later = unit._replace(change=-1, tight=True)
+    later = unit._replace(change_number=-1, is_tight=True)
     first: T | None = None
     at = 0
     for piece in pieces:
@@ -208,35 +222,35 @@ def _numbered(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUnit, T
             first = piece
             continue
         if at == 2:
-            yield unit._replace(part=1), first
-        yield later._replace(part=at), piece
+            yield unit._replace(slice_number=1), first
+        yield later._replace(slice_number=at), piece
     if at == 1 and first is not None:
         yield unit, first
 
 
-def _entries(entry: Changed | Moved) -> Iterator[Entry]:
+def _split_entry(entry: Changed | Moved) -> Iterator[Entry]:
     match entry.parts:
         case Table() as table:
-            yield from _tables(entry, table)
+            yield from _split_table(entry, table)
         case Lines(lines=lines):
-            for some in _stretches(near_changes(lines)):
+            for some in _group_lines(near_changes(lines)):
                 yield replace(entry, parts=Lines(some))
         case Words(words=words) as parts if not parts.is_rewritten and not any(
             _is_long(word.run.text) for word in words
         ):
-            for chunk in _chunks(words):
+            for chunk in _split_words(words):
                 yield entry if len(chunk) == len(words) else replace(entry, parts=replace(parts, words=chunk))
         case None | Words() if is_long(entry.old) or is_long(entry.new):
-            pairs = zip_longest(kept_slices(entry.old), kept_slices(entry.new))
+            pairs = zip_longest(recent_slices(entry.old), recent_slices(entry.new))
             if len(both := list(pairs)) > 1:
                 entry = replace(entry, parts=None)  # of a slice its own words are shown, not those of all
             for old, new in both:
-                yield _pair(entry, old, new)
+                yield _slice_entry(entry, old, new)
         case _:
             yield entry
 
 
-def _pair(entry: Changed | Moved, old: Block | None, new: Block | None) -> Entry:
+def _slice_entry(entry: Changed | Moved, old: Block | None, new: Block | None) -> Entry:
     if old is not None and new is not None:
         return replace(entry, old=old, new=new)
     if new is not None:
@@ -245,7 +259,7 @@ def _pair(entry: Changed | Moved, old: Block | None, new: Block | None) -> Entry
     return Removed(old)
 
 
-def _tables(entry: Changed | Moved, table: Table) -> Iterator[Entry]:
+def _split_table(entry: Changed | Moved, table: Table) -> Iterator[Entry]:
     """A table in parts of some rows. A row with more in it than is set at a time is shown as it was and as it is."""
     some: list[Entry] = []
 
@@ -253,54 +267,54 @@ def _tables(entry: Changed | Moved, table: Table) -> Iterator[Entry]:
         return entry if len(some) == len(table.rows) else replace(entry, parts=replace(table, rows=tuple(some)))
 
     for row in table.rows:
-        if _is_wordy(row):
+        if _is_long_row(row):
             if some:
                 yield part()
             some = []
             was = [row.old] if isinstance(row, (Changed, Moved)) else [row.block] if isinstance(row, Removed) else []
             now = [row.new] if isinstance(row, (Changed, Moved)) else [row.block] if isinstance(row, Added) else []
-            yield from (Removed(piece) for each in was for piece in slices(entry.old._replace(children=(each,))))
-            yield from (Added(piece) for each in now for piece in slices(entry.new._replace(children=(each,))))
+            yield from (Removed(piece) for each in was for piece in split_block(entry.old._replace(children=(each,))))
+            yield from (Added(piece) for each in now for piece in split_block(entry.new._replace(children=(each,))))
         else:
             some.append(row)
-        if len(some) >= _ROWS:
+        if len(some) >= _TABLE_ROWS:
             yield part()
             some = []
     if some or not table.rows:
         yield part()
 
 
-def _is_wordy(row: Entry) -> bool:
+def _is_long_row(row: Entry) -> bool:
     """Whether a row that is not the same on both sides holds more than is set at a time."""
     match row:
         case Changed(old=old, new=new) | Moved(old=old, new=new):
-            return weight(old, 4 * SLICE_WEIGHT) + weight(new, 4 * SLICE_WEIGHT) > 4 * SLICE_WEIGHT
+            return layout_cost(old, 4 * SLICE_COST) + layout_cost(new, 4 * SLICE_COST) > 4 * SLICE_COST
         case Added(block=block) | Removed(block=block):
-            return weight(block, 2 * SLICE_WEIGHT) > 2 * SLICE_WEIGHT
+            return layout_cost(block, 2 * SLICE_COST) > 2 * SLICE_COST
     return False
 
 
-def _chunks(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
+def _split_words(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
     """Words of a text, so many as are set at a time."""
     some: list[Word] = []
     held = 0
     for word in words:
-        for part in _pieces_of(word):
+        for part in _split_word(word):
             some.append(part)
             held += len(part.run.text) * (1 if part.run.text.isascii() else 4)
-            if held > SLICE_WEIGHT:
+            if held > SLICE_COST:
                 yield tuple(some)
                 some, held = [], 0
     if some:
         yield tuple(some)
 
 
-def _pieces_of(word: Word) -> Iterator[Word]:
+def _split_word(word: Word) -> Iterator[Word]:
     """A stretch of words as several, where it is one that stayed as it was."""
-    if word.op != "equal" or len(word.run.text) <= SLICE_WEIGHT or word.old is not None:
+    if word.op != "equal" or len(word.run.text) <= SLICE_COST or word.old is not None:
         yield word
         return
-    for text in texts(word.run.text):
+    for text in split_text(word.run.text):
         yield replace(word, run=word.run._replace(text=text))
 
 
@@ -308,9 +322,9 @@ def near_changes(lines: Sequence[Line]) -> Iterator[Line]:
     """Lines of code, those that are too long as several; of those far from a change is only told how many they are."""
     waiting: deque[Line] = deque()
     """Lines that stayed, and of which it is not known whether they stand before a change."""
-    untold, since = 0, CONTEXT
+    untold, since = 0, CONTEXT_LINES
     for line in lines:
-        for part in _parts(line) if _is_long(line.old) or _is_long(line.new) else (line,):
+        for part in _split_line(line) if _is_long(line.old) or _is_long(line.new) else (line,):
             if part.op != "equal":
                 if untold:
                     yield Line("equal", untold=untold)
@@ -318,45 +332,45 @@ def near_changes(lines: Sequence[Line]) -> Iterator[Line]:
                 waiting.clear()
                 untold = since = 0
                 yield part
-            elif since < CONTEXT:
+            elif since < CONTEXT_LINES:
                 since += 1
                 yield part
             else:
                 waiting.append(part)
-                if len(waiting) > CONTEXT:
+                if len(waiting) > CONTEXT_LINES:
                     untold += waiting.popleft().untold or 1
     if untold := untold + sum(line.untold or 1 for line in waiting):
         yield Line("equal", untold=untold)
 
 
-def _stretches(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
+def _group_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
     """Lines of code or source, so many as are set at a time."""
     some: list[Line] = []
     held = 0
     for line in lines:
-        if held > SLICE_WEIGHT and (line.untold or held > 2 * SLICE_WEIGHT):
+        if held > SLICE_COST and (line.untold or held > 2 * SLICE_COST):
             yield tuple(some)
             some, held = [], 0
         some.append(line)
-        held += len(line.old) + len(line.new) + _LINE
+        held += len(line.old) + len(line.new) + _LINE_COST
     if some:
         yield tuple(some)
 
 
-def _parts(line: Line) -> Iterator[Line]:
+def _split_line(line: Line) -> Iterator[Line]:
     """A line that is too long to be set at a time as several."""
     if not _is_long(line.old) and not _is_long(line.new):
         yield line
         return
     if line.op == "equal":
-        for text in texts(line.new):
+        for text in split_text(line.new):
             yield replace(line, old=text, new=text, words=(Word("equal", Run(text)),))
         return
-    for text in texts(line.old) if line.op != "insert" else ():
+    for text in split_text(line.old) if line.op != "insert" else ():
         yield replace(line, op="delete", old=text, new="", words=(Word("delete", Run(text)),))
-    for text in texts(line.new) if line.op != "delete" else ():
+    for text in split_text(line.new) if line.op != "delete" else ():
         yield replace(line, op="insert", old="", new=text, words=(Word("insert", Run(text)),))
 
 
 def _is_long(text: str) -> bool:
-    return len(text) > 2 * SLICE_WEIGHT
+    return len(text) > 2 * SLICE_COST

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from octavo.documents.blocks import Block
-from octavo.tui.render.block_slices import whole_of
-from octavo.tui.render.styled_lines import Line, Piece, box, steady
+from octavo.tui.render.block_slices import whole_block
+from octavo.tui.render.styled_lines import Line, Piece, box, flatten_emoji
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.wrap import wrap
 
@@ -19,7 +19,7 @@ _LONGEST = 20_000
 _log = logging.getLogger(__name__)
 
 
-def guarded(work: Callable[[], T], instead: Callable[[], T]) -> T:
+def run_guarded(work: Callable[[], T], instead: Callable[[], T]) -> T:
     """What `work` makes of a block. Where a bug ends it, the bug goes to the log, and what `instead` makes stands there.
 
     What a bug raises is any `Exception`, so that is what is caught, here and nowhere else in the app: whoever reads a page
@@ -35,22 +35,22 @@ def guarded(work: Callable[[], T], instead: Callable[[], T]) -> T:
     return instead()
 
 
-def written_in(source: str, block: Block) -> str:
+def block_source(source: str, block: Block) -> str:
     """How a block stands in a source. Empty where it has none."""
     from octavo.documents.suggesting import written  # no frame needs it
 
     return written(source, block) if source else ""
 
 
-def unset(block: Block, written: Callable[[Block], str], look: Styles, width: int) -> list[Line]:
+def render_failed_block(block: Block, written: Callable[[Block], str], styles: Styles, width: int) -> list[Line]:
     """Return a box with the kind of a block and its source, or its text if there is no source."""
-    text = guarded(lambda: written(block) or block.plain(), lambda: "")[:_LONGEST]
-    rows = steady(text).expandtabs(4).split("\n")
-    lines = [Line(part) for row in rows[:_SOURCE_LINES] for part in wrap([Piece(row, look.text)], width - 4)]
-    lines += [Line([Piece(look.glyphs.more, look.muted, None, True)])] * (len(rows) > _SOURCE_LINES)
-    title = [Piece(f"{look.glyphs.no} {block.kind}, shown as source", look.error)]
-    why = [Piece("a bug in Octavo", look.muted, None, True)]
-    out = box(lines, width, look, title=title, right=why)
+    text = run_guarded(lambda: written(block) or block.plain(), lambda: "")[:_LONGEST]
+    rows = flatten_emoji(text).expandtabs(4).split("\n")
+    lines = [Line(part) for row in rows[:_SOURCE_LINES] for part in wrap([Piece(row, styles.text)], width - 4)]
+    lines += [Line([Piece(styles.glyphs.more, styles.muted, None, True)])] * (len(rows) > _SOURCE_LINES)
+    title = [Piece(f"{styles.glyphs.no} {block.kind}, shown as source", styles.error)]
+    why = [Piece("a bug in Octavo", styles.muted, None, True)]
+    out = box(lines, width, styles, title=title, right=why)
     for line in out:
-        line.block = whole_of(block)
+        line.block = whole_block(block)
     return out

@@ -23,7 +23,7 @@ HALF = "▀"
 
 
 @dataclass(frozen=True)
-class PictureReference:
+class ImageReference:
     """A picture as a page speaks of it."""
 
     src: str
@@ -32,51 +32,51 @@ class PictureReference:
     dark: str = ""
     """What stands in its place on a dark ground."""
 
-    def on(self, *, dark: bool) -> str:
+    def source_for(self, *, dark: bool) -> str:
         """The address that counts on such a ground."""
         return self.dark if dark and self.dark else self.src
 
 
-class Thumbnail(NamedTuple):
+class ThumbnailQuery(NamedTuple):
     """A picture to be shown within its page: where the page at `at` says it is, and the cells it has to fit."""
 
-    at: ContentRef
+    page: ContentRef
     target: links.Target
     columns: int
     rows: int
 
 
-def pictured(blocks: Iterable[Block]) -> tuple[PictureReference, ...]:
+def page_images(blocks: Iterable[Block]) -> tuple[ImageReference, ...]:
     """The pictures of a page in reading order, each once."""
-    found: dict[str, PictureReference] = {}
+    found: dict[str, ImageReference] = {}
     for block in blocks:
         for each in block.walk():
-            for picture in _in(each):
+            for picture in _block_images(each):
                 if picture.src:
                     found.setdefault(picture.src, picture)
     return tuple(found.values())
 
 
-def _in(block: Block) -> Iterator[PictureReference]:
+def _block_images(block: Block) -> Iterator[ImageReference]:
     attrs = block.attrs
     if block.kind == "image":
-        yield PictureReference(
+        yield ImageReference(
             _line(attrs.get("src")), _line(attrs.get("alt")), _line(words(block.runs)), _line(attrs.get("dark"))
         )
     elif block.kind == "card" and attrs.get("cover"):
-        yield PictureReference(_line(attrs.get("cover")), dark=_line(attrs.get("cover_dark")))
-    yield from (_run(run) for run in block.runs if run.kind == "image")
+        yield ImageReference(_line(attrs.get("cover")), dark=_line(attrs.get("cover_dark")))
+    yield from (_run_image(run) for run in block.runs if run.kind == "image")
 
 
-def _run(run: Run) -> PictureReference:
-    return PictureReference(_line(run.attrs.get("src")), _line(run.text), dark=_line(run.attrs.get("dark")))
+def _run_image(run: Run) -> ImageReference:
+    return ImageReference(_line(run.attrs.get("src")), _line(run.text), dark=_line(run.attrs.get("dark")))
 
 
 def _line(value: object) -> str:
     return " ".join(str(value or "").split())
 
 
-def half_blocks(small: ScaledPicture) -> list[list[Piece]]:
+def render_half_blocks(small: ScaledPicture) -> list[list[Piece]]:
     """The rows of a picture: the upper pixel of each cell is its sign, the lower one its ground."""
     out: list[list[Piece]] = []
     wide, data = small.columns * 3, small.pixels
@@ -93,7 +93,7 @@ def half_blocks(small: ScaledPicture) -> list[list[Piece]]:
                 and lower[at:after] == lower[after : after + 3]
             ):
                 continue
-            style = Style(color=_colour(upper[at:after]), bgcolor=_colour(lower[at:after]) if lower else None)
+            style = Style(color=_pixel_color(upper[at:after]), bgcolor=_pixel_color(lower[at:after]) if lower else None)
             row.append(Piece(HALF * ((after - start) // 3), style, None, True))
             start = after
         out.append(row)
@@ -101,6 +101,6 @@ def half_blocks(small: ScaledPicture) -> list[list[Piece]]:
 
 
 @lru_cache(maxsize=4096)  # each is 400 bytes: of all that photographs have, they would be 25 MB
-def _colour(pixel: bytes) -> Color:
+def _pixel_color(pixel: bytes) -> Color:
     # What `Color.from_rgb` makes, in a tenth of the time.
     return Color(f"#{pixel.hex()}", ColorType.TRUECOLOR, None, ColorTriplet(*pixel))

@@ -25,7 +25,7 @@ _ALIASES = {
     "shell-session": "console",
     "solidity": "js",
 }
-_NONE = frozenset({"", "text", "plaintext", "none", "plain", "txt", "code", "log", "csv", "url", "mermaid"})
+_PLAIN_LANGUAGES = frozenset({"", "text", "plaintext", "none", "plain", "txt", "code", "log", "csv", "url", "mermaid"})
 _JSON_WORDS = frozenset({"true", "false", "null"})
 _KINDS = (
     ("Token.Keyword", "keyword"),
@@ -47,22 +47,22 @@ _KINDS = (
 )
 
 
-class Code(NamedTuple):
+class CodeQuery(NamedTuple):
     """A block of code: its language, as highlighters call it, and its text."""
 
     language: str
     text: str
 
 
-def code_of(language: str, text: str) -> Code | None:
+def code_query(language: str, text: str) -> CodeQuery | None:
     """What to colour. None for code of no language, and for more than can be coloured in a moment."""
     language = language.strip().lower()
-    if language in _NONE or len(text) > LONGEST:
+    if language in _PLAIN_LANGUAGES or len(text) > LONGEST:
         return None
-    return Code(_ALIASES.get(language, language), text)
+    return CodeQuery(_ALIASES.get(language, language), text)
 
 
-async def find(code: Code) -> Tokens | None:
+async def highlight_code(code: CodeQuery) -> Tokens | None:
     """The tokens of `code`, found in a thread."""
     return await asyncio.to_thread(tokenize, *code)
 

@@ -139,7 +139,7 @@ _BY_SIGN = {
     "🧂": "salt-shaker",
     "👞": "shoe",
 }
-_AROUND = frozenset(
+_SHAPE_WORDS = frozenset(
     (
         "face",
         "head",
@@ -163,25 +163,25 @@ _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST = 50
 
 
-def icon(name: str, *, ascii: bool = False) -> str | None:
+def icon_sign(name: str, *, ascii: bool = False) -> str | None:
     """The sign for an icon, of one or two cells; None for brands and others that have none."""
-    sign = _sign(name.removeprefix("fa-"))
+    sign = _find_sign(name.removeprefix("fa-"))
     sign = sign.translate(TWINS) if sign is not None and ascii else sign
     return sign if sign is None or not ascii or sign.isascii() else None
 
 
-def in_words(name: str) -> str | None:
+def icon_words(name: str) -> str | None:
     """The name of an icon in words, without what is around it. None for what is no name."""
     name = name.removeprefix("fa-")
-    return " ".join(_parts(name)) if len(name) <= _LONGEST and _NAME.fullmatch(name) else None
+    return " ".join(_name_parts(name)) if len(name) <= _LONGEST and _NAME.fullmatch(name) else None
 
 
 @lru_cache(512)
-def _sign(name: str) -> str | None:
+def _find_sign(name: str) -> str | None:
     """That of the name, or of the beginning of it that has one: a `file-medical` is a file."""
     if known := _signs().get(name):
         return known
-    parts = _parts(name[:_LONGEST])
+    parts = _name_parts(name[:_LONGEST])
     if len(parts) == len(parts[0]) == 1:
         return parts[0].upper()
     for count in range(len(parts), 0, -1):
@@ -196,9 +196,9 @@ def _signs() -> dict[str, str]:
     return {name: sign for sign, names in _BY_SIGN.items() for name in names.split()}
 
 
-def _parts(name: str) -> list[str]:
+def _name_parts(name: str) -> list[str]:
     parts = name.split("-")
-    return [part for part in parts if part not in _AROUND] or parts
+    return [part for part in parts if part not in _SHAPE_WORDS] or parts
 
 
 def _emoji(name: str) -> str | None:

@@ -7,10 +7,10 @@ from typing import Generic, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
-_MOST = 12
+_CAPACITY = 12
 
 
-class KeptResults(Generic[K, V]):
+class RecentResults(Generic[K, V]):
     """What was found out about the things asked about last, each known by its identity: to compare two pages takes as long
     as to go through them."""
 
@@ -18,15 +18,15 @@ class KeptResults(Generic[K, V]):
         self._known: dict[int, tuple[K, V]] = {}
         self._lock = Lock()
 
-    def of(self, thing: K) -> V | None:
+    def get(self, thing: K) -> V | None:
         """What is kept of a thing, if anything is."""
         known = self._known.get(id(thing))
         return known[1] if known is not None and known[0] is thing else None
 
-    def keep(self, thing: K, found: V) -> V:
+    def put(self, thing: K, found: V) -> V:
         """Keep what was found, in place of what was kept longest."""
         with self._lock:  # threads keep results too
             self._known[id(thing)] = (thing, found)
-            while len(self._known) > _MOST:
+            while len(self._known) > _CAPACITY:
                 self._known.pop(next(iter(self._known)), None)
         return found

@@ -84,45 +84,45 @@ LONGEST, DEEPEST = 2000, 40
 frames of Python for each level."""
 
 
-class Command(NamedTuple):
+class LatexCommand(NamedTuple):
     """A command, what it was given, and the blanks behind it."""
 
     name: str
-    arguments: tuple[Parts, ...] = ()
+    arguments: tuple[LatexParts, ...] = ()
     blanks: str = ""
 
 
-class Group(NamedTuple):
+class LatexGroup(NamedTuple):
     """What stands in braces, or in the brackets of an argument that may be left out."""
 
-    parts: Parts
+    parts: LatexParts
 
 
-class Environment(NamedTuple):
+class LatexEnvironment(NamedTuple):
     """What stands between `\\begin` and `\\end`."""
 
     name: str
-    parts: Parts
+    parts: LatexParts
 
 
-Part: TypeAlias = "str | Command | Group | Environment"
-Parts: TypeAlias = "tuple[Part, ...]"
+LatexPart: TypeAlias = "str | LatexCommand | LatexGroup | LatexEnvironment"
+LatexParts: TypeAlias = "tuple[LatexPart, ...]"
 
 
 @lru_cache(64)
-def read(source: str) -> Parts | None:
+def parse_latex(source: str) -> LatexParts | None:
     """The parts of a formula as it stands in Markdown; None when it is too long, too deep or cannot be read."""
-    source = _unescaped(source) if len(source) <= LONGEST else source
-    if len(source) > LONGEST or _depth(source) > DEEPEST:
+    source = _unescape_markdown(source) if len(source) <= LONGEST else source
+    if len(source) > LONGEST or _nesting_depth(source) > DEEPEST:
         return None
-    walker = LatexWalker(source, latex_context=_context(), tolerant_parsing=True)
+    walker = LatexWalker(source, latex_context=_parser_context(), tolerant_parsing=True)
     try:
-        return _parts(walker.get_latex_nodes()[0])
+        return _convert_nodes(walker.get_latex_nodes()[0])
     except LatexWalkerParseError:
         return None
 
 
-def _unescaped(source: str) -> str:
+def _unescape_markdown(source: str) -> str:
     """LaTeX without the backslashes that Markdown puts before its own signs, but for those in names of several words, and
     with its percent signs: but before the end of a line they begin a remark."""
     source = _ESCAPED.sub("_", source.replace("\\\\_", "_")).replace("\\*", "*")
@@ -130,15 +130,15 @@ def _unescaped(source: str) -> str:
     return above + line + re.sub(r"(?<!\\)%", r"\\%", last)
 
 
-def sign_of(name: str) -> str:
+def command_sign(name: str) -> str:
     """The sign a command stands for, or its name."""
     if (own := _SIGNS.get(name)) is not None:
         return own
-    known = getattr(_known().get_macro_spec(name), "simplify_repl", None)
+    known = getattr(_sign_database().get_macro_spec(name), "simplify_repl", None)
     return known if isinstance(known, str) and "%" not in known else name
 
 
-def _depth(source: str) -> int:
+def _nesting_depth(source: str) -> int:
     """How deep parts stand in each other at most: each kind is counted by itself, since what ends nothing may stand there."""
     open_now, deepest = [0] * len(_OPENS), 0
     for match in _OPENING.finditer(source):
@@ -152,7 +152,7 @@ def _depth(source: str) -> int:
 
 
 @cache
-def _context() -> Any:
+def _parser_context() -> Any:
     """What the library is told of commands: how many arguments they take."""
     context = LatexContextDb()
     context.add_context_category(
@@ -169,26 +169,26 @@ def _context() -> Any:
 
 
 @cache
-def _known() -> Any:
+def _sign_database() -> Any:
     return get_default_latex_context_db()
 
 
-def _parts(nodes: Iterable[Any]) -> Parts:
-    return tuple(part for node in nodes for part in _parts_of(node))
+def _convert_nodes(nodes: Iterable[Any]) -> LatexParts:
+    return tuple(part for node in nodes for part in _convert_node(node))
 
 
-def _parts_of(node: Any) -> Iterator[Part]:
+def _convert_node(node: Any) -> Iterator[LatexPart]:
     match node:
         case LatexCharsNode():
             yield from node.chars
         case LatexSpecialsNode():
             yield from node.specials_chars
         case LatexGroupNode():
-            yield Group(_parts(node.nodelist))
+            yield LatexGroup(_convert_nodes(node.nodelist))
         case LatexMathNode():
-            yield from _parts(node.nodelist)
+            yield from _convert_nodes(node.nodelist)
         case LatexEnvironmentNode():
-            yield Environment(node.environmentname.rstrip("*"), _parts(node.nodelist))
+            yield LatexEnvironment(node.environmentname.rstrip("*"), _convert_nodes(node.nodelist))
         case LatexMacroNode():
             name, given = (
                 node.macroname,
@@ -196,8 +196,8 @@ def _parts_of(node: Any) -> Iterator[Part]:
             )
             if given and isinstance(given[0], LatexCharsNode) and given[0].chars == "*":
                 name, given = f"{name}*", given[1:]
-            yield Command(name, tuple(_inside(each) for each in given), node.macro_post_space)
+            yield LatexCommand(name, tuple(_argument_parts(each) for each in given), node.macro_post_space)
 
 
-def _inside(node: Any) -> Parts:
-    return _parts(node.nodelist if isinstance(node, LatexGroupNode) else [node])
+def _argument_parts(node: Any) -> LatexParts:
+    return _convert_nodes(node.nodelist if isinstance(node, LatexGroupNode) else [node])

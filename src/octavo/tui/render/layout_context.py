@@ -11,15 +11,15 @@ from rich.style import Style
 
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Run
-from octavo.tui.render.block_slices import cut_of
-from octavo.tui.render.inline import inline
+from octavo.tui.render.block_slices import slice_bounds
+from octavo.tui.render.inline import render_runs
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.wrap import wrap
 
 if TYPE_CHECKING:
-    from octavo.tui.render.link_targets import Targets
-    from octavo.tui.render.sources import Sources
+    from octavo.tui.render.link_targets import LinkTargets
+    from octavo.tui.render.sources import DeferredContent
 
 T = TypeVar("T")
 
@@ -39,14 +39,14 @@ class Folds:
     hidden: dict[str, int] = field(default_factory=dict)
     """How many cells of a wide block have no room, as it was set last."""
 
-    def pan(self, key: str, hidden: int, start: int = 0) -> int:
+    def pan_offset(self, key: str, hidden: int, start: int = 0) -> int:
         """How far a block is moved to the left of which `hidden` cells have no room; by `start` until somebody moves it."""
         self.hidden[key] = hidden
         if start:
             self.panned.setdefault(key, start)
         return min(self.panned.get(key, 0), hidden)
 
-    def move(self, key: str, step: int) -> bool:
+    def pan_by(self, key: str, step: int) -> bool:
         """Move a wide block by `step` cells. False when it stands at that end already, or has room for all it is."""
         before = min(self.panned.get(key, 0), self.hidden.get(key, 0))
         after = self.panned[key] = max(0, min(before + step, self.hidden.get(key, 0)))
@@ -60,11 +60,11 @@ class Folds:
         """Open a closed block, close an open one."""
         self.opened[block.key] = not self.is_open(block)
 
-    def choose(self, tab: Block) -> None:
+    def choose_tab(self, tab: Block) -> None:
         """Show this tab, and those of the same name elsewhere."""
         self.tabs[tab_slug(tab)] = max(self.tabs.values(), default=0) + 1
 
-    def chosen(self, tabs: Block) -> int:
+    def chosen_tab(self, tabs: Block) -> int:
         """Which of the tabs is shown: the one chosen last, at first the first."""
         if not self.tabs:
             return 0
@@ -75,7 +75,7 @@ class Folds:
         """Whether `parent` does not show `child`, which is right in it."""
         if parent.kind == "expandable":
             return not self.is_open(parent)
-        return parent.kind == "tabs" and parent.children[self.chosen(parent)] is not child
+        return parent.kind == "tabs" and parent.children[self.chosen_tab(parent)] is not child
 
     def hides(self, path: Sequence[Block], known: dict[tuple[int, int], bool] | None = None) -> bool:
         """Whether something on a path of blocks, outermost first, is closed. `known`: what was said of such pairs by their
@@ -85,7 +85,7 @@ class Folds:
         for parent, child in pairwise(path):
             pair = id(parent), id(child)
             if pair not in known:
-                shown = parent.children[self.chosen(parent)] if parent.kind == "tabs" else None
+                shown = parent.children[self.chosen_tab(parent)] if parent.kind == "tabs" else None
                 known |= {(id(parent), id(tab)): tab is not shown for tab in parent.children if shown is not None}
                 known.setdefault(pair, self.is_closed(parent, child))
             if known[pair]:
@@ -101,11 +101,11 @@ class Folds:
                 if parent.kind == "expandable":
                     self.opened[parent.key] = True
                 else:
-                    self.choose(child)
+                    self.choose_tab(child)
         return changed
 
 
-def trail(block: Block, key: str) -> list[Block]:
+def path_to_block(block: Block, key: str) -> list[Block]:
     """The blocks from `block` down to the one called `key`; empty when it is not in there."""
     path: list[Block] = []
     left = [iter((block,))]
@@ -131,38 +131,38 @@ def tab_slug(tab: Block) -> str:
 class LayoutContext:
     """The look, the folds and the room for the blocks of one page."""
 
-    look: Styles
+    styles: Styles
     folds: Folds
-    set_block: Callable[[LayoutContext, Block, int], list[Line]]
+    render_block: Callable[[LayoutContext, Block, int], list[Line]]
     """Sets one block in a width."""
     room: int = 0
     """Cells a wide block at the top of the page may take."""
     spare: int = 0
     """Cells a wide block may take to the right of the width it is given. None in containers that end there."""
-    whole_code: bool = False
+    never_wraps_code: bool = False
     """Code is never broken into lines of its own, whatever it says about itself."""
-    written: Callable[[Block], str] = field(default=lambda block: "")
+    source_of: Callable[[Block], str] = field(default=lambda block: "")
     """How a block stands in the source, as far as that is known."""
-    ruled: bool = True
+    rules_headings: bool = True
     """Headings have rules below them."""
-    tinted: bool = False
+    has_background: bool = False
     """What is set now lies on a ground of its own."""
     depth: int = 0
     list_depth: int = 0
-    sources: Sources | None = None
-    above: Block | None = None
+    deferred: DeferredContent | None = None
+    block_above: Block | None = None
     """The block right above the one that is set now, at its depth."""
     _known: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
     """What `known` was told, with the blocks, so that no other gets the identity of one that is gone."""
 
     @property
-    def within(self) -> tuple[int, int, bool, bool, int]:
+    def position(self) -> tuple[int, int, bool, bool, int]:
         """What is said here of where the next block stands, to be put back where a block was left midway."""
-        return self.depth, self.list_depth, self.tinted, self.ruled, self.spare
+        return self.depth, self.list_depth, self.has_background, self.rules_headings, self.spare
 
-    @within.setter
-    def within(self, where: tuple[int, int, bool, bool, int]) -> None:
-        self.depth, self.list_depth, self.tinted, self.ruled, self.spare = where
+    @position.setter
+    def position(self, where: tuple[int, int, bool, bool, int]) -> None:
+        self.depth, self.list_depth, self.has_background, self.rules_headings, self.spare = where
 
     def flow(
         self,
@@ -183,11 +183,13 @@ class LayoutContext:
         out: list[Line] = []
         before = above
         for block in blocks:
-            self.above = before
-            lines = self.set_block(self, block, width)
+            self.block_above = before
+            lines = self.render_block(self, block, width)
             if not lines:
                 continue
-            out += [] if before is None else [Line([]) for _ in range(0 if tight else gap(before, block))]
+            out += (
+                [] if before is None else [Line([]) for _ in range(0 if tight else blank_lines_between(before, block))]
+            )
             out += lines
             before = block
         self.depth -= 1
@@ -196,18 +198,18 @@ class LayoutContext:
 
     def flow_in(self, block: Block, width: int, *, is_open: bool = False) -> list[Line]:
         """The children of a block, or of a slice of one, one below the other."""
-        cut = cut_of(block)
+        cut = slice_bounds(block)
         return self.flow(block.children, width, above=cut.above if cut is not None else None, is_open=is_open)
 
-    def words(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
+    def text_lines(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
         """Runs as wrapped lines."""
         return [Line(pieces) for pieces in wrap(self.inline(runs, style), width)]
 
     def inline(self, runs: Iterable[Run], style: Style | None = None) -> list[Piece]:
         """Runs as pieces, links called by what they lead to."""
-        return inline(runs, self.look, style, self.targets)
+        return render_runs(runs, self.styles, style, self.link_targets)
 
-    def known(self, what: str, whole: Block, find: Callable[[Block], T], room: int = 0) -> T:
+    def shared_by_slices(self, what: str, whole: Block, find: Callable[[Block], T], room: int = 0) -> T:
         """What all slices of a block have in common, in a room: `find` is asked once for it."""
         key = what, id(whole), room
         if key not in self._known:
@@ -216,16 +218,16 @@ class LayoutContext:
         return found
 
     @property
-    def targets(self) -> Targets | None:
+    def link_targets(self) -> LinkTargets | None:
         """What the links of the page lead to, if anybody knows."""
-        return self.sources.targets if self.sources is not None else None
+        return self.deferred.targets if self.deferred is not None else None
 
-    def wide(self, width: int) -> int:
+    def widest(self, width: int) -> int:
         """How wide a block may become that gains from it."""
         return width + self.spare
 
 
-def gap(before: Block, block: Block) -> int:
+def blank_lines_between(before: Block, block: Block) -> int:
     """How many blank lines stand between two blocks."""
     if before.kind == block.kind and block.kind in ("content-ref", "file", "embed", "include"):
         return 0

@@ -20,7 +20,7 @@ class LinkDestination(Enum):
     """A scheme that is never opened: only http, https and mailto are."""
 
 
-def leads(address: str) -> LinkDestination:
+def link_destination(address: str) -> LinkDestination:
     """Where `address`, as it is written in the source, leads."""
     if not address or "broken-reference" in address or address.startswith(("/broken/", "broken/")):
         return LinkDestination.BROKEN

@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
 NOT_HERE = "not in this folder"
 """Where something is that a folder's page leads to: in another space."""
-_UNSAID = frozenset({"", "broken-reference", "mention"})
+_MEANINGLESS_TEXTS = frozenset({"", "broken-reference", "mention"})
 
 
 class LinkTitle(NamedTuple):
     """What a link leads to, as people know it."""
 
     title: str = ""
-    sign: str = ""
+    emoji: str = ""
     """Its emoji."""
     where: str = ""
     """What tells it from others of that title: its path, its space, its kind and size."""
-    trouble: str = ""
+    problem: str = ""
     """Why it leads nowhere: a sentence."""
 
     @property
-    def words(self) -> str:
-        return f"{self.sign} {self.title}".strip()
+    def text(self) -> str:
+        return f"{self.emoji} {self.title}".strip()
 
 
 class TitleQuery(NamedTuple):
     """Something to find the name of, as a link from `at` calls it."""
 
-    at: ContentRef
+    page_ref: ContentRef
     target: links.Target
 
 
@@ -52,7 +52,7 @@ class LinkContext:
     """A tree whose pages link to each other and to elsewhere. `origins` are where the application of the platform is."""
 
     tree: PageTree
-    at: ContentRef
+    page_ref: ContentRef
     origins: tuple[str, ...] = ()
     is_folder: bool = False
     """It is a folder on this machine: what is elsewhere is not gone, but not in it."""
@@ -63,16 +63,16 @@ class LinkContext:
         return {page.id: page for page in self.tree.walk()}
 
     @cached_property
-    def places(self) -> links.Places:
+    def known_places(self) -> links.Places:
         """What links may lead to."""
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
         pages = links.by_path(
             (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
         )
-        return links.Places(pages, frozenset(self.pages), None, self.at.space_id, self.origins)
+        return links.Places(pages, frozenset(self.pages), None, self.page_ref.space_id, self.origins)
 
-    def path(self, page_id: str) -> str:
+    def page_path(self, page_id: str) -> str:
         """Where a page lies, as its relative links see it."""
         page = self.pages.get(page_id)
         if page is None:
@@ -82,7 +82,7 @@ class LinkContext:
         return f"{page.path or ''}/" if page.pages else page.path or ""
 
 
-class Targets:
+class LinkTargets:
     """What the links of one page lead to."""
 
     def __init__(
@@ -93,65 +93,65 @@ class Targets:
         space_of: Callable[[str], LinkTitle | None] = lambda space: None,
     ) -> None:
         """`space_of` names the spaces that are known."""
-        self.ground, self.page_id = ground, page_id
-        self._titles, self._space_of = titles, space_of
-        self._met: dict[str, links.Target] = {}
+        self.context, self.page_id = ground, page_id
+        self._titles, self._space_title = titles, space_of
+        self._resolved: dict[str, links.Target] = {}
 
-    def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> Targets:
+    def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
         """Return the same targets with other titles, or with none if these have none."""
-        return Targets(self.ground, self.page_id, titles if self._titles is not None else None, self._space_of)
+        return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
 
-    def target(self, href: str) -> links.Target:
+    def resolve(self, href: str) -> links.Target:
         """Where `href` leads."""
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
-        if href not in self._met:
-            self._met[href] = links.resolve(href, self.ground.path(self.page_id), self.ground.places)
-        return self._met[href]
+        if href not in self._resolved:
+            self._resolved[href] = links.resolve(href, self.context.page_path(self.page_id), self.context.known_places)
+        return self._resolved[href]
 
-    def named(self, href: str) -> LinkTitle | None:
+    def title_of(self, href: str) -> LinkTitle | None:
         """What `href` leads to, if that is known by now and has a name."""
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
-        match self.target(href):
-            case links.Broken(is_beyond=True) if self.ground.is_folder:
+        match self.resolve(href):
+            case links.Broken(is_beyond=True) if self.context.is_folder:
                 return LinkTitle(where=NOT_HERE)
             case links.Broken(reason=reason):
-                return LinkTitle(trouble=reason)
+                return LinkTitle(problem=reason)
             case links.ToPage(page=name, anchor=anchor):
-                page = self.ground.pages[name]
+                page = self.context.pages[name]
                 where = (page.path or "") + (f"#{anchor}" if anchor else "")
                 return LinkTitle(page.title or "Untitled", emoji(page.emoji), where)
-            case links.ToSpace(space=name, page=None) if (known := self._space_of(name)) is not None:
+            case links.ToSpace(space=name, page=None) if (known := self._space_title(name)) is not None:
                 return known
             case links.ToUrl() | links.ToAnchor() | links.Blocked() | links.ToShared():
                 return None
             case target:
-                return self._titles.get(TitleQuery(self.ground.at, target)) if self._titles is not None else None
+                return self._titles.get(TitleQuery(self.context.page_ref, target)) if self._titles is not None else None
 
-    def leads(self, href: str) -> LinkDestination:
+    def destination(self, href: str) -> LinkDestination:
         """What kind of place `href` leads to."""
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
-        match self.target(href):
+        match self.resolve(href):
             case links.Blocked():
                 return LinkDestination.REFUSED
             case links.ToAnchor():
                 return LinkDestination.ANCHOR
             case links.ToUrl(url=url):
                 return LinkDestination.MAIL if url.startswith("mailto:") else LinkDestination.OUTSIDE
-        named = self.named(href)
+        named = self.title_of(href)
         if named is None:
             return LinkDestination.PAGE
         if named.where == NOT_HERE and "://" in href:
             return LinkDestination.OUTSIDE
-        return LinkDestination.BROKEN if named.trouble else LinkDestination.PAGE
+        return LinkDestination.BROKEN if named.problem else LinkDestination.PAGE
 
-    def reads(self, runs: tuple[Run, ...]) -> str:
+    def text_of(self, runs: tuple[Run, ...]) -> str:
         """The text of runs as it is shown."""
-        return "".join([run.text if run.link is None else self.shown(run) or run.text for run in runs])
+        return "".join([run.text if run.link is None else self.link_text(run) or run.text for run in runs])
 
-    def shown(self, run: Run, *, alone: bool = True) -> str | None:
+    def link_text(self, run: Run, *, alone: bool = True) -> str | None:
         """What stands in the place of the words of a link that says no more than an address does. `alone`: the link has
         no other words."""
         address = run.link or ""
@@ -161,15 +161,15 @@ class Targets:
             or not (run.kind == "mention" or repeats_address(run))
         ):
             return None
-        named = self.named(address)
+        named = self.title_of(address)
         if named is None:
             return None
-        if named.trouble:
-            return in_a_line(named.trouble) if run.text.strip() in _UNSAID else None
-        return named.words or None
+        if named.problem:
+            return in_a_line(named.problem) if run.text.strip() in _MEANINGLESS_TEXTS else None
+        return named.text or None
 
 
-def origins(page: Page | None) -> tuple[str, ...]:
+def app_origins(page: Page | None) -> tuple[str, ...]:
     """Where the application of the platform is that shows a page."""
     app = page.urls.app if page is not None else None
     scheme, found, rest = (app or "").partition("://")
@@ -179,7 +179,7 @@ def origins(page: Page | None) -> tuple[str, ...]:
 def repeats_address(run: Run) -> bool:
     """Whether the words of a link are no more than the file name or the address it leads to."""
     said, address = run.text.strip(), run.link or ""
-    if not said or said in _UNSAID:
+    if not said or said in _MEANINGLESS_TEXTS:
         return bool(address)
     if "://" in address and "://" not in said:
         return False

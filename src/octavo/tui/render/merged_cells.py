@@ -10,17 +10,17 @@ MOST_COLUMNS = 200
 """Of a table no more are shown."""
 
 
-def is_merged(rows: Sequence[Block]) -> bool:
+def has_merged_cells(rows: Sequence[Block]) -> bool:
     """Whether any cell goes over several columns or rows."""
     return any(
         "colspan" in cell.attrs or "rowspan" in cell.attrs for row in rows for cell in row.children if cell.attrs
     )
 
 
-def placed(rows: Sequence[Block]) -> list[list[Block | None]]:
+def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
     """The cells of rows by their columns. What is beside or below a merged cell is None. One merged over more columns than
     any row has cells in ends with the last of those."""
-    if not is_merged(rows):
+    if not has_merged_cells(rows):
         return [list(row.children) for row in rows]
     out: list[list[Block | None]] = []
     taken: list[int] = []

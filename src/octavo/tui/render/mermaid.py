@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from octavo.tui.render.block_slices import DRAWN
+from octavo.tui.render.block_slices import LONGEST_DIAGRAM
 
 KINDS = (
     *("graph", "flowchart", "sequenceDiagram", "classDiagram", "stateDiagram", "erDiagram", "journey", "gantt", "pie"),
@@ -48,10 +48,10 @@ _QUOTES = "\"' \t"
 _SETTINGS = re.compile(r"@\{.*\}\s*$")
 
 
-def read(text: str) -> tuple[str, str]:
+def normalize_diagram(text: str) -> tuple[str, str]:
     """Return the title of a diagram, and its source as far as it is drawn: settings and remarks are not."""
     title = ""
-    if len(text) > 4 * DRAWN:
+    if len(text) > 4 * LONGEST_DIAGRAM:
         return title, text
     if front := _FRONT_MATTER.match(text):
         named = _TITLE.search(front[1] or "")
@@ -61,8 +61,8 @@ def read(text: str) -> tuple[str, str]:
         title = title or spoken[1].strip()
     text = _SPOKEN_DESCRIPTION.sub("", _SPOKEN_TITLE.sub("", text)).strip()
     if text.startswith("sequenceDiagram"):
-        sequence = _Sequence()
-        text = "\n".join(sequence.read(text))
+        sequence = _SequenceDiagram()
+        text = "\n".join(sequence.normalize(text))
         title = title or sequence.title
     if text.startswith("xychart"):
         # The program draws no names of lines and bars.
@@ -70,11 +70,11 @@ def read(text: str) -> tuple[str, str]:
         text = _NAMED_SERIES.sub(r"\1 ", text)
     if text.startswith(("graph", "flowchart")):
         # Both begin a line of a label, but in flowcharts with groups only the second is understood.
-        text = _LONG_ARROW.sub(_shortened, _BREAK.sub(r"\\n", text))
+        text = _LONG_ARROW.sub(_shorten_arrow, _BREAK.sub(r"\\n", text))
     return title, text
 
 
-def _shortened(found: re.Match[str]) -> str:
+def _shorten_arrow(found: re.Match[str]) -> str:
     """An arrow of the least length: the program fails where a longer one leaves a rank without a box. Labels stay."""
     arrow = found["arrow"]
     if arrow is None:
@@ -84,35 +84,35 @@ def _shortened(found: re.Match[str]) -> str:
     return f"{'<' if arrow[0] == '<' else ''}{line}{head}"
 
 
-def undrawable(source: str) -> str:
+def drawing_problem(source: str) -> str:
     """Return why the source of a diagram cannot be drawn. Empty if it can be tried."""
     if not source:
         return "the source is empty."
-    if len(source) > DRAWN:
-        return f"the source is longer than {DRAWN:,} characters."
+    if len(source) > LONGEST_DIAGRAM:
+        return f"the source is longer than {LONGEST_DIAGRAM:,} characters."
     kind = _KIND.match(source)
     if kind is None or not kind[0].startswith(KINDS):
         return f"“{source.split(maxsplit=1)[0][:30]}” is not a supported diagram type."
     return ""
 
 
-class _Sequence:
+class _SequenceDiagram:
     """A sequence diagram whose names are written without blanks, and whose arrows have one or two dashes."""
 
     def __init__(self) -> None:
         self.title = ""
-        self._named: set[str] = set()
+        self._declared_names: set[str] = set()
         """The names that the source has declared so far."""
         self._frames: list[bool] = []
         """For each frame that is open, whether it is drawn: those that only colour the ground are not."""
 
-    def read(self, text: str) -> Iterator[str]:
+    def normalize(self, text: str) -> Iterator[str]:
         """The lines of a sequence diagram as they are drawn."""
         yield "sequenceDiagram"
         for line in text.split("\n")[1:]:
-            yield from self._line(line.strip().rstrip("; \t"))
+            yield from self._normalize_line(line.strip().rstrip("; \t"))
 
-    def _line(self, line: str) -> Iterator[str]:
+    def _normalize_line(self, line: str) -> Iterator[str]:
         if not line or _BESIDE.fullmatch(line):
             return
         if titled := _SEQUENCE_TITLE.fullmatch(line):
@@ -130,29 +130,29 @@ class _Sequence:
             yield _BREAK.sub(" ", line)
         elif found := _PARTICIPANT.fullmatch(line):
             name = _SETTINGS.sub("", found[2])
-            self._named.add(self._id(name))
+            self._declared_names.add(self._id(name))
             yield f"{found[1]} {self._id(name)} as {_BREAK.sub(' ', found[3] or name).strip(_QUOTES)}"
         elif found := _NOTE.fullmatch(line):
             names = found[2].split(",")
-            yield from self._declared(*names)
+            yield from self._declare(*names)
             yield f"{found[1]} {','.join(map(self._id, names))}: {found[3]}"
         elif found := _LIFE.fullmatch(line):
-            yield from self._declared(found[2])
+            yield from self._declare(found[2])
             yield f"{found[1]} {self._id(found[2])}"
         elif found := next((found for form in _MESSAGES if (found := form.fullmatch(line))), None):
             first, arrow, mark, second, words = found.groups()
-            yield from self._declared(first, second)
+            yield from self._declare(first, second)
             arrow = re.sub("--+", "--", arrow)
             yield f"{self._id(first)}{arrow}{mark}{self._id(second)}: {_BREAK.sub(' ', words or '')}"
         else:
             yield line
 
-    def _declared(self, *names: str) -> Iterator[str]:
+    def _declare(self, *names: str) -> Iterator[str]:
         """Declarations of the names that have blanks and stand in none yet: they are shown as they are written."""
         for name in names:
             shown = name.strip(_QUOTES)
-            if self._id(name) not in self._named and self._id(name) != shown:
-                self._named.add(self._id(name))
+            if self._id(name) not in self._declared_names and self._id(name) != shown:
+                self._declared_names.add(self._id(name))
                 yield f"participant {self._id(name)} as {shown}"
 
     def _id(self, name: str) -> str:

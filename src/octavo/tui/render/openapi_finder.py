@@ -10,37 +10,37 @@ from octavo.tui.render.source_values import FoundOperation, OperationLayout, Ope
 if TYPE_CHECKING:
     from octavo.tui.render.styled_lines import Line
 
-_MOST_CODE = 40
+_MOST_HIGHLIGHTED = 40
 """How many pieces of code in descriptions are coloured."""
 
 
-async def find_operation(wanted: OperationQuery) -> FoundOperation:
+async def load_operation(wanted: OperationQuery) -> FoundOperation:
     """The operation or webhook a block shows."""
-    from octavo.tui.render.openapi import operation_of  # what descriptions of interfaces need takes 10 ms to load
+    from octavo.tui.render.openapi import find_operation  # what descriptions of interfaces need takes 10 ms to load
 
-    return FoundOperation(await asyncio.to_thread(lambda: operation_of(wanted)))
+    return FoundOperation(await asyncio.to_thread(lambda: find_operation(wanted)))
 
 
-async def find_lines(laid: OperationLayout) -> list[Line]:
+async def load_operation_lines(laid: OperationLayout) -> list[Line]:
     """All that an opened block shows."""
     from octavo.tui.render import highlight
     from octavo.tui.render.async_cache import AsyncCache
-    from octavo.tui.render.layout import set_block
+    from octavo.tui.render.layout import render_block
     from octavo.tui.render.layout_context import Folds, LayoutContext
-    from octavo.tui.render.openapi import details_of, operation_of
-    from octavo.tui.render.sources import Sources
+    from octavo.tui.render.openapi import find_operation, render_operation_details
+    from octavo.tui.render.sources import DeferredContent
 
-    tokens: AsyncCache[highlight.Code, highlight.Tokens] = AsyncCache(highlight.find)
-    setting = LayoutContext(laid.look, Folds(), set_block, sources=Sources(tokens=tokens))
+    tokens: AsyncCache[highlight.CodeQuery, highlight.Tokens] = AsyncCache(highlight.highlight_code)
+    context = LayoutContext(laid.styles, Folds(), render_block, deferred=DeferredContent(tokens=tokens))
 
     def lines() -> list[Line]:
-        return details_of(setting, laid.wanted, operation_of(laid.wanted), laid.width)
+        return render_operation_details(context, laid.query, find_operation(laid.query), laid.width)
 
     made = await asyncio.to_thread(lines)
-    if tokens.missed:
-        for code in tokens.missed[:_MOST_CODE]:
-            tokens.want(code)
-        while await tokens.work():
+    if tokens.missing:
+        for code in tokens.missing[:_MOST_HIGHLIGHTED]:
+            tokens.request(code)
+        while await tokens.load_requested():
             pass
         made = await asyncio.to_thread(lines)
     return made

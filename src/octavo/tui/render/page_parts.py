@@ -9,11 +9,11 @@ from textual.message import Message
 from octavo.api.folding import fold
 from octavo.documents.blocks import NOTHING, Block, Document, Run
 
-_PIECE, _LONGEST = 2_000, 8_000
+_SOURCE_BLOCK, _LONGEST_LINE = 2_000, 8_000
 """Characters of a source that are set at a time, and of one line of it."""
 _MOST_EDGES = 4_000
 """Blocks of so many begin or end a unit of the source."""
-_FEW_LINES, _STRETCHES = 8, (2_000, 250, 60)
+_FEW_LINES, _STEPS = 8, (2_000, 250, 60)
 """More lines than so many are counted in stretches of so many characters: to find each takes a tenth of a second in all."""
 
 
@@ -31,7 +31,7 @@ class LinkFollowed(Message):
         """What the link says."""
 
 
-class AddressWanted(Message):
+class CopyUrlRequested(Message):
     """The address of a link is to be copied, or of the page itself (kind page)."""
 
     def __init__(self, href: str, kind: str) -> None:
@@ -54,7 +54,7 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), of: Block | None = 
     edges = sorted({*tops, *(of.lines if of is not None else ())})
     if thin == 1:
         edges = sorted({*edges, *(block.lines[1] for block in owners)})
-    for text, first, last in _pieces(source, edges):
+    for text, first, last in _split_source(source, edges):
         top, owner = tops.get(first, top), begin.get(first)
         if owner is None and top is not None and first < top.lines[1]:
             owner = top
@@ -67,7 +67,7 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), of: Block | None = 
     return out
 
 
-def _pieces(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
+def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
     """Stretches of a source, the line each begins in, and the one before which it ends. None goes over one of `edges`,
     which are lines. They are told by their length: to look at each line takes a tenth of a second for a huge page."""
     start = line = 0
@@ -77,14 +77,14 @@ def _pieces(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]
             end = _end_of_line(source, start, edge - line)
         if end < start:
             continue
-        while end - start > _PIECE:
-            stop = source.rfind("\n", start, start + _PIECE)
+        while end - start > _SOURCE_BLOCK:
+            stop = source.rfind("\n", start, start + _SOURCE_BLOCK)
             if stop < 0:
-                stop = source.find("\n", start, min(end, start + _LONGEST))
+                stop = source.find("\n", start, min(end, start + _LONGEST_LINE))
             ends = stop >= 0
-            if not ends and end - start <= _LONGEST:
+            if not ends and end - start <= _LONGEST_LINE:
                 break
-            text = source[start : stop if ends else start + _LONGEST]
+            text = source[start : stop if ends else start + _LONGEST_LINE]
             last = line + text.count("\n") + ends
             yield text, line, last
             start, line = start + len(text) + ends, last
@@ -97,7 +97,7 @@ def _pieces(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]
 def _end_of_line(source: str, start: int, lines: int) -> int:
     """Where the last of so many lines ends, the first of which begins at `start`. Before it when it is no line of this
     source."""
-    for stretch in _STRETCHES:
+    for stretch in _STEPS:
         while lines > _FEW_LINES and start < len(source):
             here = source.count("\n", start, start + stretch)
             if here >= lines:
@@ -110,15 +110,15 @@ def _end_of_line(source: str, start: int, lines: int) -> int:
     return end
 
 
-def too_big(block: Block) -> list[Block] | None:
+def split_oversized(block: Block) -> list[Block] | None:
     """Return a block with a very long source as smaller blocks, below a hint that says why."""
-    if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST:
+    if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST_LINE:
         return None
     said = Block("paragraph", runs=(Run("This page is too large to format, so it is shown as source."),))
     return [Block("hint", {"style": "info"}, (said,)), *source_blocks(block.text)]
 
 
-def same_title(heading: str, title: str) -> bool:
+def repeats_title(heading: str, title: str) -> bool:
     """Whether a heading says no more than the title above it, which may begin with an emoji."""
     heading, title = " ".join(fold(heading).split()), " ".join(fold(title).split())
     return heading == title or title.endswith(f" {heading}")
@@ -159,11 +159,11 @@ class ThreadMarks:
     def __bool__(self) -> bool:
         return bool(self._paths)
 
-    def is_in(self, top: Block, part: Block | None) -> bool:
+    def has_threads(self, top: Block, part: Block | None) -> bool:
         """Whether one hangs in a block of the top level, or in a slice of it."""
         return top.key in self.top_keys and (part is None or any(each.key in self.counts for each in part.walk()))
 
-    def among(self, keys: set[str], part: Block | None = None) -> dict[str, list[tuple[Block, ...]]]:
+    def paths_at(self, keys: set[str], part: Block | None = None) -> dict[str, list[tuple[Block, ...]]]:
         """What to mark at the blocks called `keys`: the ways down to the blocks that they hang on, in reading order;
         only those within `part`, a slice of a long block."""
         out: dict[str, list[tuple[Block, ...]]] = {}

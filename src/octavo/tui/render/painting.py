@@ -11,12 +11,12 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from octavo.tui.render.failed_block import guarded
+from octavo.tui.render.failed_block import run_guarded
 from octavo.tui.render.styled_lines import Line, cells, segments
 from octavo.tui.widgets.scrolling import let_go
 
 
-def painted(line: Line, margin: int, width: int, base: Style) -> Strip:
+def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
     """A line behind a margin, `width` cells wide, on the ground of `base`."""
     if not line.pieces:
         return Strip.blank(width, base)
@@ -27,16 +27,16 @@ def painted(line: Line, margin: int, width: int, base: Style) -> Strip:
     return let_go([strip], filtered=False)[0]
 
 
-def unpaintable(rows: Iterable[tuple[int, int, Line]], paint: Callable[[int, Line], Strip]) -> set[int]:
+def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[int, Line], Strip]) -> set[int]:
     """The units of rows of which one cannot be painted."""
 
     def is_painted(unit: int, line: Line) -> bool:
         return paint(unit, line) is not None
 
-    return {unit for unit, _, line in rows if not guarded(partial(is_painted, unit, line), bool)}
+    return {unit for unit, _, line in rows if not run_guarded(partial(is_painted, unit, line), bool)}
 
 
-def over(strip: Strip, at: int, text: str, style: Style) -> Strip:
+def overlay_text(strip: Strip, at: int, text: str, style: Style) -> Strip:
     """`text` laid over a strip from cell `at` on, as far as the strip goes. Where there is less room than that it begins at
     the left edge."""
     width = strip.cell_length
@@ -51,7 +51,7 @@ def over(strip: Strip, at: int, text: str, style: Style) -> Strip:
     return Strip([*before, Segment(text, style), *after], width)
 
 
-def restyled(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
+def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
     """A strip with stretches of it in another style."""
     width = strip.cell_length
     within = [(max(0, start), min(end, width), style) for start, end, style in spans if max(0, start) < min(end, width)]
@@ -66,9 +66,7 @@ def restyled(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
     return Strip([Segment(text, (own or Style()) + style) for part, style in parts for text, own, _ in part], width)
 
 
-def words_between(
-    lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None
-) -> str:
+def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
     """The words of the page in `lines` from a place to another, each a line and a character from the left edge of the
     pane; no place: the very start or end. Borders, bars and bullets are left out."""
     out: list[str] = []

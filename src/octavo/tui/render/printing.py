@@ -14,14 +14,14 @@ MARGIN, WIDEST = 2, 110
 """Columns at the left and the right, and columns of the widest text."""
 
 
-def printed(document: Document, columns: int, *, colors: bool, ascii: bool = False) -> str:
+def print_document(document: Document, columns: int, *, colors: bool, ascii: bool = False) -> str:
     """Return a page for a terminal with so many columns. Without `colors` it has only bold and underline."""
-    look = _colored(ascii=ascii) if colors else Styles.plain(ascii=ascii)
-    lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), look, source=document.source).lines
-    return "".join(f"{_written(line)}\n" for line in [Line([]), *lines, Line([])])
+    styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
+    lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), styles, source=document.source).lines
+    return "".join(f"{_terminal_line(line)}\n" for line in [Line([]), *lines, Line([])])
 
 
-def _colored(*, ascii: bool) -> Styles:
+def _terminal_styles(*, ascii: bool) -> Styles:
     """Return styles without backgrounds: the background of the terminal may be dark or light."""
     cyan, dim = Style(color="cyan"), Style(dim=True)
     return Styles(
@@ -37,6 +37,6 @@ def _colored(*, ascii: bool) -> Styles:
     )
 
 
-def _written(line: Line) -> str:
+def _terminal_line(line: Line) -> str:
     text = "".join(piece.style.render(piece.text, color_system=ColorSystem.STANDARD) for piece in line.pieces)
     return f"{' ' * MARGIN}{text}".rstrip(" ")

@@ -49,7 +49,7 @@ class ReadingPosition(NamedTuple):
         return self.width == since.width and self.offset != since.offset
 
 
-def kept(fact: object) -> ReadingPosition | None:
+def position_from_json(fact: object) -> ReadingPosition | None:
     """What was kept as JSON, if it is any."""
     match fact:
         case [str(block), int(below)]:
@@ -64,11 +64,11 @@ class ReadingPositions:
         self._state = state
         self._places: dict[str, ReadingPosition] | None = None
 
-    def on(self, page: str) -> ReadingPosition | None:
+    def get(self, page: str) -> ReadingPosition | None:
         """Where one was on a page."""
         return self._known().get(page)
 
-    def keep(self, page: str, here: ReadingPosition | None) -> None:
+    def remember(self, page: str, here: ReadingPosition | None) -> None:
         """Remember where one is on a page. The pages one was on longest ago are forgotten."""
         places = self._known()
         if places.get(page) == here:
@@ -84,5 +84,5 @@ class ReadingPositions:
         if self._places is None:
             fact = self._state.get_fact(_FACT)
             read = fact.items() if isinstance(fact, dict) else ()
-            self._places = {str(key): here for key, each in read if (here := kept(each)) is not None}
+            self._places = {str(key): here for key, each in read if (here := position_from_json(each)) is not None}
         return self._places

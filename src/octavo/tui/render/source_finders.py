@@ -5,35 +5,41 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from octavo.tui.render.async_cache import AsyncCache
-from octavo.tui.render.sources import Sources
+from octavo.tui.render.sources import DeferredContent
 
 if TYPE_CHECKING:
-    from octavo.tui.render.source_values import Diagram, DrawnDiagram, FoundOperation, OperationLayout, OperationQuery
+    from octavo.tui.render.source_values import (
+        DiagramQuery,
+        DrawnDiagram,
+        FoundOperation,
+        OperationLayout,
+        OperationQuery,
+    )
     from octavo.tui.render.styled_lines import Line
 
 
-def sources(*, diagrams: bool = True) -> Sources:
+def page_deferred(*, diagrams: bool = True) -> DeferredContent:
     """Sources that find diagrams, where they are wanted, and what specifications describe."""
-    return Sources(
-        diagrams=AsyncCache(_drawn) if diagrams else None,
-        operations=AsyncCache(_described),
-        details=AsyncCache(_laid, keep=20),
+    return DeferredContent(
+        diagrams=AsyncCache(_load_diagram) if diagrams else None,
+        operations=AsyncCache(_load_operation),
+        details=AsyncCache(_load_operation_lines, keep=20),
     )
 
 
-async def _drawn(diagram: Diagram) -> DrawnDiagram:
+async def _load_diagram(diagram: DiagramQuery) -> DrawnDiagram:
     from octavo.tui.render import diagrams  # few pages have any
 
-    return await diagrams.find(diagram)
+    return await diagrams.draw_diagram(diagram)
 
 
-async def _described(wanted: OperationQuery) -> FoundOperation:
+async def _load_operation(wanted: OperationQuery) -> FoundOperation:
     from octavo.tui.render import openapi_finder  # as few
 
-    return await openapi_finder.find_operation(wanted)
+    return await openapi_finder.load_operation(wanted)
 
 
-async def _laid(laid: OperationLayout) -> list[Line]:
+async def _load_operation_lines(laid: OperationLayout) -> list[Line]:
     from octavo.tui.render import openapi_finder  # as few
 
-    return await openapi_finder.find_lines(laid)
+    return await openapi_finder.load_operation_lines(laid)

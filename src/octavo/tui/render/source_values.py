@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from octavo.documents.openapi import Operation, Specification
 
 
-class Diagram(NamedTuple):
+class DiagramQuery(NamedTuple):
     """What to draw: the source without its settings and remarks, and whether with ASCII only."""
 
     source: str
@@ -50,6 +50,6 @@ class FoundOperation:
 class OperationLayout:
     """How what is wanted is to be set."""
 
-    wanted: OperationQuery
+    query: OperationQuery
     width: int
-    look: Styles
+    styles: Styles

@@ -13,25 +13,31 @@ from octavo.tui.render.async_cache import AsyncCache
 if TYPE_CHECKING:
     from octavo.documents import links
     from octavo.documents.openapi import Specification
-    from octavo.tui.render.half_block_pictures import Thumbnail
-    from octavo.tui.render.link_targets import LinkTitle, Targets, TitleQuery
-    from octavo.tui.render.source_values import Diagram, DrawnDiagram, FoundOperation, OperationLayout, OperationQuery
+    from octavo.tui.render.half_block_pictures import ThumbnailQuery
+    from octavo.tui.render.link_targets import LinkTargets, LinkTitle, TitleQuery
+    from octavo.tui.render.source_values import (
+        DiagramQuery,
+        DrawnDiagram,
+        FoundOperation,
+        OperationLayout,
+        OperationQuery,
+    )
     from octavo.tui.render.styled_lines import Line
     from octavo.tui.terminal.scaled_picture import ScaledPicture
 
 
 @dataclass
-class Sources:
+class DeferredContent:
     """What is found after the first paint, by what it is. What is None is never asked for."""
 
-    tokens: AsyncCache[highlight.Code, highlight.Tokens] | None = field(
-        default_factory=lambda: AsyncCache(highlight.find)
+    tokens: AsyncCache[highlight.CodeQuery, highlight.Tokens] | None = field(
+        default_factory=lambda: AsyncCache(highlight.highlight_code)
     )
     """Code in the colours of its language."""
-    diagrams: AsyncCache[Diagram, DrawnDiagram] | None = None
+    diagrams: AsyncCache[DiagramQuery, DrawnDiagram] | None = None
     """Diagrams as text."""
 
-    thumbnails: AsyncCache[Thumbnail, ScaledPicture] | None = None
+    thumbnails: AsyncCache[ThumbnailQuery, ScaledPicture] | None = None
     """Pictures of the page, small, where they are wanted within it."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
     """Descriptions of interfaces, by the name they are filed under or what their address leads to."""
@@ -43,13 +49,13 @@ class Sources:
     """The organization they are filed in, and how often one was read anew by then."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """What links lead to that leave the space, and files."""
-    targets: Targets | None = None
+    targets: LinkTargets | None = None
     """Where the links of the page on show lead. Its pages it knows at once, for all else it has `titles`."""
 
     def __iter__(self) -> Iterator[AsyncCache[Any, Any]]:
         return (late for late in vars(self).values() if isinstance(late, AsyncCache))
 
-    def for_thread(self) -> Sources:
+    def for_thread(self) -> DeferredContent:
         """Return the same sources for another thread: what it misses is known to nobody else."""
         other = copy(self)
         for name, late in vars(self).items():
@@ -59,10 +65,10 @@ class Sources:
             other.targets = self.targets.with_titles(other.titles)
         return other
 
-    def take_missed(self, of: Sources | None = None) -> list[tuple[AsyncCache[Any, Any], Any]]:
+    def take_missing(self, of: DeferredContent | None = None) -> list[tuple[AsyncCache[Any, Any], Any]]:
         """What was asked since the last time and is not known: who was asked, and for what. `of`: the sources that these
         were made of for a thread, of which each is named."""
-        taken = [(asked, key) for late, asked in zip(self, of or self, strict=True) for key in late.missed]
+        taken = [(asked, key) for late, asked in zip(self, of or self, strict=True) for key in late.missing]
         for late in self:
-            late.missed.clear()
+            late.missing.clear()
         return taken

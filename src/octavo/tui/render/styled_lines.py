@@ -16,18 +16,18 @@ from textual.strip import Strip
 from octavo.documents.blocks import Block
 from octavo.tui.render.styles import PLAIN, Glyphs, Styles
 
-_UNSTEADY = re.compile("[\ufe0e\ufe0f\u20e3\u200d\U0001f3fb-\U0001f3ff]")
+_EMOJI_MODIFIERS = re.compile("[\ufe0e\ufe0f\u20e3\u200d\U0001f3fb-\U0001f3ff]")
 _JOINER, _LAST_LETTER = "\u200d", "\u218f"
 _FLAGS = str.maketrans({0x1F1E6 + at: chr(ord("A") + at) for at in range(26)})
 
 
-def steady(text: str) -> str:
+def flatten_emoji(text: str) -> str:
     """`text` without what makes emoji one wider or narrower in some terminals than in others: what asks for a picture,
     a key cap, a skin, or for several to be drawn as one. All that was joined stands side by side, flags are letters."""
-    return text if text.isascii() else _UNSTEADY.sub(_steadied, text).translate(_FLAGS)
+    return text if text.isascii() else _EMOJI_MODIFIERS.sub(_replace_modifier, text).translate(_FLAGS)
 
 
-def _steadied(found: re.Match[str]) -> str:
+def _replace_modifier(found: re.Match[str]) -> str:
     """Nothing, unless it joins letters, which many scripts need."""
     text, at = found.string, found.start()
     joins_signs = text[at - 1 : at] > _LAST_LETTER and text[at + 1 : at + 2] > _LAST_LETTER
@@ -35,7 +35,7 @@ def _steadied(found: re.Match[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spot:
+class Clickable:
     """What can be opened at a place. The pieces of one link share one spot, over line ends too.
 
     Kinds: link (target: its address), image and file (target: their address), fold (target: key of the block),
@@ -52,12 +52,12 @@ class Piece(NamedTuple):
 
     text: str
     style: Style = PLAIN
-    spot: Spot | None = None
-    furniture: bool = False
+    clickable: Clickable | None = None
+    is_decoration: bool = False
     """Drawn around the text of the page: borders, bars, bullets. It is neither found nor copied."""
 
 
-_KEPT_LETTERS = 60
+_LONGEST_CACHED = 60
 """Letters of a text whose width is kept."""
 
 
@@ -78,12 +78,12 @@ class Line:
     def width(self) -> int:
         return width_of(self.pieces)
 
-    def behind(self, prefix: list[Piece]) -> Line:
+    def prepend(self, prefix: list[Piece]) -> Line:
         """The line behind a prefix."""
         return Line(prefix + self.pieces, self.block)
 
 
-class HotSpot(NamedTuple):
+class ClickableSpan(NamedTuple):
     """A place on a line that can be opened, in cells from the left end of the line."""
 
     line: int
@@ -91,12 +91,12 @@ class HotSpot(NamedTuple):
     end: int
     kind: str
     target: str
-    spot: Spot
+    clickable: Clickable
 
 
 def cells(text: str) -> int:
     """How many cells `text` takes."""
-    return len(text) if text.isascii() else cell_len(text) if len(text) > _KEPT_LETTERS else _cells(text)
+    return len(text) if text.isascii() else cell_len(text) if len(text) > _LONGEST_CACHED else _cells(text)
 
 
 _cells = lru_cache(4096)(cell_len)
@@ -108,7 +108,7 @@ def width_of(pieces: Iterable[Piece]) -> int:
     return sum([len(text) if (text := piece[0]).isascii() else cells(text) for piece in pieces])
 
 
-def cut(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
+def crop(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
     """The cells from `start` to before `end`. A wide character at an edge becomes a space."""
     out: list[Piece] = []
     at = 0
@@ -132,35 +132,35 @@ def cut(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
     return out
 
 
-def fit(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Piece]:
+def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Piece]:
     """At most `width` cells of `pieces`, with a sign at the end when some are left out."""
     if width_of(pieces) <= width:
         return list(pieces)
     if width < 1:
         return []
-    out = cut(pieces, 0, width - 1)
-    out.append(Piece(more, out[-1].style if out else PLAIN, out[-1].spot if out else None, True))
+    out = crop(pieces, 0, width - 1)
+    out.append(Piece(more, out[-1].style if out else PLAIN, out[-1].clickable if out else None, True))
     return out
 
 
-def panned(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_words: bool = False) -> list[Piece]:
+def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_words: bool = False) -> list[Piece]:
     """The `width` cells in sight of a line that is moved to the left by `start`, with a sign at each end beyond which there is
     more: it is cut where the cells end, or `at_words`."""
     end, whole = start + width, width_of(pieces)
-    before, after = (_says(cut(pieces, *edge)) for edge in ((0, start), (end, whole)))
+    before, after = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, whole)))
     low, high = start + before, end - after
-    kept = cut(pieces, low, high)
+    kept = crop(pieces, low, high)
     gap = 0
     if at_words:
         text = "".join([piece.text for piece in kept])
         first, last = 0, len(text)
-        if before and _says(cut(pieces, low - 1, low)) and 0 <= text.find(" ") < len(text) // 2:
+        if before and _has_text(crop(pieces, low - 1, low)) and 0 <= text.find(" ") < len(text) // 2:
             first = text.find(" ")
         if after:
-            if _says(cut(pieces, high, high + 1)) and text.rfind(" ") > len(text) // 2:
+            if _has_text(crop(pieces, high, high + 1)) and text.rfind(" ") > len(text) // 2:
                 last = text.rfind(" ")
             last = len(text[:last].rstrip())
-        kept = cut(kept, cells(text[:first]), cells(text[:last]))
+        kept = crop(kept, cells(text[:first]), cells(text[:last]))
         gap = cells(text[:first])
     left = [Piece(more + " " * gap, PLAIN, None, True)] if before else []
     # The sign stands at the very right, where all lines end that go on.
@@ -168,11 +168,11 @@ def panned(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_wor
     return [*left, *kept, *([Piece(room + more, PLAIN, None, True)] if after else [])]
 
 
-def _says(pieces: Iterable[Piece]) -> bool:
+def _has_text(pieces: Iterable[Piece]) -> bool:
     return any(piece.text.strip() for piece in pieces)
 
 
-def padded(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None = None) -> list[Piece]:
+def pad(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None = None) -> list[Piece]:
     """`pieces` brought to `width` cells by blanks, on the side that `align` says."""
     room = width - width_of(pieces)
     if room <= 0:
@@ -183,40 +183,40 @@ def padded(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | N
     return before + pieces + after
 
 
-def on(ground: Style, pieces: Iterable[Piece]) -> list[Piece]:
+def with_background(ground: Style, pieces: Iterable[Piece]) -> list[Piece]:
     """`pieces` laid on a ground; those that have a ground of their own keep it."""
     return [Piece(text, ground + style, spot, furniture) for text, style, spot, furniture in pieces]
 
 
-def indented(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list[Line]:
+def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list[Line]:
     """`lines` behind a prefix, the first one behind another."""
     out = []
     prefix = first
     for line in lines:
-        out.append(line.behind(prefix))
+        out.append(line.prepend(prefix))
         prefix = rest
     return out
 
 
-def squeezed(line: Line, width: int) -> Line:
+def squeeze(line: Line, width: int) -> Line:
     """A line brought to `width` cells, if it is wider, by leaving out blanks and borders at its left, then at its right."""
     over = width_of(line.pieces) - width
     if over <= 0:
         return line
     pieces = list(line.pieces)
     for at in (0, -1):
-        while over > 0 and pieces and pieces[at].furniture:
+        while over > 0 and pieces and pieces[at].is_decoration:
             wide = cells(pieces[at].text)
-            kept = cut([pieces[at]], min(over, wide), wide) if at == 0 else cut([pieces[at]], 0, max(0, wide - over))
+            kept = crop([pieces[at]], min(over, wide), wide) if at == 0 else crop([pieces[at]], 0, max(0, wide - over))
             over -= min(over, wide)
             pieces[at : at + 1 or None] = kept
-    return Line(pieces if over <= 0 else fit(pieces, width), line.block)
+    return Line(pieces if over <= 0 else truncate(pieces, width), line.block)
 
 
 def box(
     lines: Iterable[Line],
     width: int,
-    look: Styles,
+    styles: Styles,
     *,
     title: Sequence[Piece] = (),
     right: Sequence[Piece] = (),
@@ -227,15 +227,15 @@ def box(
 ) -> list[Line]:
     """A rounded box, `width` cells wide, around lines of at most `width` - 4 cells. `title` and `right` stand in its
     upper border, `foot` at the right of its lower one. `edges`: whether it has these, or is a slice of one."""
-    glyphs = look.glyphs
-    edge = ground + (look.line if border is None else border)
+    glyphs = styles.glyphs
+    edge = ground + (styles.line if border is None else border)
     inner = width - 4
 
     def edged(left: str, right_end: str, words: Sequence[Piece], at_right: Sequence[Piece]) -> Line:
         room = width - 4
-        shown = fit(on(ground, words), room - 2, glyphs.more) if words else []
+        shown = truncate(with_background(ground, words), room - 2, glyphs.more) if words else []
         used = width_of(shown) + 2 if shown else 0
-        tail = on(ground, at_right) if at_right and width_of(at_right) + 3 <= room - used else []
+        tail = with_background(ground, at_right) if at_right and width_of(at_right) + 3 <= room - used else []
         pieces = [Piece(left + glyphs.across, edge, None, True)]
         if shown:
             pieces += [Piece(" ", edge, None, True), *shown, Piece(" ", edge, None, True)]
@@ -250,14 +250,14 @@ def box(
     gap = Piece(" ", ground, None, True)
     out = [edged(glyphs.top_left, glyphs.top_right, title, right)] if edges[0] else []
     for line in lines:
-        body = padded(on(ground, line.pieces) if ground else line.pieces, inner, ground)
-        framed = line.behind([side, gap])
+        body = pad(with_background(ground, line.pieces) if ground else line.pieces, inner, ground)
+        framed = line.prepend([side, gap])
         framed.pieces = [side, gap, *body, gap, side]
         out.append(framed)
     return [*out, edged(glyphs.bottom_left, glyphs.bottom_right, (), foot)] if edges[1] else out
 
 
-def off_side(left: int, right: int, glyphs: Glyphs) -> str:
+def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
     """What stands below something wide: how many columns are off its left side and off its right one."""
     if not left:
         return f"{right} more {'column' if right == 1 else 'columns'} {glyphs.right}"
@@ -266,24 +266,24 @@ def off_side(left: int, right: int, glyphs: Glyphs) -> str:
     return f"{glyphs.left} {left} more {glyphs.between} {right} more {glyphs.right}"
 
 
-def rule(width: int, look: Styles, sign: str | None = None, style: Style | None = None) -> Line:
+def rule(width: int, styles: Styles, sign: str | None = None, style: Style | None = None) -> Line:
     """A line across."""
-    return Line([Piece((sign or look.glyphs.across) * width, look.line if style is None else style, None, True)])
+    return Line([Piece((sign or styles.glyphs.across) * width, styles.line if style is None else style, None, True)])
 
 
-def hot_spots_of(lines: Iterable[Line], first: int = 0) -> list[HotSpot]:
+def clickable_spans(lines: Iterable[Line], first: int = 0) -> list[ClickableSpan]:
     """The places in `lines` that can be opened, in reading order."""
-    out: list[HotSpot] = []
+    out: list[ClickableSpan] = []
     for number, line in enumerate(lines, first):
         at = 0
         for text, _, spot, _ in line.pieces:
             wide = cells(text)
             if spot is not None and wide:
                 last = out[-1] if out else None
-                if last is not None and last.spot is spot and last.line == number and last.end == at:
+                if last is not None and last.clickable is spot and last.line == number and last.end == at:
                     out[-1] = last._replace(end=at + wide)
                 else:
-                    out.append(HotSpot(number, at, at + wide, spot.kind, spot.target, spot))
+                    out.append(ClickableSpan(number, at, at + wide, spot.kind, spot.target, spot))
             at += wide
     return out
 

@@ -148,7 +148,7 @@ class Styles(_Styles):
         return cls(accent=Style(bold=True), mono=True, error=Style(bold=True), glyphs=ASCII if ascii else UNICODE)
 
     @classmethod
-    def of(cls, variables: Mapping[str, str], *, ascii: bool = False, mono: bool = False) -> Styles:
+    def from_theme(cls, variables: Mapping[str, str], *, ascii: bool = False, mono: bool = False) -> Styles:
         """The look that the variables of a theme give."""
         if mono:
             return cls.plain(ascii=ascii)
@@ -239,7 +239,7 @@ class Styles(_Styles):
             "danger": (self.error, glyphs.no, "Danger"),
         }.get(style, (self.accent, glyphs.info, "Info"))
 
-    def named(self, colour: str) -> Style:
+    def style_for_color(self, colour: str) -> Style:
         """The token nearest to a colour an author named, as ink."""
         name = colour.strip().lower().removeprefix("$")
         return {

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 
-_SUPER = dict(
+_SUPERSCRIPT_SIGNS = dict(
     zip(
         "0123456789+-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθφχ*′",
         "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿᵠᵡ*′",
         strict=True,
     )
 )
-_SUB = dict(zip("0123456789+-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
-SUPERSCRIPTS = str.maketrans(_SUPER)
-SUBSCRIPTS = str.maketrans(_SUB)
+_SUBSCRIPT_SIGNS = dict(
+    zip("0123456789+-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True)
+)
+SUPERSCRIPTS = str.maketrans(_SUPERSCRIPT_SIGNS)
+SUBSCRIPTS = str.maketrans(_SUBSCRIPT_SIGNS)
 
 
-def scripted(text: str, table: dict[int, str]) -> str | None:
+def to_script(text: str, table: dict[int, str]) -> str | None:
     """`text` in the small signs of `table`. None where there are not all of them, and for words."""
     text = text.strip().replace(" = ", "=")
     if not text or re.search("[A-Za-z]{4}", text) or not all(ord(char) in table for char in text):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from octavo.documents.blocks import Block, Column, Document, Run, words
-from octavo.tui.render.block_slices import cut_of
+from octavo.tui.render.block_slices import slice_bounds
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.merged_cells import placed
+from octavo.tui.render.merged_cells import cells_by_column
 from octavo.tui.render.styled_lines import Line, Piece, cells
 from octavo.tui.render.styles import PLAIN
 from octavo.tui.render.tables import cell_pieces, select_labels
@@ -17,10 +17,10 @@ _LABEL = 24
 """Cells that the names of fields take at most beside the values; where there is no room for both they stand above."""
 
 
-def record_of(table: Block, row: Block) -> Document:
+def record_document(table: Block, row: Block) -> Document:
     """A row as a document of its own, whose one block has a cell for each column of the table, hidden ones too."""
     at = next((index for index, each in enumerate(table.children) if each is row), 0)
-    line = placed(table.children[: at + 1])[at] if row in table.children else list(row.children)
+    line = cells_by_column(table.children[: at + 1])[at] if row in table.children else list(row.children)
     given = list(table.attrs.get("columns") or ())
     fields: list[Block] = []
     columns: list[Column] = []
@@ -35,10 +35,10 @@ def record_of(table: Block, row: Block) -> Document:
     return Document("", (block,), "")
 
 
-def record(setting: LayoutContext, block: Block, width: int) -> list[Line]:
+def render_record(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """The fields of a row: their names, and beside or below them their values."""
-    look = setting.look
-    cut, columns = cut_of(block), block.attrs["columns"]
+    styles = context.styles
+    cut, columns = slice_bounds(block), block.attrs["columns"]
     if cut is not None:
         columns = columns[cut.start : cut.start + len(block.children)]
     names = [" ".join(words(column.title).split()) for column in columns]
@@ -47,32 +47,34 @@ def record(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         beside = 0
     out: list[Line] = []
     for name, column, cell in zip(names, columns, block.children, strict=True):
-        value = cell_pieces(cell, column, look, None, setting.targets) or [Piece("empty", look.muted, None, True)]
+        value = cell_pieces(cell, column, styles, None, context.link_targets) or [
+            Piece("empty", styles.muted, None, True)
+        ]
         if beside:
-            left = wrap([Piece(name, look.muted)], beside)
+            left = wrap([Piece(name, styles.muted)], beside)
             right = wrap_items(value, width - beside - 2)
             nothing: list[Piece] = []
             for first, second in zip_longest(left, right, fillvalue=nothing):
                 gap = Piece(" " * (beside + 2 - sum(cells(piece.text) for piece in first)), PLAIN, None, True)
                 out.append(Line([*first, gap, *second], cell))
         else:
-            out += [Line(part, cell) for part in wrap([Piece(name, look.muted)], width)]
+            out += [Line(part, cell) for part in wrap([Piece(name, styles.muted)], width)]
             out += [Line([Piece("  ", PLAIN, None, True), *part], cell) for part in wrap_items(value, width - 2)]
     return out
 
 
-def as_text(block: Block) -> str:
+def copied_text(block: Block) -> str:
     """What is copied of a block: of a table and its rows lines of fields between tabs, of others the words."""
     if block.kind == "table":
         columns: tuple[Column, ...] = tuple(block.attrs.get("columns") or ())
-        head = [] if block.attrs.get("header_hidden") else ["\t".join(_field(words(each.title)) for each in columns)]
-        return "\n".join([*head, *(_row(row, columns) for row in block.children)])
+        head = [] if block.attrs.get("header_hidden") else ["\t".join(_one_line(words(each.title)) for each in columns)]
+        return "\n".join([*head, *(_row_text(row, columns) for row in block.children)])
     if block.kind == "row":
-        return _row(block, ())
+        return _row_text(block, ())
     return block.plain()
 
 
-def _row(row: Block, columns: tuple[Column, ...]) -> str:
+def _row_text(row: Block, columns: tuple[Column, ...]) -> str:
     fields = []
     for at, cell in enumerate(row.children):
         value = cell.attrs.get("value")
@@ -80,9 +82,9 @@ def _row(row: Block, columns: tuple[Column, ...]) -> str:
         text = words(cell.runs)
         if column.type == "select":
             text = ", ".join(select_labels(cell, column))
-        fields.append(_field(text) if value is None else str(value).lower())
+        fields.append(_one_line(text) if value is None else str(value).lower())
     return "\t".join(fields)
 
 
-def _field(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())

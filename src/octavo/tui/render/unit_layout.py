@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from octavo.tui.render.async_cache import AsyncCache
-    from octavo.tui.render.sources import Sources
+    from octavo.tui.render.sources import DeferredContent
     from octavo.tui.render.styled_lines import Line
 
 KEPT_WHOLE = 256 * 1024
@@ -19,13 +19,13 @@ class UnitLayout(NamedTuple):
 
     key: tuple[Any, ...]
     """Equal for layouts that make the same lines."""
-    guess: Callable[[Any], int]
+    estimate_height: Callable[[Any], int]
     """About how many lines a unit takes."""
-    set_with: Callable[[Sources | None], Callable[[Any], list[Line]]]
+    renderer_with: Callable[[DeferredContent | None], Callable[[Any], list[Line]]]
     """Returns a function that lays out a unit with the deferred content of these sources. Each thread needs its own."""
     margin: int
     measure: int
-    sources: Sources | None = None
+    sources: DeferredContent | None = None
     keeps_lines: bool = True
     """Whether all lines are kept."""
 
@@ -42,14 +42,14 @@ class LaidUnits(NamedTuple):
     """The deferred content that each unit lacks, by the identity of the unit."""
 
 
-def lay_out(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]) -> Generator[None, None, LaidUnits]:
+def lay_out_units(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]) -> Generator[None, None, LaidUnits]:
     """Lay out some of the units in a thread, and pause after each."""
     laid = LaidUnits(layout, {}, {}, {})
     sources = layout.sources.for_thread() if layout.sources is not None else None
-    set_unit = layout.set_with(sources)
+    set_unit = layout.renderer_with(sources)
     for index in which:
         lines = set_unit(units[index])
-        if sources is not None and layout.sources is not None and (missed := sources.take_missed(layout.sources)):
+        if sources is not None and layout.sources is not None and (missed := sources.take_missing(layout.sources)):
             laid.missing[id(units[index])] = missed
         laid.heights[index] = len(lines)
         if layout.keeps_lines:
