@@ -10,8 +10,40 @@ from typing import NamedTuple
 from unicodedata import combining
 
 from octavo.documents.blocks import NOTHING, Block, Run
-from octavo.tui.render.kept_results import RecentResults
-from octavo.tui.render.merged_cells import cells_by_column
+
+MOST_COLUMNS = 200
+"""Of a table no more are shown."""
+
+
+def has_merged_cells(rows: Sequence[Block]) -> bool:
+    """Whether any cell goes over several columns or rows."""
+    return any(
+        "colspan" in cell.attrs or "rowspan" in cell.attrs for row in rows for cell in row.children if cell.attrs
+    )
+
+
+def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
+    """The cells of rows by their columns. What is beside or below a merged cell is None. One merged over more columns than
+    any row has cells in ends with the last of those."""
+    if not has_merged_cells(rows):
+        return [list(row.children) for row in rows]
+    out: list[list[Block | None]] = []
+    taken: list[int] = []
+    for row in rows:
+        line: list[Block | None] = []
+        for cell in row.children:
+            while len(line) < len(taken) and taken[len(line)]:
+                line.append(None)
+            wide = min(int(cell.attrs.get("colspan", 1)), MOST_COLUMNS)
+            taken += [0] * (len(line) + wide - len(taken))
+            taken[len(line) : len(line) + wide] = [int(cell.attrs.get("rowspan", 1))] * wide
+            line += [cell, *[None] * (wide - 1)]
+        taken = [max(0, rows_left - 1) for rows_left in taken]
+        out.append(line)
+    # `colspan="100"` is how people write "all the way across".
+    count = max([at + 1 for line in out for at, cell in enumerate(line) if cell is not None], default=0)
+    return [line[:count] for line in out]
+
 
 SLICE_COST = 6000
 """What is set at a time weighs about so much: a block that weighs twice as much is cut. A paragraph weighs what it has
@@ -26,7 +58,6 @@ _JOINERS = "\u200d\ufe0e\ufe0f"
 _MOST_SIDE_BY_SIDE = 6
 """Cards and images stand one, two or three beside one another."""
 _LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
-_kept: RecentResults[Block, list[Block]] = RecentResults()
 LONGEST_DIAGRAM = 6000
 """Characters of the source of a diagram that is drawn."""
 
@@ -113,20 +144,6 @@ def split_block(block: Block, most: float = SLICE_COST) -> Iterator[Block]:
         yield block  # there is no place to cut it
     else:
         yield _with_bounds(before, is_first=False, is_last=True)
-
-
-def recent_slices(block: Block) -> Iterator[Block]:
-    """The slices of a block, for those who need them again and again: those of the long blocks gone through last are
-    kept."""
-    if (known := _kept.get(block)) is not None:
-        yield from known
-        return
-    found: list[Block] = []
-    for piece in split_block(block):
-        found.append(piece)
-        yield piece
-    if len(found) > 1:
-        _kept.put(block, found)
 
 
 def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:

@@ -11,9 +11,9 @@ from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Changed, Diff, Moved
 from octavo.documents.diff import diff
 from octavo.documents.source_diff import Hunk, source_diff
-from octavo.tui.render.block_slices import is_long, recent_slices
+from octavo.tui.render.block_slices import is_long
 from octavo.tui.render.code import code_size
-from octavo.tui.render.diff_units import recent_entries
+from octavo.tui.render.diff_units import recent_entries, recent_slices
 from octavo.tui.render.tables import sample_rows
 
 

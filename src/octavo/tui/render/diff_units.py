@@ -11,15 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from octavo.documents.blocks import Block, Run
 from octavo.documents.changes import Added, Changed, Entry, Line, Lines, Moved, Removed, Setting, Table, Word, Words
-from octavo.tui.render.block_slices import (
-    SLICE_COST,
-    is_long,
-    layout_cost,
-    recent_slices,
-    split_block,
-    split_text,
-    whole_block,
-)
+from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text, whole_block
 from octavo.tui.render.kept_results import RecentResults
 from octavo.tui.render.thread_lines import ThreadSummary
 
@@ -374,3 +366,20 @@ def _split_line(line: Line) -> Iterator[Line]:
 
 def _is_long(text: str) -> bool:
     return len(text) > 2 * SLICE_COST
+
+
+_kept: RecentResults[Block, list[Block]] = RecentResults()
+
+
+def recent_slices(block: Block) -> Iterator[Block]:
+    """The slices of a block, for those who need them again and again: those of the long blocks gone through last are
+    kept."""
+    if (known := _kept.get(block)) is not None:
+        yield from known
+        return
+    found: list[Block] = []
+    for piece in split_block(block):
+        found.append(piece)
+        yield piece
+    if len(found) > 1:
+        _kept.put(block, found)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from octavo.documents.blocks import Block, Column, Document, Run, words
-from octavo.tui.render.block_slices import slice_bounds
+from octavo.tui.render.block_slices import cells_by_column, slice_bounds
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.merged_cells import cells_by_column
 from octavo.tui.render.styled_lines import Line, Piece, cells
 from octavo.tui.render.styles import PLAIN
 from octavo.tui.render.tables import cell_pieces, select_labels

@@ -13,11 +13,19 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from octavo.documents.blocks import Block, Column, words
-from octavo.tui.render.block_slices import layout_cost, shorten_row, slice_bounds, unmerge_cells, whole_block
+from octavo.tui.render.block_slices import (
+    MOST_COLUMNS,
+    cells_by_column,
+    has_merged_cells,
+    layout_cost,
+    shorten_row,
+    slice_bounds,
+    unmerge_cells,
+    whole_block,
+)
 from octavo.tui.render.inline import non_breaking, render_runs
 from octavo.tui.render.kept_results import RecentResults
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.merged_cells import MOST_COLUMNS, cells_by_column, has_merged_cells
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
