@@ -15,7 +15,7 @@ from octavo.documents.diff import diff
 from octavo.documents.parse import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.failed_block import run_guarded
 from octavo.tui.render.layout import lay_out

@@ -14,7 +14,7 @@ from octavo.documents import links
 from octavo.documents.openapi import Specification
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.link_targets import LinkContext, LinkTargets, LinkTitle, TitleQuery
 from octavo.tui.render.openapi_finder import load_operation_lines
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed

@@ -9,7 +9,7 @@ from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.line_painter import LinePainter
 from octavo.tui.reader.pane import Pane
 from octavo.tui.reader.viewport import Viewport
-from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.sources import DeferredContent
 from octavo.tui.render.styled_lines import Line
 

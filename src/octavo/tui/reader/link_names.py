@@ -13,7 +13,7 @@ from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, 
 from octavo.documents import links
 from octavo.documents.emoji import emoji
 from octavo.tui.reader.linked_files import file_of
-from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.link_targets import NOT_HERE, LinkContext, LinkTargets, LinkTitle, TitleQuery, app_origins
 from octavo.tui.shell.file_facts import in_short
 

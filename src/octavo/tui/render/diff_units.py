@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from octavo.documents.blocks import Block, Run
 from octavo.documents.changes import Added, Changed, Entry, Line, Lines, Moved, Removed, Setting, Table, Word, Words
 from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text, whole_block
-from octavo.tui.render.kept_results import RecentResults
+from octavo.tui.render.caches import RecentResults
 from octavo.tui.render.thread_lines import ThreadSummary
 
 T = TypeVar("T")

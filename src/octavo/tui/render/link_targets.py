@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from octavo.documents.blocks import Run
 from octavo.documents.emoji import emoji
-from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.link_addresses import LinkDestination
 from octavo.tui.widgets.wording import in_a_line
 

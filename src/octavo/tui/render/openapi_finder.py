@@ -24,7 +24,7 @@ async def load_operation(wanted: OperationQuery) -> FoundOperation:
 async def load_operation_lines(laid: OperationLayout) -> list[Line]:
     """All that an opened block shows."""
     from octavo.tui.render import highlight
-    from octavo.tui.render.async_cache import AsyncCache
+    from octavo.tui.render.caches import AsyncCache
     from octavo.tui.render.layout import render_block
     from octavo.tui.render.layout_context import Folds, LayoutContext
     from octavo.tui.render.openapi import find_operation, render_operation_details

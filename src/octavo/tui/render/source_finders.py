@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.sources import DeferredContent
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from octavo.tui.render import highlight
-from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.caches import AsyncCache
 
 if TYPE_CHECKING:
     from octavo.documents import links

@@ -23,8 +23,8 @@ from octavo.tui.render.block_slices import (
     unmerge_cells,
     whole_block,
 )
+from octavo.tui.render.caches import RecentResults
 from octavo.tui.render.inline import non_breaking, render_runs
-from octavo.tui.render.kept_results import RecentResults
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.styled_lines import (
     Clickable,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from octavo.tui.render.async_cache import AsyncCache
+    from octavo.tui.render.caches import AsyncCache
     from octavo.tui.render.sources import DeferredContent
     from octavo.tui.render.styled_lines import Line
 

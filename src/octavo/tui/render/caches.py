@@ -9,9 +9,37 @@ from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
 from copy import copy
 from functools import partial
+from threading import Lock
 from typing import Generic, TypeVar
 
 from octavo.tui.render.failed_block import run_guarded
+
+Thing = TypeVar("Thing")
+Result = TypeVar("Result")
+_CAPACITY = 12
+
+
+class RecentResults(Generic[Thing, Result]):
+    """What was found out about the things asked about last, each known by its identity: to compare two pages takes as long
+    as to go through them."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Thing, Result]] = {}
+        self._lock = Lock()
+
+    def get(self, thing: Thing) -> Result | None:
+        """What is kept of a thing, if anything is."""
+        known = self._known.get(id(thing))
+        return known[1] if known is not None and known[0] is thing else None
+
+    def put(self, thing: Thing, found: Result) -> Result:
+        """Keep what was found, in place of what was kept longest."""
+        with self._lock:  # threads keep results too
+            self._known[id(thing)] = (thing, found)
+            while len(self._known) > _CAPACITY:
+                self._known.pop(next(iter(self._known)), None)
+        return found
+
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
