@@ -12,12 +12,12 @@ from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render import diagrams
+from octavo.tui.render.deferred import DiagramQuery
+from octavo.tui.render.deferred_loaders import deferred_content
 from octavo.tui.render.diagrams import draw_diagram
 from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.mermaid import drawing_problem, normalize_diagram
-from octavo.tui.render.source_finders import page_deferred
-from octavo.tui.render.source_values import DiagramQuery
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import ASCII, Styles
 from octavo.tui.terminal import child_programs
@@ -54,7 +54,7 @@ def block_of(markdown: str) -> Block:
 
 
 def setting(*, look: Styles | None = None) -> LayoutContext:
-    return LayoutContext(look or Styles(), Folds(), render_block, deferred=page_deferred())
+    return LayoutContext(look or Styles(), Folds(), render_block, deferred=deferred_content())
 
 
 async def drawn(markdown: str, width: int, *, look: Styles | None = None) -> tuple[list[Line], LayoutContext]:

@@ -15,11 +15,10 @@ from octavo.documents.openapi import Specification
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.caches import AsyncCache
+from octavo.tui.render.deferred import OperationLayout, OperationQuery
+from octavo.tui.render.deferred_loaders import deferred_content, load_operation_lines
 from octavo.tui.render.link_targets import LinkContext, LinkTargets, LinkTitle, TitleQuery
-from octavo.tui.render.openapi_finder import load_operation_lines
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
-from octavo.tui.render.source_finders import page_deferred
-from octavo.tui.render.source_values import OperationLayout, OperationQuery
 from octavo.tui.render.styles import Styles
 from tests.tui.reader.panes import PaneApp, screen
 
@@ -56,7 +55,7 @@ def view(page_id: str = "guides") -> PageView:
     pane = PageView()
     titles = AsyncCache(find)
     pane.contents.sources = replace(
-        page_deferred(),
+        deferred_content(),
         titles=titles,
         targets=LinkTargets(LinkContext(TREE, SpaceRef(space_id="here")), page_id, titles),
     )

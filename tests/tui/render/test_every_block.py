@@ -15,6 +15,7 @@ from octavo.documents.blocks import Block, Column, Document, Run
 from octavo.documents.diff import diff
 from octavo.tui.render.block_slices import split_block
 from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.deferred_loaders import deferred_content
 from octavo.tui.render.diff_sequence import build_diff, build_side
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import ContextSize
@@ -22,7 +23,6 @@ from octavo.tui.render.layout import _RENDERERS, block_ranges, render_block, ren
 from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext
 from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.painting import paint_line
-from octavo.tui.render.source_finders import page_deferred
 from octavo.tui.render.styled_lines import Line, clickable_spans
 from octavo.tui.render.text_search import TextFinder
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
@@ -85,7 +85,7 @@ def set_a_page(document: Document, data: st.DataObject) -> None:
         render_block,
         room=room,
         never_wraps_code=data.draw(st.booleans()),
-        deferred=page_deferred() if room else None,
+        deferred=deferred_content() if room else None,
     )
     cut = list(split_into_units(document.blocks))
     every = list(document.walk())
@@ -106,7 +106,7 @@ def compare_pages(document: Document, data: st.DataObject) -> None:
     found = PageComparison(diff(document, other), document, other)
     folds, split = folds_of(document, random), data.draw(st.booleans())
     room = SideWidths.for_width(max(24, width), split=split and width >= 76)
-    setting = LayoutContext(look, folds, render_block, room=room.side, deferred=page_deferred(diagrams=False))
+    setting = LayoutContext(look, folds, render_block, room=room.side, deferred=deferred_content(diagrams=False))
     unfolding = ContextSize()
     unfolding.step = data.draw(st.integers(0, len(ContextSize.STEPS) - 1))
     every = list(other.walk())

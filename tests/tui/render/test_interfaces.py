@@ -6,10 +6,10 @@ import pytest
 
 from octavo.documents.openapi import Specification
 from octavo.documents.parse import parse
+from octavo.tui.render.deferred import OperationQuery
 from octavo.tui.render.layout import lay_out, render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.openapi import render_operation_details
-from octavo.tui.render.source_values import OperationQuery
 from octavo.tui.render.styles import Styles
 
 PATH = "/organizations/{organizationId}/a-very-long-part-of-it/sites/{siteId}/share-links/{shareLinkId}"

@@ -15,6 +15,8 @@ from octavo.tui.reader.late_sources import LateSources
 from octavo.tui.reader.pane import Contents, Pane, Stop, no_lines
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.deferred import DeferredContent
+from octavo.tui.render.deferred_loaders import deferred_content
 from octavo.tui.render.diff_lines import estimate_height
 from octavo.tui.render.diff_sequence import build_diff, build_side
 from octavo.tui.render.diff_sides import SIDE_GAP, SideWidths, diff_block_at, diff_block_ranges, diff_cursor_bar
@@ -22,8 +24,6 @@ from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits
 from octavo.tui.render.failed_block import block_source
 from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.source_finders import page_deferred
-from octavo.tui.render.sources import DeferredContent
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.thread_lines import ThreadSummary
@@ -75,7 +75,7 @@ class DiffContents(Contents):
         """The changes of the source, while it is shown."""
         self.made_for: Layout = "changes"
         """How the sides lie in what is on show, or is being made."""
-        self.sources = page_deferred(diagrams=False)  # of a diagram the text is compared
+        self.sources = deferred_content(diagrams=False)  # of a diagram the text is compared
         self.layout: Layout = "changes"
         self._chosen_split: bool | None = None
         """Whether you chose a side-by-side layout last. None if you chose none."""

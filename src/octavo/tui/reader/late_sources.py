@@ -10,7 +10,7 @@ from octavo.tui.reader.line_painter import LinePainter
 from octavo.tui.reader.pane import Pane
 from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.caches import AsyncCache
-from octavo.tui.render.sources import DeferredContent
+from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.styled_lines import Line
 
 if TYPE_CHECKING:

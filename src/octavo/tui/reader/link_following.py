@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from octavo.api.places import SpaceRef
     from octavo.documents.blocks import Block
     from octavo.tui.reader.page_view import PageView
+    from octavo.tui.render.deferred import DeferredContent
     from octavo.tui.render.link_targets import LinkTargets
     from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
-    from octavo.tui.render.sources import DeferredContent
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.tree import Tree
 

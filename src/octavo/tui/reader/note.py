@@ -11,8 +11,8 @@ from textual.app import ComposeResult
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.page_view import Excerpt, PageView
 from octavo.tui.reader.record import open_row
+from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.render.sources import DeferredContent
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 

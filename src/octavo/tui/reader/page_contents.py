@@ -14,13 +14,13 @@ from octavo.tui.reader.late_sources import LateSources
 from octavo.tui.reader.pane import MARK, Contents, Pane, Stop
 from octavo.tui.reader.table_reading import TableReading
 from octavo.tui.reader.thread_marks import PageThreads
+from octavo.tui.render.deferred import DeferredContent
+from octavo.tui.render.deferred_loaders import deferred_content
 from octavo.tui.render.failed_block import block_source
 from octavo.tui.render.layout import PageUnit, block_ranges, estimate_height, render_block, render_unit
 from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
 from octavo.tui.render.page_parts import repeats_title, source_blocks
 from octavo.tui.render.side_by_side_blocks import SplitLine, block_at_cell, cursor_bar, line_blocks
-from octavo.tui.render.source_finders import page_deferred
-from octavo.tui.render.sources import DeferredContent
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.text_search import Match, TextFinder
 from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
@@ -45,7 +45,7 @@ class PageContents(Contents):
         self.is_whole = True
         self.page_units: Sequence[PageUnit] = ()
         """The units of the page on show, as far as it is read."""
-        self.sources = page_deferred()
+        self.sources = deferred_content()
         self.shows_source = False
         self.source_of: Block | None = None
         """The block whose source the cursor is on."""

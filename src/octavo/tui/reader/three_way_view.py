@@ -22,12 +22,12 @@ from octavo.tui.render.conflict_lines import (
     render_unconflicted,
 )
 from octavo.tui.render.conflict_page import ConflictView, PageConflict, UnconflictedText
+from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.diff_lines import estimate_height
 from octavo.tui.render.diff_units import DiffUnit
 from octavo.tui.render.failed_block import render_failed_block, run_guarded
 from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.sources import DeferredContent
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.unit_layout import UnitLayout
 from octavo.tui.widgets.commands import Command, Commands

@@ -11,9 +11,9 @@ from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block
 from octavo.tui.render import code
 from octavo.tui.render.block_slices import slice_bounds, whole_block
+from octavo.tui.render.deferred import DiagramQuery, DrawnDiagram
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.mermaid import drawing_problem, normalize_diagram
-from octavo.tui.render.source_values import DiagramQuery, DrawnDiagram
 from octavo.tui.render.styled_lines import Line, Piece, box, cells, crop, hidden_columns_text
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import fit_title, wrap

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from octavo.tui.render.inline import SUBSCRIPTS, SUPERSCRIPTS, to_script
 from octavo.tui.render.styled_lines import cells
-from octavo.tui.render.superscripts import SUBSCRIPTS, SUPERSCRIPTS, to_script
 
 _TALL_BRACKETS = {
     "(": "⎛⎜⎝",

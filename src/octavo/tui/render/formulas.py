@@ -12,6 +12,7 @@ from pylatexenc.latex2text import fmt_math_text_style
 
 from octavo.tui.render import formula_boxes
 from octavo.tui.render.formula_boxes import EMPTY_BOX, FormulaBox, join_boxes
+from octavo.tui.render.inline import SUBSCRIPTS, SUPERSCRIPTS, to_script
 from octavo.tui.render.latex import (
     LONGEST,
     LatexCommand,
@@ -22,7 +23,6 @@ from octavo.tui.render.latex import (
     command_sign,
     parse_latex,
 )
-from octavo.tui.render.superscripts import SUBSCRIPTS, SUPERSCRIPTS, to_script
 
 _FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
 _BINOMIALS = frozenset({"binom", "dbinom", "tbinom"})

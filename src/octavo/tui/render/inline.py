@@ -19,6 +19,28 @@ from octavo.tui.render.styles import Styles
 if TYPE_CHECKING:
     from octavo.tui.render.link_targets import LinkTargets
 
+_SUPERSCRIPT_SIGNS = dict(
+    zip(
+        "0123456789+-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθφχ*′",
+        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿᵠᵡ*′",
+        strict=True,
+    )
+)
+_SUBSCRIPT_SIGNS = dict(
+    zip("0123456789+-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True)
+)
+SUPERSCRIPTS = str.maketrans(_SUPERSCRIPT_SIGNS)
+SUBSCRIPTS = str.maketrans(_SUBSCRIPT_SIGNS)
+
+
+def to_script(text: str, table: dict[int, str]) -> str | None:
+    """`text` in the small signs of `table`. None where there are not all of them, and for words."""
+    text = text.strip().replace(" = ", "=")
+    if not text or re.search("[A-Za-z]{4}", text) or not all(ord(char) in table for char in text):
+        return None
+    return text.translate(table)
+
+
 _LONGEST_SCRIPT = 3
 """More letters than these are not set above or below the line."""
 _WORD_SEPARATORS = re.compile(r"[\s_-]+")
@@ -240,13 +262,11 @@ def _render_link(
 
 def superscript(text: str) -> str:
     """`text` in superscript signs where there are some for all of it, else behind `^`."""
-    from octavo.tui.render.superscripts import SUPERSCRIPTS
 
     return text.translate(SUPERSCRIPTS) if all(ord(c) in SUPERSCRIPTS for c in text) else f"^{text}"
 
 
 def subscript(text: str) -> str:
     """`text` in subscript signs where there are some for all of it, else behind `_`."""
-    from octavo.tui.render.superscripts import SUBSCRIPTS
 
     return text.translate(SUBSCRIPTS) if all(ord(c) in SUBSCRIPTS for c in text) else f"_{text}"

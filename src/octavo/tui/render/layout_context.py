@@ -18,8 +18,8 @@ from octavo.tui.render.styles import Styles
 from octavo.tui.render.wrap import wrap
 
 if TYPE_CHECKING:
+    from octavo.tui.render.deferred import DeferredContent
     from octavo.tui.render.link_targets import LinkTargets
-    from octavo.tui.render.sources import DeferredContent
 
 T = TypeVar("T")
 

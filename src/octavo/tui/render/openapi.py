@@ -11,10 +11,9 @@ from octavo.documents.blocks import Block
 from octavo.documents.openapi import Body, Operation, Response, Specification
 from octavo.documents.schemas import Field
 from octavo.tui.render.block_slices import has_start
+from octavo.tui.render.deferred import DeferredContent, OperationLayout, OperationQuery
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.source_values import OperationLayout, OperationQuery
-from octavo.tui.render.sources import DeferredContent
 from octavo.tui.render.styled_lines import Clickable, Line, Piece, indent, pad, width_of, with_background
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import wrap

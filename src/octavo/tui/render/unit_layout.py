@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from octavo.tui.render.caches import AsyncCache
-    from octavo.tui.render.sources import DeferredContent
+    from octavo.tui.render.deferred import DeferredContent
     from octavo.tui.render.styled_lines import Line
 
 KEPT_WHOLE = 256 * 1024

@@ -90,7 +90,7 @@ async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
     from octavo.documents.blocks import Block
     from octavo.documents.parse import parse  # few read a specification
     from octavo.tui.reader.note import NoteSheet
-    from octavo.tui.render.source_finders import page_deferred
+    from octavo.tui.render.deferred_loaders import deferred_content
 
     asked = {"at": known["at"], "spec_slug": known["spec_slug"]}
     on_show = shell.screen
@@ -117,7 +117,7 @@ async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
         shell.push_screen(
             NoteSheet(
                 Block("note", children=document.blocks, key=version.id),
-                page_deferred(diagrams=False),
+                deferred_content(diagrams=False),
                 known["spec_slug"],
             )
         )

@@ -5,25 +5,63 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from octavo.tui.render import highlight
 from octavo.tui.render.caches import AsyncCache
+from octavo.tui.render.styles import Styles
 
 if TYPE_CHECKING:
     from octavo.documents import links
-    from octavo.documents.openapi import Specification
+    from octavo.documents.openapi import Operation, Specification
     from octavo.tui.render.half_block_pictures import ThumbnailQuery
     from octavo.tui.render.link_targets import LinkTargets, LinkTitle, TitleQuery
-    from octavo.tui.render.source_values import (
-        DiagramQuery,
-        DrawnDiagram,
-        FoundOperation,
-        OperationLayout,
-        OperationQuery,
-    )
     from octavo.tui.render.styled_lines import Line
     from octavo.tui.terminal.scaled_picture import ScaledPicture
+
+
+class DiagramQuery(NamedTuple):
+    """What to draw: the source without its settings and remarks, and whether with ASCII only."""
+
+    source: str
+    ascii: bool
+
+
+@dataclass(frozen=True)
+class DrawnDiagram:
+    """Drawings of one diagram, each as its lines, the roomiest first. Without any, `problem` says why."""
+
+    drawings: tuple[tuple[str, ...], ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationQuery:
+    """What a block shows of a specification."""
+
+    specification: Specification
+    variant: str
+    """operation, webhook, schemas or file."""
+    method: str = ""
+    path: str = ""
+    """Of a webhook its name."""
+    schemas: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundOperation:
+    """What was found of it: nothing, when the specification has no such operation."""
+
+    operation: Operation | None
+
+
+@dataclass(frozen=True, slots=True)
+class OperationLayout:
+    """How what is wanted is to be set."""
+
+    query: OperationQuery
+    width: int
+    styles: Styles
 
 
 @dataclass
