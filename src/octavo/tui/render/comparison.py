@@ -32,9 +32,9 @@ class PageComparison:
 
     def __post_init__(self) -> None:
         if not self.old_block_ids:
-            object.__setattr__(self, "olds", frozenset(map(id, self.old.walk())))
+            object.__setattr__(self, "old_block_ids", frozenset(map(id, self.old.walk())))
         named = {block.key: block for page in (self.old, self.new) for block in page.walk() if block.key}
-        object.__setattr__(self, "_named", named)
+        object.__setattr__(self, "_blocks_by_key", named)
 
     def find(self, key: str) -> Block | None:
         """The block called `key`: of the new page, or else of the old one."""
