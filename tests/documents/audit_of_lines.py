@@ -17,8 +17,7 @@ from octavo.tui.render.layout import lay_out
 from octavo.tui.render.layout_context import Folds, path_to_block
 from octavo.tui.render.mermaid import drawing_problem
 from octavo.tui.render.mermaid import normalize_diagram as read_diagram
-from octavo.tui.render.side_by_side_blocks import SplitLine
-from octavo.tui.render.styled_lines import Line, Piece, cells, flatten_emoji
+from octavo.tui.render.styled_lines import Line, Piece, SplitLine, cells, flatten_emoji
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.tables import COLUMN_GAP, visible_columns
 from octavo.tui.render.tables import grid_for as read_table

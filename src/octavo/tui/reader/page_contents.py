@@ -20,8 +20,7 @@ from octavo.tui.render.failed_block import block_source
 from octavo.tui.render.layout import PageUnit, block_ranges, estimate_height, render_block, render_unit
 from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
 from octavo.tui.render.page_parts import repeats_title, source_blocks
-from octavo.tui.render.side_by_side_blocks import SplitLine, block_at_cell, cursor_bar, line_blocks
-from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.styled_lines import Line, SplitLine, block_at_cell, cursor_bar, line_blocks
 from octavo.tui.render.text_search import Match, TextFinder
 from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
 from octavo.tui.widgets.empty_states import nothing

@@ -14,8 +14,7 @@ from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.pane import STILL, Bring, Pane, Stop
 from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.painting import overlay_text
-from octavo.tui.render.side_by_side_blocks import line_blocks
-from octavo.tui.render.styled_lines import Line, cells
+from octavo.tui.render.styled_lines import Line, cells, line_blocks
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:

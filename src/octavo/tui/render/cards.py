@@ -9,8 +9,7 @@ from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.inline import render_runs
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.side_by_side_blocks import BlockCells, SplitLine
-from octavo.tui.render.styled_lines import Clickable, Line, Piece, box, cells
+from octavo.tui.render.styled_lines import BlockCells, Clickable, Line, Piece, SplitLine, box, cells
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.tables import cell_pieces, visible_columns
 from octavo.tui.render.wrap import wrap, wrap_items

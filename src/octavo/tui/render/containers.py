@@ -13,16 +13,19 @@ from octavo.tui.render.icons import icon_sign
 from octavo.tui.render.inline import label_with_icon, non_breaking
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.prose import is_right_to_left
-from octavo.tui.render.side_by_side_blocks import BlockCells, SplitLine, block_cells, shift_cells
 from octavo.tui.render.styled_lines import (
+    BlockCells,
     Clickable,
     Line,
     Piece,
+    SplitLine,
+    block_cells,
     cells,
     flatten_emoji,
     indent,
     pad,
     rule,
+    shift_cells,
     truncate,
     width_of,
     with_background,
