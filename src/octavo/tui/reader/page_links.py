@@ -13,7 +13,7 @@ from octavo.tui.reader.page_contents import PageContents
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_place import ReadingPlace
 from octavo.tui.render.layout_context import path_to_block, tab_slug
-from octavo.tui.render.link_addresses import LinkDestination, link_destination
+from octavo.tui.render.link_targets import LinkDestination, link_destination
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.widgets.commands import Command, Commands

@@ -11,7 +11,7 @@ from octavo.api.safety import line as safe_line
 from octavo.documents.blocks import Block
 from octavo.tui.render.block_slices import has_end, has_start
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.link_addresses import LinkDestination, link_destination
+from octavo.tui.render.link_targets import LinkDestination, link_destination
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,

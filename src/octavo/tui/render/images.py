@@ -12,7 +12,7 @@ from octavo.documents.blocks import Block, Run, words
 from octavo.tui.render.block_slices import has_start, whole_block
 from octavo.tui.render.embeds import file_name, host_of
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.link_addresses import LinkDestination, link_destination
+from octavo.tui.render.link_targets import LinkDestination, link_destination
 from octavo.tui.render.styled_lines import Clickable, Line, Piece, box, cells, flatten_emoji, pad, width_of
 from octavo.tui.render.styles import PLAIN
 from octavo.tui.render.wrap import wrap

@@ -12,7 +12,7 @@ from octavo.api.folding import fold
 from octavo.documents.blocks import Run
 from octavo.documents.html import file_part
 from octavo.tui.render.icons import icon_sign, icon_words
-from octavo.tui.render.link_addresses import LinkDestination, link_destination
+from octavo.tui.render.link_targets import LinkDestination, link_destination
 from octavo.tui.render.styled_lines import Clickable, Piece, flatten_emoji
 from octavo.tui.render.styles import Styles
 

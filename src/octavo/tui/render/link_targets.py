@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
@@ -11,13 +13,48 @@ from urllib.parse import unquote
 from octavo.documents.blocks import Run
 from octavo.documents.emoji import emoji
 from octavo.tui.render.caches import AsyncCache
-from octavo.tui.render.link_addresses import LinkDestination
 from octavo.tui.widgets.wording import in_a_line
 
 if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree
     from octavo.api.places import ContentRef
     from octavo.documents import links
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+class LinkDestination(Enum):
+    """Where an address leads."""
+
+    PAGE = "page"
+    ANCHOR = "anchor"
+    OUTSIDE = "outside"
+    MAIL = "mail"
+    BROKEN = "broken"
+    REFUSED = "refused"
+    """A scheme that is never opened: only http, https and mailto are."""
+
+
+def link_destination(address: str) -> LinkDestination:
+    """Where `address`, as it is written in the source, leads."""
+    if not address or "broken-reference" in address or address.startswith(("/broken/", "broken/")):
+        return LinkDestination.BROKEN
+    if address.startswith("#"):
+        return LinkDestination.ANCHOR
+    if address.startswith("//"):
+        return LinkDestination.REFUSED
+    scheme = _SCHEME.match(address)
+    if scheme is None:
+        return LinkDestination.PAGE
+    name = scheme.group().lower()
+    if name in ("http:", "https:"):
+        return (
+            LinkDestination.BROKEN
+            if "/broken/" in address and "app.gitbook.com" in address
+            else LinkDestination.OUTSIDE
+        )
+    return LinkDestination.MAIL if name == "mailto:" else LinkDestination.REFUSED
+
 
 NOT_HERE = "not in this folder"
 """Where something is that a folder's page leads to: in another space."""
