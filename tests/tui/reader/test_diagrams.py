@@ -14,10 +14,9 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.render import diagrams
 from octavo.tui.render.deferred import DiagramQuery
 from octavo.tui.render.deferred_loaders import deferred_content
-from octavo.tui.render.diagrams import draw_diagram
+from octavo.tui.render.diagrams import draw_diagram, drawing_problem, normalize_diagram
 from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.mermaid import drawing_problem, normalize_diagram
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import ASCII, Styles
 from octavo.tui.terminal import child_programs

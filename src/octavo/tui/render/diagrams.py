@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block
 from octavo.tui.render import code
-from octavo.tui.render.block_slices import slice_bounds, whole_block
+from octavo.tui.render.block_slices import LONGEST_DIAGRAM, slice_bounds, whole_block
 from octavo.tui.render.deferred import DiagramQuery, DrawnDiagram
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.mermaid import drawing_problem, normalize_diagram
 from octavo.tui.render.styled_lines import Line, Piece, box, cells, crop, hidden_columns_text
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import fit_title, wrap
@@ -130,3 +129,154 @@ def _pieces(row: str, styles: Styles) -> list[Piece]:
         for index, part in enumerate(parts)
         if part
     ]
+
+
+KINDS = (
+    *("graph", "flowchart", "sequenceDiagram", "classDiagram", "stateDiagram", "erDiagram", "journey", "gantt", "pie"),
+    *("quadrantChart", "gitGraph", "mindmap", "timeline", "xychart", "block", "packet", "kanban", "architecture"),
+    "treemap",
+)
+_FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(.*?\n)??[ \t]*---[ \t]*\n", re.DOTALL)
+_TITLE = re.compile(r"^[ \t]*title:[ \t]*(.+)$", re.MULTILINE)
+_DIRECTIVE = re.compile(r"%%\{[^}]*(?:\}(?!%%)[^}]*)*\}%%")
+_REMARK = re.compile(r"^[ \t]*%%.*$\n?", re.MULTILINE)
+_SPOKEN_TITLE = re.compile(r"^[ \t]*accTitle[ \t]*:[ \t]*(.*)$\n?", re.MULTILINE)
+_SPOKEN_DESCRIPTION = re.compile(r"^[ \t]*accDescr[ \t]*(?::.*$|\{[^}]*\}[ \t]*)\n?", re.MULTILINE)
+"""What is said of a diagram to those who do not see it."""
+_BREAK = re.compile(r"[ \t]*<br\s*/?>[ \t]*", re.IGNORECASE)
+_LONG_ARROW = re.compile(
+    r'"[^"\n]*"|\[[^\]\n]*\]|\{[^}\n]*\}|\([^)\n]*\)|\|[^|\n]*\|'
+    r"|(?P<arrow><?(?:-{3,}|={3,}|-\.{2,}-)>|-{3,}[ox](?=\s)|-{4,}|={4,}|-\.{2,}-)"
+)
+"""Labels, and the arrows that are longer than they have to be."""
+_NAMED_SERIES = re.compile(r"""^([ \t]*(?:line|bar))[ \t]+("[^"\n]*"|[^\s"\[]+)[ \t]*(?=\[)""", re.MULTILINE)
+_KIND = re.compile(r"[A-Za-z0-9]+")
+
+_SEQUENCE_TITLE = re.compile(r"title(?:[ \t]*:|[ \t])[ \t]*(.+)")
+_PARTICIPANT = re.compile(r"((?:create\s+)?(?:participant|actor))\s+(.+?)(?:\s+as\s+(.+))?", re.IGNORECASE)
+_MESSAGES = [
+    re.compile(rf"([^:]+?)\s*({arrow})\s*([+-]?)\s*([^:]+?)\s*(?::\s*(.*))?")
+    for arrow in (r"<<-+>>|-+>>?", r"-+[x)](?![\w-]*-)")
+]
+"""Those with `x` and `)` are the second choice: both stand in names too."""
+_NOTE = re.compile(r"(note\s+(?:right\s+of|left\s+of|over))\s+([^:]+?)\s*:\s*(.*)", re.IGNORECASE)
+_LIFE = re.compile(r"(activate|deactivate|destroy)\s+(.+)", re.IGNORECASE)
+_GROUND = re.compile(r"(?:box|rect)(?:\s.*)?", re.IGNORECASE)
+_FRAME = re.compile(r"(?:loop|alt|opt|par|critical|break)(?:\s.*)?", re.IGNORECASE)
+_BESIDE = re.compile(r"(?:links?|properties|details)\s+[^:]+:.*|autonumber\s+off", re.IGNORECASE)
+_NUMBERED = re.compile(r"autonumber(?:\s.*)?", re.IGNORECASE)
+_LABEL_OF_FRAME = re.compile(r"(?:else|and|option)(?:\s.*)?", re.IGNORECASE)
+_QUOTES = "\"' \t"
+"""What stands around names and is none of them."""
+_SETTINGS = re.compile(r"@\{.*\}\s*$")
+
+
+def normalize_diagram(text: str) -> tuple[str, str]:
+    """Return the title of a diagram, and its source as far as it is drawn: settings and remarks are not."""
+    title = ""
+    if len(text) > 4 * LONGEST_DIAGRAM:
+        return title, text
+    if front := _FRONT_MATTER.match(text):
+        named = _TITLE.search(front[1] or "")
+        title, text = (named[1].strip(" \"'") if named else ""), text[front.end() :]
+    text = _REMARK.sub("", _DIRECTIVE.sub("", text))
+    if spoken := _SPOKEN_TITLE.search(text):
+        title = title or spoken[1].strip()
+    text = _SPOKEN_DESCRIPTION.sub("", _SPOKEN_TITLE.sub("", text)).strip()
+    if text.startswith("sequenceDiagram"):
+        sequence = _SequenceDiagram()
+        text = "\n".join(sequence.normalize(text))
+        title = title or sequence.title
+    if text.startswith("xychart"):
+        # The program draws no names of lines and bars.
+        title = title or ", ".join(name.strip('"') for _, name in _NAMED_SERIES.findall(text))
+        text = _NAMED_SERIES.sub(r"\1 ", text)
+    if text.startswith(("graph", "flowchart")):
+        # Both begin a line of a label, but in flowcharts with groups only the second is understood.
+        text = _LONG_ARROW.sub(_shorten_arrow, _BREAK.sub(r"\\n", text))
+    return title, text
+
+
+def _shorten_arrow(found: re.Match[str]) -> str:
+    """An arrow of the least length: the program fails where a longer one leaves a rank without a box. Labels stay."""
+    arrow = found["arrow"]
+    if arrow is None:
+        return found[0]
+    sign, head = arrow.strip("<>ox")[1], arrow.lstrip("<")[-1:].strip("-=")
+    line = {"-": "--" if head else "---", "=": "==" if head else "===", ".": "-.-"}[sign]
+    return f"{'<' if arrow[0] == '<' else ''}{line}{head}"
+
+
+def drawing_problem(source: str) -> str:
+    """Return why the source of a diagram cannot be drawn. Empty if it can be tried."""
+    if not source:
+        return "the source is empty."
+    if len(source) > LONGEST_DIAGRAM:
+        return f"the source is longer than {LONGEST_DIAGRAM:,} characters."
+    kind = _KIND.match(source)
+    if kind is None or not kind[0].startswith(KINDS):
+        return f"“{source.split(maxsplit=1)[0][:30]}” is not a supported diagram type."
+    return ""
+
+
+class _SequenceDiagram:
+    """A sequence diagram whose names are written without blanks, and whose arrows have one or two dashes."""
+
+    def __init__(self) -> None:
+        self.title = ""
+        self._declared_names: set[str] = set()
+        """The names that the source has declared so far."""
+        self._frames: list[bool] = []
+        """For each frame that is open, whether it is drawn: those that only colour the ground are not."""
+
+    def normalize(self, text: str) -> Iterator[str]:
+        """The lines of a sequence diagram as they are drawn."""
+        yield "sequenceDiagram"
+        for line in text.split("\n")[1:]:
+            yield from self._normalize_line(line.strip().rstrip("; \t"))
+
+    def _normalize_line(self, line: str) -> Iterator[str]:
+        if not line or _BESIDE.fullmatch(line):
+            return
+        if titled := _SEQUENCE_TITLE.fullmatch(line):
+            self.title = self.title or titled[1]
+        elif _NUMBERED.fullmatch(line):
+            yield "autonumber"
+        elif _GROUND.fullmatch(line) or _FRAME.fullmatch(line):
+            self._frames.append(_FRAME.fullmatch(line) is not None)
+            if self._frames[-1]:
+                yield _BREAK.sub(" ", line)
+        elif line.lower() == "end":
+            if not self._frames or self._frames.pop():
+                yield line
+        elif _LABEL_OF_FRAME.fullmatch(line):
+            yield _BREAK.sub(" ", line)
+        elif found := _PARTICIPANT.fullmatch(line):
+            name = _SETTINGS.sub("", found[2])
+            self._declared_names.add(self._id(name))
+            yield f"{found[1]} {self._id(name)} as {_BREAK.sub(' ', found[3] or name).strip(_QUOTES)}"
+        elif found := _NOTE.fullmatch(line):
+            names = found[2].split(",")
+            yield from self._declare(*names)
+            yield f"{found[1]} {','.join(map(self._id, names))}: {found[3]}"
+        elif found := _LIFE.fullmatch(line):
+            yield from self._declare(found[2])
+            yield f"{found[1]} {self._id(found[2])}"
+        elif found := next((found for form in _MESSAGES if (found := form.fullmatch(line))), None):
+            first, arrow, mark, second, words = found.groups()
+            yield from self._declare(first, second)
+            arrow = re.sub("--+", "--", arrow)
+            yield f"{self._id(first)}{arrow}{mark}{self._id(second)}: {_BREAK.sub(' ', words or '')}"
+        else:
+            yield line
+
+    def _declare(self, *names: str) -> Iterator[str]:
+        """Declarations of the names that have blanks and stand in none yet: they are shown as they are written."""
+        for name in names:
+            shown = name.strip(_QUOTES)
+            if self._id(name) not in self._declared_names and self._id(name) != shown:
+                self._declared_names.add(self._id(name))
+                yield f"participant {self._id(name)} as {shown}"
+
+    def _id(self, name: str) -> str:
+        return "_".join(name.strip(_QUOTES).split())
