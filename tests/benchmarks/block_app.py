@@ -30,7 +30,7 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.conflict_page import prepare_conflicts
-from octavo.tui.render.quotes import keep_quoted_lines
+from octavo.tui.render.threads import keep_quoted_lines
 from tests.benchmarks.page_app import PROBE, Probed
 
 EARLY = ["j"] * 6 + ["ctrl+d"] * 4

@@ -14,7 +14,7 @@ from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
-from octavo.tui.render.thread_lines import ThreadReply, ThreadSummary
+from octavo.tui.render.threads import ThreadReply, ThreadSummary
 from tests.tui.reader.panes import PaneApp, bar_at, links, screen
 from tests.tui.reader.picture import check, text_of
 

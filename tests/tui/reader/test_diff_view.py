@@ -21,7 +21,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
-from octavo.tui.render.thread_lines import ThreadReply, ThreadSummary
+from octavo.tui.render.threads import ThreadReply, ThreadSummary
 from octavo.tui.widgets.commands import active_commands
 from tests.tui.reader.panes import PaneApp, bar_at, screen
 from tests.tui.reader.picture import check, text_of

@@ -21,7 +21,7 @@ from octavo.tui.render.failed_block import run_guarded
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.thread_lines import ThreadSummary
+from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.terminal.crash_report import FaultLog
 from tests.tui.reader.panes import PaneApp, bar_at, screen
 

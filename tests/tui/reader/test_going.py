@@ -7,7 +7,7 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.thread_lines import ThreadSummary
+from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.widgets.themes import themes
 from tests.tui.reader.panes import PaneApp, links, screen, wanted
 

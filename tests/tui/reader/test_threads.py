@@ -8,7 +8,7 @@ from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.thread_layout import render_threads
-from octavo.tui.render.thread_lines import ThreadReply, ThreadSummary
+from octavo.tui.render.threads import ThreadReply, ThreadSummary
 from tests.tui.reader.panes import PaneApp, bar_at, links, screen, wanted
 
 PAGE = """\

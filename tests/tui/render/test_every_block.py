@@ -26,7 +26,7 @@ from octavo.tui.render.painting import paint_line
 from octavo.tui.render.styled_lines import Line, clickable_spans
 from octavo.tui.render.text_search import TextFinder
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
-from octavo.tui.render.thread_lines import ThreadSummary
+from octavo.tui.render.threads import ThreadSummary
 from tests.documents.block_model import CHILDREN, KINDS, LONG, edited, page_of, pages
 from tests.tui.reader.test_every_page import LOOKS
 

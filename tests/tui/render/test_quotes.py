@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from octavo.documents.parse import parse
 from octavo.tui.render.layout import lay_out
-from octavo.tui.render.quotes import keep_quoted_lines, quote_excerpt, quote_markdown
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.threads import keep_quoted_lines, quote_excerpt, quote_markdown
 
 
 def shown(markdown: str) -> list[str]:

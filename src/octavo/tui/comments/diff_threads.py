@@ -14,7 +14,7 @@ from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.suggested_wording import Suggested
 from octavo.tui.render.comparison import PageComparison
-from octavo.tui.render.thread_lines import DRAFT, ThreadReply, ThreadSummary
+from octavo.tui.render.threads import DRAFT, ThreadReply, ThreadSummary
 from octavo.tui.shell.left_unsent import mark
 from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import HELD

@@ -14,7 +14,7 @@ from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import fenced
-from octavo.tui.render.quotes import quote_excerpt, quote_markdown
+from octavo.tui.render.threads import quote_excerpt, quote_markdown
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import not_allowed_with
 from octavo.tui.widgets.wording import plural

@@ -25,9 +25,9 @@ from octavo.documents.suggesting import suggestions
 from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.comments.suggested_wording import Suggested
 from octavo.tui.comments.thread_commands import NOTHING, THREAD, ThreadTarget, is_own_comment
-from octavo.tui.render.quotes import keep_quoted_lines
 from octavo.tui.render.styled_lines import Line, Piece, truncate
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole

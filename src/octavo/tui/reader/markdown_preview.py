@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.quotes import keep_quoted_lines
+from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.terminal.textual_internals import is_being_removed
 
 

@@ -21,7 +21,7 @@ from octavo.tui.render.diff_context import (
     title_heading,
 )
 from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits, source_units
-from octavo.tui.render.thread_lines import ThreadSummary
+from octavo.tui.render.threads import ThreadSummary
 
 _MOST_PAIRED = 8
 _MOST_LINES_APART = 5

@@ -13,7 +13,7 @@ from octavo.documents.blocks import Block, Run
 from octavo.documents.changes import Added, Changed, Entry, Line, Lines, Moved, Removed, Setting, Table, Word, Words
 from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text, whole_block
 from octavo.tui.render.caches import RecentResults
-from octavo.tui.render.thread_lines import ThreadSummary
+from octavo.tui.render.threads import ThreadSummary
 
 T = TypeVar("T")
 _TABLE_ROWS, _LINE_COST = 60, 90

@@ -12,9 +12,9 @@ from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import ContextSize
 from octavo.tui.render.layout import lay_out, render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.quotes import keep_quoted_lines
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.threads import keep_quoted_lines
 
 
 def suggestion_lines(

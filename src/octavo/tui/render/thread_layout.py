@@ -15,10 +15,9 @@ from octavo.tui.render.diff_units import DiffUnit
 from octavo.tui.render.inline import render_runs
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.quotes import keep_quoted_lines
 from octavo.tui.render.styled_lines import Line, Piece, truncate, width_of
 from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.render.thread_lines import ThreadReply, ThreadSummary
+from octavo.tui.render.threads import ThreadReply, ThreadSummary, keep_quoted_lines
 from octavo.tui.render.wrap import wrap
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.half_block_pictures import ImageReference
 from octavo.tui.render.link_targets import LinkContext, LinkTargets, app_origins
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.render.thread_lines import DRAFT
+from octavo.tui.render.threads import DRAFT
 from octavo.tui.review import thread_walk
 from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, in_words
 from octavo.tui.review.changed_tree import ChangedTree
