@@ -76,7 +76,7 @@ class Suggested:
         compared, block = self.compared(at, thread, message), _block_of(thread)
         if not compared or block is None:
             return None
-        from octavo.tui.render.suggestion_lines import suggestion_lines  # lazy: the layout of diffs, rarely needed
+        from octavo.tui.render.thread_layout import suggestion_lines  # lazy: the layout of diffs, rarely needed
 
         # The result is above the diff: the end of a long suggestion is not visible.
         notes = [_note(self._fate(block, each.text), look) for each in suggestions(message.body.text)]

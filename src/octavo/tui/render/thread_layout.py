@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from rich.style import Style
 
 from octavo.documents.blocks import Block
+from octavo.documents.suggesting import suggestions
+from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_lines import render_diff_unit
+from octavo.tui.render.diff_sequence import build_diff, build_source_diff
 from octavo.tui.render.diff_sides import GUTTER, SideWidths
-from octavo.tui.render.diff_units import DiffUnit
+from octavo.tui.render.diff_units import ContextSize, DiffUnit
 from octavo.tui.render.inline import render_runs
-from octavo.tui.render.layout import lay_out
-from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.layout import lay_out, render_block
+from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line, Piece, truncate, width_of
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.threads import ThreadReply, ThreadSummary, keep_quoted_lines
 from octavo.tui.render.wrap import wrap
-
-if TYPE_CHECKING:
-    from octavo.tui.render.comparison import PageComparison
 
 _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
@@ -84,8 +84,6 @@ def _message_lines(
     text, most = message.text, _MOST_LINES
     lines: list[list[Piece]] = []
     if message.suggestion_diffs:
-        from octavo.tui.render.suggestion_lines import suggestion_lines  # lazy: the comparison of blocks, rarely needed
-
         most = _MOST_SUGGESTED
         lines = [name] if name else []
         lines += [
@@ -118,3 +116,47 @@ def _blocks(text: str) -> tuple[Block, ...]:
     from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
 
     return parse(keep_quoted_lines(text)).blocks[:_MOST_LINES]
+
+
+def suggestion_lines(
+    text: str, compared: Sequence[PageComparison], width: int, styles: Styles, notes: Sequence[Sequence[Line]] = ()
+) -> list[Line]:
+    """Return the lines of a comment. `compared` has a comparison for each suggestion in `text`, and `notes` the lines
+    between its label and its diff."""
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
+
+    out: list[Line] = []
+    written, start = text.split("\n"), 0
+
+    def words(end: int) -> None:
+        part = keep_quoted_lines("\n".join(written[start:end]))
+        if part.strip():
+            out.extend(lay_out(parse(part).blocks, width, styles, source=part).lines)
+            out.append(Line([]))
+
+    for number, (each, one) in enumerate(zip(suggestions(text), compared, strict=True)):
+        words(each.lines[0])
+        out.append(Line([Piece("Suggested change", styles.muted)]))
+        out += [*(notes[number] if notes else ()), *_diff_lines(one, width, styles), Line([])]
+        start = each.lines[1]
+    words(len(written))
+    return out[:-1]
+
+
+def _diff_lines(compared: PageComparison, width: int, styles: Styles) -> list[Line]:
+    found = (
+        build_diff(compared.diff, ContextSize(), {})
+        if not compared.diff.is_empty
+        else build_source_diff(compared.hunks)
+    )
+    context = LayoutContext(styles, Folds(), render_block, room=width)
+    room = SideWidths.for_width(width, split=False)
+    lines = [
+        line
+        for unit in found.complete().units
+        if unit.kind != "title"
+        for line in render_diff_unit(context, unit, room)
+    ]
+    while lines and not "".join(piece.text for piece in lines[0].pieces).strip(" │┊"):
+        lines.pop(0)
+    return lines
