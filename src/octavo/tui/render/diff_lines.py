@@ -11,21 +11,24 @@ from octavo.documents import changes as model
 from octavo.documents.blocks import Block
 from octavo.documents.setting_diff import changed_settings
 from octavo.tui.render.block_slices import SliceBounds, whole_block
-from octavo.tui.render.diff_code import render_code_change, render_source_change
 from octavo.tui.render.diff_context import block_summary, container_name
-from octavo.tui.render.diff_sides import GUTTER, SidePair, SideWidths, blank_line, join_sides
-from octavo.tui.render.diff_tables import render_table_change
-from octavo.tui.render.diff_units import DiffUnit
-from octavo.tui.render.diff_words import (
+from octavo.tui.render.diff_sides import (
+    GUTTER,
+    SidePair,
+    SideWidths,
     add_gutter,
     assign_block,
+    blank_line,
     drawable_text,
     hang_indent,
+    join_sides,
     note_lines,
     note_sides,
     render_setting_changes,
-    render_word_changes,
 )
+from octavo.tui.render.diff_tables import render_table_change
+from octavo.tui.render.diff_text import render_code_change, render_source_change, render_word_changes
+from octavo.tui.render.diff_units import DiffUnit
 from octavo.tui.render.failed_block import render_failed_block, run_guarded
 from octavo.tui.render.layout_context import NARROWEST, LayoutContext
 from octavo.tui.render.prose import item_marker

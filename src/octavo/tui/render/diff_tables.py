@@ -10,15 +10,8 @@ from rich.style import Style
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Column, Run
 from octavo.documents.setting_diff import changed_runs, shortened
-from octavo.tui.render.diff_sides import SidePair, SideWidths
-from octavo.tui.render.diff_words import (
-    add_gutter,
-    in_place_styles,
-    invisible_change,
-    mark_words,
-    note_sides,
-    render_setting_changes,
-)
+from octavo.tui.render.diff_sides import SidePair, SideWidths, add_gutter, note_sides, render_setting_changes
+from octavo.tui.render.diff_text import in_place_styles, invisible_change, mark_words
 from octavo.tui.render.inline import render_each_run
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.styled_lines import Line, Piece, hidden_columns_text, pan_pieces, truncate

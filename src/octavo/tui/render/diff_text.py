@@ -1,29 +1,92 @@
-"""Lines of code and of source that changed, with a few around them, in the colours of their language."""
+"""A text that changed: its signs, grounds and marks, and what is said about it in words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.style import Style
 
 from octavo.documents import changes as model
-from octavo.documents.blocks import Block
+from octavo.documents.blocks import Block, Run
+from octavo.documents.setting_diff import changed_runs, in_words
 from octavo.tui.render.code import code_tokens, token_style, wrap_code
-from octavo.tui.render.diff_sides import SidePair, SideWidths, merge_replacements
-from octavo.tui.render.diff_units import near_changes
-from octavo.tui.render.diff_words import (
+from octavo.tui.render.diff_sides import (
+    SidePair,
+    SideWidths,
     add_gutter,
     add_gutter_on,
-    in_place_styles,
-    invisible_change,
+    hang_indent,
+    merge_replacements,
     render_setting_changes,
     sign_background,
 )
+from octavo.tui.render.diff_units import near_changes
 from octavo.tui.render.highlight import Tokens
+from octavo.tui.render.inline import render_each_run
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.styled_lines import Line, Piece, flatten_emoji, truncate
+from octavo.tui.render.styled_lines import Line, Piece, cells, flatten_emoji, truncate
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import wrap
+
+
+def render_word_changes(
+    styles: Styles, old: Block, new: Block, parts: model.Words, room: SideWidths, leads: tuple[str, str] = ("", "")
+) -> list[SidePair]:
+    """The old text and the new one, or where they look the same only that, and what else differs. `leads` stand before
+    their first lines."""
+    others = in_place_styles(styles)
+    sides: list[list[Line]] = []
+    for block, lead, op, style in (
+        (old, leads[0], "delete", styles.remove_word),
+        (new, leads[1], "insert", styles.add_word),
+    ):
+        kept = [word for word in parts.words if word.op not in ("insert", "delete") or word.op == op]
+        runs = [word.old or word.run if op == "delete" else word.run for word in kept]
+        base = styles.heading(int(block.attrs.get("level", 2))) if block.kind == "heading" else None
+        pieces = mark_words(kept, runs, styles, base, {op: style, **others})
+        rows = wrap(pieces, room.text_width - cells(lead)) if any(piece.text.strip() for piece in pieces) else []
+        sides.append(hang_indent([Line(row, block) for row in rows], lead, styles))
+    said = list(changed_runs(parts.words))
+    is_same = look_the_same(*sides)
+    if is_same and "words" in parts.sorts:
+        said.append(invisible_change(parts.words))
+    is_same = is_same or "words" not in parts.sorts
+    signs = ("-", "+") if not is_same else ("~", "~") if parts.sorts else (" ", " ")
+    numbered = [
+        add_gutter(lines, sign, block.lines[0] + 1, styles, room.side)
+        for lines, sign, block in zip(([] if room.only_new else sides[0], sides[1]), signs, (old, new), strict=True)
+    ]
+    return [SidePair(numbered[0], numbered[1], is_same=is_same), *render_setting_changes(said, "", styles, room, new)]
+
+
+def look_the_same(old: Sequence[Line], new: Sequence[Line]) -> bool:
+    """Whether two sides show the same words."""
+    return [line.text.rstrip() for line in old] == [line.text.rstrip() for line in new]
+
+
+def invisible_change(words: Iterable[model.Word]) -> model.Setting:
+    """What came and went in a text that looks the same."""
+    gone, come = ("".join(word.run.text for word in words if word.op == op) for op in ("delete", "insert"))
+    return model.Setting(
+        "invisible characters", *(in_words(text) if not text.strip() else text for text in (gone, come))
+    )
+
+
+def in_place_styles(styles: Styles) -> dict[str, Style]:
+    """The marks of words that stayed, and look otherwise or lead elsewhere now."""
+    style = Style(reverse=True) if styles.mono else styles.cursor
+    return {"format": style, "link": style}
+
+
+def mark_words(
+    words: Sequence[model.Word], runs: Sequence[Run], styles: Styles, base: Style | None, word_styles: dict[str, Style]
+) -> list[Piece]:
+    """Runs in the style their words' fate asks for."""
+    out: list[Piece] = []
+    for word, part in zip(words, render_each_run(runs, styles, base), strict=True):
+        style = word_styles.get(word.op)
+        out += part if style is None else [piece._replace(style=piece.style + style) for piece in part]
+    return out
 
 
 def render_code_change(
