@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
+from typing import TypeVar
 
-from octavo.documents.blocks import Block, Document
-from octavo.documents.changes import Changed, Diff, Moved
+from octavo.documents.blocks import Block, Document, Run
+from octavo.documents.changes import Added, Changed, Diff, Entry, Line, Lines, Moved, Removed, Table, Word, Words
 from octavo.documents.diff import diff
 from octavo.documents.source_diff import Hunk, source_diff
-from octavo.tui.render.block_slices import is_long
+from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text
+from octavo.tui.render.caches import RecentResults
 from octavo.tui.render.code import code_size
-from octavo.tui.render.diff_units import recent_entries, recent_slices
+from octavo.tui.render.diff_units import DiffUnit
 from octavo.tui.render.tables import sample_rows
 
 
@@ -76,3 +79,237 @@ def compare(before: str, after: str) -> PageComparison:
 def _exhaust(pieces: Iterator[object]) -> None:
     """Let all pieces be made: they are kept where they are made."""
     deque(pieces, maxlen=0)
+
+
+T = TypeVar("T")
+_TABLE_ROWS, _LINE_COST = 60, 90
+"""How many entries of a table that changed are laid out at a time, and what a line of code weighs beside its letters."""
+_recent_entries: RecentResults[Changed | Moved, list[Entry]] = RecentResults()
+CONTEXT_LINES = 3
+"""Unchanged lines of code on each side of changed ones."""
+
+
+def split_unit(unit: DiffUnit) -> Iterator[DiffUnit]:
+    """A unit in slices, cut as they are asked for; only the unit when it is not long."""
+    match unit.entry:
+        case None if unit.kind == "block" and unit.block is not None:
+            olds = recent_slices(unit.old) if unit.old is not None else iter(())
+            for each, piece in _number_slices(unit, recent_slices(unit.block)):
+                yield each._replace(block=piece, old=next(olds, None))
+        case Added() | Removed() as entry if not unit.is_container_change:
+            for each, piece in _number_slices(unit, _entry_slices(entry.block)):
+                yield each._replace(block=piece, entry=replace(entry, block=piece))
+        case Changed() | Moved() as entry:
+            for each, part in _number_slices(unit, recent_entries(entry)):
+                yield each._replace(entry=part)
+        case _:
+            yield unit
+
+
+def recent_entries(entry: Changed | Moved) -> Iterator[Entry]:
+    """A change in slices. The slices of the long changes that were cut last are kept."""
+    if (known := _recent_entries.get(entry)) is not None:
+        yield from known
+        return
+    found: list[Entry] = []
+    for piece in _split_entry(entry):
+        found.append(piece)
+        yield piece
+    if len(found) > 1:
+        _recent_entries.put(entry, found)
+
+
+def source_units(lines: Sequence[Line], count: int) -> Iterator[DiffUnit]:
+    """The units of lines of source that changed: the change numbered `count`."""
+    block = Block("change", key=f"change {count}")
+    for at, some in enumerate(_group_lines(part for line in lines for part in _split_line(line))):
+        yield DiffUnit("lines", block, lines=some, change_number=-1 if at else count, is_tight=at > 0)
+
+
+def _entry_slices(block: Block) -> Iterator[Block]:
+    """A block that came or went in slices. Of its tabs all are on show, so each is cut by itself."""
+    if block.kind != "tabs" or not is_long(block):
+        return recent_slices(block)
+    return (piece for tab in block.children for piece in recent_slices(block._replace(children=(tab,))))
+
+
+def _number_slices(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUnit, T]]:
+    """The pieces of a unit, each with the unit that is to hold it: the one itself where there is only one piece."""
+    later = unit._replace(change_number=-1, is_tight=True)
+    first: T | None = None
+    at = 0
+    for piece in pieces:
+        at += 1
+        if first is None:
+            first = piece
+            continue
+        if at == 2:
+            yield unit._replace(slice_number=1), first
+        yield later._replace(slice_number=at), piece
+    if at == 1 and first is not None:
+        yield unit, first
+
+
+def _split_entry(entry: Changed | Moved) -> Iterator[Entry]:
+    match entry.parts:
+        case Table() as table:
+            yield from _split_table(entry, table)
+        case Lines(lines=lines):
+            for some in _group_lines(near_changes(lines)):
+                yield replace(entry, parts=Lines(some))
+        case Words(words=words) as parts if not parts.is_rewritten and not any(
+            _is_long(word.run.text) for word in words
+        ):
+            for chunk in _split_words(words):
+                yield entry if len(chunk) == len(words) else replace(entry, parts=replace(parts, words=chunk))
+        case None | Words() if is_long(entry.old) or is_long(entry.new):
+            pairs = zip_longest(recent_slices(entry.old), recent_slices(entry.new))
+            if len(both := list(pairs)) > 1:
+                entry = replace(entry, parts=None)  # of a slice its own words are shown, not those of all
+            for old, new in both:
+                yield _slice_entry(entry, old, new)
+        case _:
+            yield entry
+
+
+def _slice_entry(entry: Changed | Moved, old: Block | None, new: Block | None) -> Entry:
+    if old is not None and new is not None:
+        return replace(entry, old=old, new=new)
+    if new is not None:
+        return Added(new)
+    assert old is not None, "one version must be longer than the other"
+    return Removed(old)
+
+
+def _split_table(entry: Changed | Moved, table: Table) -> Iterator[Entry]:
+    """A table in parts of some rows. A row with more in it than is set at a time is shown as it was and as it is."""
+    some: list[Entry] = []
+
+    def part() -> Entry:
+        return entry if len(some) == len(table.rows) else replace(entry, parts=replace(table, rows=tuple(some)))
+
+    for row in table.rows:
+        if _is_long_row(row):
+            if some:
+                yield part()
+            some = []
+            was = [row.old] if isinstance(row, (Changed, Moved)) else [row.block] if isinstance(row, Removed) else []
+            now = [row.new] if isinstance(row, (Changed, Moved)) else [row.block] if isinstance(row, Added) else []
+            yield from (Removed(piece) for each in was for piece in split_block(entry.old._replace(children=(each,))))
+            yield from (Added(piece) for each in now for piece in split_block(entry.new._replace(children=(each,))))
+        else:
+            some.append(row)
+        if len(some) >= _TABLE_ROWS:
+            yield part()
+            some = []
+    if some or not table.rows:
+        yield part()
+
+
+def _is_long_row(row: Entry) -> bool:
+    """Whether a row that is not the same on both sides holds more than is set at a time."""
+    match row:
+        case Changed(old=old, new=new) | Moved(old=old, new=new):
+            return layout_cost(old, 4 * SLICE_COST) + layout_cost(new, 4 * SLICE_COST) > 4 * SLICE_COST
+        case Added(block=block) | Removed(block=block):
+            return layout_cost(block, 2 * SLICE_COST) > 2 * SLICE_COST
+    return False
+
+
+def _split_words(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
+    """Words of a text, so many as are set at a time."""
+    some: list[Word] = []
+    held = 0
+    for word in words:
+        for part in _split_word(word):
+            some.append(part)
+            held += len(part.run.text) * (1 if part.run.text.isascii() else 4)
+            if held > SLICE_COST:
+                yield tuple(some)
+                some, held = [], 0
+    if some:
+        yield tuple(some)
+
+
+def _split_word(word: Word) -> Iterator[Word]:
+    """A stretch of words as several, where it is one that stayed as it was."""
+    if word.op != "equal" or len(word.run.text) <= SLICE_COST or word.old is not None:
+        yield word
+        return
+    for text in split_text(word.run.text):
+        yield replace(word, run=word.run._replace(text=text))
+
+
+def near_changes(lines: Sequence[Line]) -> Iterator[Line]:
+    """Lines of code, those that are too long as several; of those far from a change is only told how many they are."""
+    waiting: deque[Line] = deque()
+    """Lines that stayed, and of which it is not known whether they stand before a change."""
+    untold, since = 0, CONTEXT_LINES
+    for line in lines:
+        for part in _split_line(line) if _is_long(line.old) or _is_long(line.new) else (line,):
+            if part.op != "equal":
+                if untold:
+                    yield Line("equal", untold=untold)
+                yield from waiting
+                waiting.clear()
+                untold = since = 0
+                yield part
+            elif since < CONTEXT_LINES:
+                since += 1
+                yield part
+            else:
+                waiting.append(part)
+                if len(waiting) > CONTEXT_LINES:
+                    untold += waiting.popleft().untold or 1
+    if untold := untold + sum(line.untold or 1 for line in waiting):
+        yield Line("equal", untold=untold)
+
+
+def _group_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
+    """Lines of code or source, so many as are set at a time."""
+    some: list[Line] = []
+    held = 0
+    for line in lines:
+        if held > SLICE_COST and (line.untold or held > 2 * SLICE_COST):
+            yield tuple(some)
+            some, held = [], 0
+        some.append(line)
+        held += len(line.old) + len(line.new) + _LINE_COST
+    if some:
+        yield tuple(some)
+
+
+def _split_line(line: Line) -> Iterator[Line]:
+    """A line that is too long to be set at a time as several."""
+    if not _is_long(line.old) and not _is_long(line.new):
+        yield line
+        return
+    if line.op == "equal":
+        for text in split_text(line.new):
+            yield replace(line, old=text, new=text, words=(Word("equal", Run(text)),))
+        return
+    for text in split_text(line.old) if line.op != "insert" else ():
+        yield replace(line, op="delete", old=text, new="", words=(Word("delete", Run(text)),))
+    for text in split_text(line.new) if line.op != "delete" else ():
+        yield replace(line, op="insert", old="", new=text, words=(Word("insert", Run(text)),))
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > 2 * SLICE_COST
+
+
+_kept: RecentResults[Block, list[Block]] = RecentResults()
+
+
+def recent_slices(block: Block) -> Iterator[Block]:
+    """The slices of a block, for those who need them again and again: those of the long blocks gone through last are
+    kept."""
+    if (known := _kept.get(block)) is not None:
+        yield from known
+        return
+    found: list[Block] = []
+    for piece in split_block(block):
+        found.append(piece)
+        yield piece
+    if len(found) > 1:
+        _kept.put(block, found)

@@ -12,12 +12,12 @@ from rich.style import Style
 
 from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, Choice
 from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.comparison import split_unit as in_slices
 from octavo.tui.render.conflict_page import FIELDS, ConflictView, PageConflict, block_units
 from octavo.tui.render.diff_lines import render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import ContextSize, DiffUnit
-from octavo.tui.render.diff_units import split_unit as in_slices
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.styled_lines import Line, Piece, cells, crop, pad, truncate, width_of
 from octavo.tui.render.styles import PLAIN, Styles

@@ -12,9 +12,9 @@ from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Document, words
 from octavo.documents.changes import Added, Changed, Moved
 from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict, MergedPage
-from octavo.tui.render.comparison import PageComparison, compare
+from octavo.tui.render.comparison import PageComparison, compare, split_unit
 from octavo.tui.render.diff_sequence import build_diff
-from octavo.tui.render.diff_units import ContextSize, DiffUnit, split_unit
+from octavo.tui.render.diff_units import ContextSize, DiffUnit
 
 FIELDS = "fields"
 """The kind of a conflict about what a page is called and the like."""

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, kinds_with, words
-from octavo.tui.render.diff_units import ContextSize, DiffUnit, split_unit
+from octavo.tui.render.comparison import split_unit
+from octavo.tui.render.diff_units import ContextSize, DiffUnit
 
 _CLIPPED_LINES = 3
 """Lines of a block that stands around a change: one that has not one line more is shown whole."""

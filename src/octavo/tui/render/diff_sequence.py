@@ -11,7 +11,7 @@ from octavo.documents.blocks import Block, Document, kinds_with, words
 from octavo.documents.changes import Added, Changed, Diff, Entry, Inside, Moved, Removed, Restructured, Same, Size
 from octavo.documents.source_diff import Hunk
 from octavo.tui.render.block_slices import is_long
-from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.comparison import PageComparison, source_units
 from octavo.tui.render.diff_context import (
     UNMARKED_CONTAINERS,
     PlacedUnit,
@@ -20,7 +20,7 @@ from octavo.tui.render.diff_context import (
     container_name,
     title_heading,
 )
-from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits, source_units
+from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits
 from octavo.tui.render.threads import ThreadSummary
 
 _MOST_PAIRED = 8

@@ -10,6 +10,7 @@ from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Run
 from octavo.documents.setting_diff import changed_runs, in_words
 from octavo.tui.render.code import code_tokens, token_style, wrap_code
+from octavo.tui.render.comparison import near_changes
 from octavo.tui.render.diff_sides import (
     SidePair,
     SideWidths,
@@ -20,7 +21,6 @@ from octavo.tui.render.diff_sides import (
     render_setting_changes,
     sign_background,
 )
-from octavo.tui.render.diff_units import near_changes
 from octavo.tui.render.highlight import Tokens
 from octavo.tui.render.inline import render_each_run
 from octavo.tui.render.layout_context import LayoutContext
