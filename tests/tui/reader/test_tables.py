@@ -11,7 +11,7 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.record import RecordSheet
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.table_records import copied_text
+from octavo.tui.render.tables import copied_text
 from tests.tui.reader.panes import PaneApp, bar_at, links, screen
 
 TABLE = """\

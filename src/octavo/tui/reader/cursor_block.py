@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.render.table_records import copied_text
+from octavo.tui.render.tables import copied_text
 from octavo.tui.widgets.commands import Command, Commands
 
 _NAMES = {

@@ -13,7 +13,7 @@ from octavo.tui.reader.page_view import Excerpt, PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.table_reading import Leaving
 from octavo.tui.render.styled_lines import ClickableSpan
-from octavo.tui.render.table_records import record_document
+from octavo.tui.render.tables import record_document
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame, HasNotices
 

@@ -10,13 +10,14 @@ from rich.style import Style
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Column, Run
 from octavo.documents.setting_diff import changed_runs, shortened
+from octavo.tui.render.column_widths import TableGrid, fit_columns, row_lines
 from octavo.tui.render.diff_sides import SidePair, SideWidths, add_gutter, note_sides, render_setting_changes
 from octavo.tui.render.diff_text import in_place_styles, invisible_change, mark_words
 from octavo.tui.render.inline import render_each_run
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.styled_lines import Line, Piece, hidden_columns_text, pan_pieces, truncate
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.tables import TableGrid, cell_pieces, fit_columns, row_lines, sample_rows
+from octavo.tui.render.tables import cell_pieces, sample_rows
 
 _MOST_COLUMNS = 40
 _NO_COLUMN = Column()

@@ -42,12 +42,6 @@ def _render_diagram(context: LayoutContext, block: Block, width: int) -> list[Li
     return diagrams.render_diagram(context, block, width)
 
 
-def _render_record(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    from octavo.tui.render import table_records
-
-    return table_records.render_record(context, block, width)
-
-
 _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
     "page-title": prose.render_page_title,
     "source": prose.render_source,
@@ -65,7 +59,7 @@ _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
     "prompt": code.render_prompt,
     "table": tables.render_table,
     "cards": cards.render_cards,
-    "record": _render_record,
+    "record": tables.render_record,
     "hint": containers.render_hint,
     "tabs": containers.render_tabs,
     "stepper": containers.render_stepper,

@@ -3,16 +3,14 @@ can stand on. Rows that are hard to tell apart lie on two grounds, and have hair
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from heapq import nlargest
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from octavo.documents.blocks import Block, Column, words
+from octavo.documents.blocks import Block, Column, Document, Run, words
 from octavo.tui.render.block_slices import (
     MOST_COLUMNS,
     cells_by_column,
@@ -24,6 +22,7 @@ from octavo.tui.render.block_slices import (
     whole_block,
 )
 from octavo.tui.render.caches import RecentResults
+from octavo.tui.render.column_widths import TableGrid, cell_text, fit_columns, row_lines, row_wraps
 from octavo.tui.render.inline import non_breaking, render_runs
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.styled_lines import (
@@ -36,77 +35,24 @@ from octavo.tui.render.styled_lines import (
     pad,
     pan_pieces,
     truncate,
-    width_of,
     with_background,
 )
 from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.render.wrap import wrap_items
+from octavo.tui.render.wrap import wrap, wrap_items
 from octavo.tui.terminal.text_direction import reads_from_right
 
 if TYPE_CHECKING:
     from octavo.tui.render.link_targets import LinkTargets
 
-COLUMN_GAP = 3
-NARROW, MOST_CELLS = 10, 20_000
-_SHORT, _NARROWEST = 20, 6
-"""A column of so few cells may be as narrow as its longest word, but no narrower than that."""
-_WIDEST_COLUMN = 100
-"""Cells of a column of prose: longer lines are hard to read."""
-_LONG_WORD = 16
-"""Cells from which on a word is rather broken than the table moved."""
-_ANY_LENGTH, _LONG_LABEL = 2000, 32
-_COLUMN_LIMITS = (
-    *(
-        (16, _ANY_LENGTH, 48, 1),
-        (16, _ANY_LENGTH, 40, 1),
-        (16, _ANY_LENGTH, 32, 1),
-        (16, _ANY_LENGTH, 24, 1),
-        (12, _ANY_LENGTH, 24, 1),
-        (12, _ANY_LENGTH, 24, 2),
-    ),
-    *((12, 32, 16, 1), (12, 32, 16, 2), (8, 32, 16, 1), (8, 32, 16, 2)),
-    *((12, 24, 16, 1), (8, 24, 16, 1), (12, 18, 16, 1), (8, 14, 16, 1)),
-)
-"""Columns up to so wide stay whole, wider ones are left so many cells for their longest word, and so many for prose: the first
-for which there is room. The last number is the one of `_longest` that counts: whether addresses are words. Those that leave
-all words but addresses whole are for tables with words longer than `_LABEL`: shorter addresses stay whole beside little
-prose."""
-_BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
-"""A pattern that is compiled for the first table: that takes a millisecond."""
-_WITHIN_WORDS = re.compile(r"[/\-_]|[.,](?!\d)")
-_HALVINGS = 24
 _FIRST_ROWS, _LONGEST_ROWS, _SAMPLE_TEXT = 60, 8, 20_000
 """The widths of a table that is set in slices are told by so many rows: the longest in each column, and its first, until
 they hold so many letters."""
 _recent_samples: RecentResults[Block, Block] = RecentResults()
+MOST_CELLS = 20_000
 _MANY_ROWS = 8
 """Rows of a longer table lie on two grounds, even when each is one line."""
 _PIXELS_PER_CELL = 8
 """How many pixels of a column's width, as the web has it, are a cell."""
-
-
-@dataclass
-class TableGrid:
-    """The cells of a table in pieces, and how wide each column is set."""
-
-    head: list[list[list[Piece]]]
-    body: list[list[list[Piece]]]
-    aligns: list[str | None]
-    widths: list[int]
-    rows: list[Block] = field(default_factory=list)
-    """The blocks of `body`."""
-    omitted_rows: int = 0
-    """Rows left out because the table is too big."""
-
-    @property
-    def width(self) -> int:
-        return sum(self.widths) + COLUMN_GAP * (len(self.widths) - 1)
-
-    def hidden_columns(self, pan: int, room: int) -> tuple[int, int]:
-        """How many columns begin left of the cell `pan`, and how many end right of the `room` cells from there on."""
-        ends = [end + COLUMN_GAP * at for at, end in enumerate(accumulate(self.widths))]
-        left = sum(end - width < pan for end, width in zip(ends, self.widths, strict=True))
-        return left, sum(end > pan + room for end in ends)
 
 
 def visible_columns(block: Block) -> list[tuple[int, Column]]:
@@ -200,137 +146,8 @@ def grid_for(
 
 def _reads_from_right(rows: Sequence[Sequence[list[Piece]]], at: int) -> bool:
     """Whether most cells of a column are read from right to left."""
-    texts = [text for row in rows if (text := _text(row[at])) and not text.isascii()]
+    texts = [text for row in rows if (text := cell_text(row[at])) and not text.isascii()]
     return 2 * sum(map(reads_from_right, texts)) > len(rows) if texts else False
-
-
-def fit_columns(
-    head: list[list[list[Piece]]],
-    body: list[list[list[Piece]]],
-    aligns: list[str | None],
-    room: int,
-    hints: Sequence[int] = (),
-) -> TableGrid:
-    """Rows of cells with widths for `room` cells. Where columns have to give way, those go first that are wider than
-    their hint; 0 is no hint. The rest is shared by how much they hold, with words kept whole where that leaves room."""
-    every = head + body
-    texts = [[_text(row[at]) for row in every] for at in range(len(aligns))]
-    sizes = [list(map(_natural_width, column)) for column in texts]
-    natural = [
-        _readable_width(column, max(column_sizes, default=1)) for column, column_sizes in zip(texts, sizes, strict=True)
-    ]
-    if _excess(natural, room) <= 0:
-        return TableGrid(head, body, aligns, natural)
-    longest_of = list(map(_longest_words, texts, natural))
-    least = [each[0] for each in longest_of]
-    hinted = [
-        max(low, min(wide, hint)) if hint else wide
-        for low, wide, hint in zip_longest(least, natural, hints[: len(least)], fillvalue=0)
-    ]
-    held = [sum(column) for column in sizes]
-    widths = _share_widths(natural, hinted, held, room)
-    has_long_words = any(word > _LONG_LABEL for _, word, _ in longest_of)
-    for whole, longest, prose, counted in _COLUMN_LIMITS:
-        if counted == 2 and longest == _ANY_LENGTH and not has_long_words:
-            continue
-        kept = [
-            wide if wide <= whole else min(max(each[0], each[counted]), longest)
-            for wide, each in zip(widths, longest_of, strict=True)
-        ]
-        if _excess([max(low, min(wide, prose)) for wide, low in zip(widths, kept, strict=True)], room) <= 0:
-            break
-    else:
-        kept = least
-    widths = _share_widths(widths, kept, held, room)
-    if _excess(widths, room) > 0:
-        # Rather long words in two than a table to move, where that is enough.
-        words = [word if word <= NARROW + 2 else NARROW for _, word, _ in longest_of]
-        tight = _share_widths(widths, [min(width, word) for width, word in zip(widths, words, strict=True)], held, room)
-        widths = tight if _excess(tight, room) <= 0 else widths
-    broken = {at: word for at, (_, word, _) in enumerate(longest_of) if word > widths[at]}
-    if broken and _excess(widths, room) <= 0:
-        least = _widths_around_words(every, widths, broken, room)
-        most = [least[at] if at in broken else wide for at, wide in enumerate(natural)]
-        widths = _share_widths(most, least, held, room)
-    return TableGrid(head, body, aligns, widths)
-
-
-def _widths_around_words(
-    rows: list[list[list[Piece]]], widths: list[int], broken: dict[int, int], room: int
-) -> list[int]:
-    """The least widths in which no cell takes more lines than in `widths`, but for columns in which the longest word is broken.
-    `broken`: these columns and the cells of their words. A word for which all columns leave enough cells free beside their
-    lines stays whole, others are broken into parts of one length."""
-    lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
-    least = [max(width_of(line) for cell in column for line in cell) for column in lines]
-    free = -_excess(least, room)
-    for at, word in sorted(broken.items(), key=lambda each: each[1] - least[each[0]]):
-        if word - least[at] <= free:
-            free -= word - least[at]
-            least[at] = word
-        else:
-            even = -(-word // -(-word // widths[at]))
-            if sum(len(wrap_items(row[at], even)) for row in rows) <= sum(map(len, lines[at])):
-                free += least[at] - even
-                least[at] = even
-    return least
-
-
-def _excess(widths: Sequence[int], room: int) -> int:
-    return sum(widths) + COLUMN_GAP * (len(widths) - 1) - room
-
-
-def _text(cell: list[Piece]) -> str:
-    return "".join([piece.text for piece in cell])
-
-
-def _natural_width(text: str) -> int:
-    return max(1, cells(text) if "\n" not in text else max(cells(line) for line in text.split("\n")))
-
-
-def _readable_width(texts: Sequence[str], natural: int) -> int:
-    """How wide a column becomes where there is room for all."""
-    return natural if natural <= _WIDEST_COLUMN else max(_WIDEST_COLUMN, _longest_words(texts, natural)[1])
-
-
-def _longest_words(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
-    """The longest part of the words of a column that is not broken, within reason, its longest word, and its longest word
-    that is no address: in cells."""
-    if natural <= NARROW:
-        return natural, natural, natural
-    part = NARROW if natural > _SHORT else _NARROWEST
-    word = label = told = _NARROWEST
-    for text in texts:
-        if len(text) > told:
-            for each in text.split() if text.isascii() else re.split(_BETWEEN_WORDS, text):
-                if len(each) <= told:
-                    continue
-                if len(each) > label and "://" not in each:
-                    label = max(label, cells(each))
-                if len(each) > min(word, part):
-                    word = max(word, cells(each))
-                    *signed, last = _WITHIN_WORDS.split(each)
-                    part = max(part, min(cells(last), _LONG_WORD), *[min(cells(e) + 1, _LONG_WORD) for e in signed])
-                told = min(label, word, part)
-    return min(natural, part), min(natural, word), min(natural, label)
-
-
-def _share_widths(natural: Sequence[int], least: Sequence[int], held: Sequence[int], room: int) -> list[int]:
-    """Widths that fit, from `least` to `natural`, by how much text the columns hold; `least` when even that is too wide."""
-    if _excess(natural, room) <= 0 or _excess(least, room) >= 0:
-        return list(natural if _excess(natural, room) <= 0 else least)
-
-    def at(level: float) -> list[int]:
-        return [max(low, min(wide, int(text * level))) for low, wide, text in zip(least, natural, held, strict=True)]
-
-    low, high = 0.0, 1.0  # no column needs more cells than it holds
-    for _ in range(_HALVINGS):
-        level = (low + high) / 2
-        low, high = (low, level) if _excess(at(level), room) > 0 else (level, high)
-    widths = at(low)
-    for index in sorted(range(len(widths)), key=lambda index: (-held[index], -index))[: -_excess(widths, room)]:
-        widths[index] += widths[index] < natural[index]
-    return widths
 
 
 def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -390,9 +207,11 @@ def _fit_table(
     """The table in the room it gains from, and whether any of its rows takes several lines."""
     grid = grid_for(block, columns, context.styles, context.link_targets)
     set_table = grid(width - 2)
-    if room > width and (set_table.width > width - 2 or any(_wraps(row, set_table.widths) for row in set_table.body)):
+    if room > width and (
+        set_table.width > width - 2 or any(row_wraps(row, set_table.widths) for row in set_table.body)
+    ):
         set_table = grid(room - 2)
-    return set_table, any(_wraps(row, set_table.widths) for row in set_table.body)
+    return set_table, any(row_wraps(row, set_table.widths) for row in set_table.body)
 
 
 def sample_rows(block: Block) -> Block:
@@ -422,26 +241,78 @@ def _text_length(cell: Block) -> int:
     return len(runs[0].text) if len(runs) == 1 else sum([len(run.text) for run in runs])
 
 
-def _wraps(row: list[list[Piece]], widths: list[int]) -> bool:
-    return any(
-        _natural_width(text) > width or "\n" in text for text, width in zip(map(_text, row), widths, strict=True)
-    )
+_LABEL = 24
+"""Cells that the names of fields take at most beside the values; where there is no room for both they stand above."""
 
 
-def row_lines(row: list[list[Piece]], set_table: TableGrid) -> list[list[Piece]]:
-    """The lines of one row."""
-    parts: list[list[list[Piece]]] = [
-        wrap_items(cell, width) if cell else [[]] for cell, width in zip(row, set_table.widths, strict=True)
-    ]
-    out = []
-    for number in range(max(map(len, parts), default=0)):
-        line: list[Piece] = []
-        for at, lines in enumerate(parts):
-            if at:
-                line.append(Piece(" " * COLUMN_GAP, PLAIN, None, True))
-            part = lines[number] if number < len(lines) else []
-            line += pad(part, set_table.widths[at], PLAIN, set_table.aligns[at])
-        while line and line[-1].is_decoration and not line[-1].text.strip():
-            line.pop()
-        out.append(line)
+def record_document(table: Block, row: Block) -> Document:
+    """A row as a document of its own, whose one block has a cell for each column of the table, hidden ones too."""
+    at = next((index for index, each in enumerate(table.children) if each is row), 0)
+    line = cells_by_column(table.children[: at + 1])[at] if row in table.children else list(row.children)
+    given = list(table.attrs.get("columns") or ())
+    fields: list[Block] = []
+    columns: list[Column] = []
+    for number, (column, cell) in enumerate(zip_longest(given, line), 1):
+        cell = cell or Block("cell", key=f"{row.key} field {number}")
+        column = column or Column()
+        title = column.title if words(column.title).strip() else (Run(f"Column {number}"),)
+        if words(column.title).strip() or cell.runs or cell.attrs:
+            columns.append(column._replace(title=title))
+            fields.append(cell._replace(key=cell.key or f"{row.key} field {number}"))
+    block = Block("record", {"columns": tuple(columns)}, children=tuple(fields), lines=row.lines, key=row.key)
+    return Document("", (block,), "")
+
+
+def render_record(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """The fields of a row: their names, and beside or below them their values."""
+    styles = context.styles
+    cut, columns = slice_bounds(block), block.attrs["columns"]
+    if cut is not None:
+        columns = columns[cut.start : cut.start + len(block.children)]
+    names = [" ".join(words(column.title).split()) for column in columns]
+    beside = min(_LABEL, max(map(cells, names), default=0))
+    if width < 2 * beside or width < 40:
+        beside = 0
+    out: list[Line] = []
+    for name, column, cell in zip(names, columns, block.children, strict=True):
+        value = cell_pieces(cell, column, styles, None, context.link_targets) or [
+            Piece("empty", styles.muted, None, True)
+        ]
+        if beside:
+            left = wrap([Piece(name, styles.muted)], beside)
+            right = wrap_items(value, width - beside - 2)
+            nothing: list[Piece] = []
+            for first, second in zip_longest(left, right, fillvalue=nothing):
+                gap = Piece(" " * (beside + 2 - sum(cells(piece.text) for piece in first)), PLAIN, None, True)
+                out.append(Line([*first, gap, *second], cell))
+        else:
+            out += [Line(part, cell) for part in wrap([Piece(name, styles.muted)], width)]
+            out += [Line([Piece("  ", PLAIN, None, True), *part], cell) for part in wrap_items(value, width - 2)]
     return out
+
+
+def copied_text(block: Block) -> str:
+    """What is copied of a block: of a table and its rows lines of fields between tabs, of others the words."""
+    if block.kind == "table":
+        columns: tuple[Column, ...] = tuple(block.attrs.get("columns") or ())
+        head = [] if block.attrs.get("header_hidden") else ["\t".join(_one_line(words(each.title)) for each in columns)]
+        return "\n".join([*head, *(_row_text(row, columns) for row in block.children)])
+    if block.kind == "row":
+        return _row_text(block, ())
+    return block.plain()
+
+
+def _row_text(row: Block, columns: tuple[Column, ...]) -> str:
+    fields = []
+    for at, cell in enumerate(row.children):
+        value = cell.attrs.get("value")
+        column = columns[at] if at < len(columns) else Column()
+        text = words(cell.runs)
+        if column.type == "select":
+            text = ", ".join(select_labels(cell, column))
+        fields.append(_one_line(text) if value is None else str(value).lower())
+    return "\t".join(fields)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
