@@ -79,7 +79,7 @@ async def test_a_block_that_cannot_be_set_is_a_box_with_its_source_and_all_else_
         assert "Tides" in screen(app.pane)
     (report,) = faults.reports
     said = report.read_text()
-    assert "in inline_parts" in said
+    assert "in render_each_run" in said
     assert "First words" not in said
     assert report.stat().st_mode & 0o777 == 0o600
 

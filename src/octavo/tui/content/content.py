@@ -278,7 +278,7 @@ class ContentScreen(View, CopiesLater):
         follow(self.reading, message)
 
     @on(CopyUrlRequested)
-    def _address_wanted(self, message: CopyUrlRequested) -> None:
+    def _copy_url(self, message: CopyUrlRequested) -> None:
         copy_address(self.reading, message)
 
     # Going about

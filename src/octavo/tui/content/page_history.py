@@ -302,7 +302,7 @@ class PageHistoryScreen(View):
                 link_following.leave(self.shell, target, href=message.href, words=message.words, at=self.space.ref)
 
     @on(CopyUrlRequested)
-    def _address_wanted(self, message: CopyUrlRequested) -> None:
+    def _copy_url(self, message: CopyUrlRequested) -> None:
         targets = self.query_one("#page", PageView).contents.sources.targets
         target = targets.resolve(message.href) if targets is not None and message.kind != "page" else None
         if isinstance(target, links.ToUrl):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from octavo.tui.render.inline import SUBSCRIPTS, SUPERSCRIPTS, to_script
+from octavo.tui.render.icons import SUBSCRIPTS, SUPERSCRIPTS, to_script
 from octavo.tui.render.styled_lines import cells
 
 _TALL_BRACKETS = {

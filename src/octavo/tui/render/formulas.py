@@ -12,7 +12,7 @@ from pylatexenc.latex2text import fmt_math_text_style
 
 from octavo.tui.render import formula_boxes
 from octavo.tui.render.formula_boxes import EMPTY_BOX, FormulaBox, join_boxes
-from octavo.tui.render.inline import SUBSCRIPTS, SUPERSCRIPTS, to_script
+from octavo.tui.render.icons import SUBSCRIPTS, SUPERSCRIPTS, to_script
 from octavo.tui.render.latex import (
     LONGEST,
     LatexCommand,

@@ -1,4 +1,4 @@
-"""Signs for icons by the names they have on the web, in what the fonts of terminals come with."""
+"""Signs of icons by their names on the web, from the fonts that terminals have, and superscript and subscript signs."""
 
 from __future__ import annotations
 
@@ -205,3 +205,25 @@ def _emoji(name: str) -> str | None:
     """The emoji of that name, as letters are drawn where terminals differ about its width."""
     found = (of_editor(name) or "").replace("\ufe0f", "") if len(name) > 2 else ""
     return found if len(found) == 1 else None
+
+
+_SUPERSCRIPT_SIGNS = dict(
+    zip(
+        "0123456789+-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθφχ*′",
+        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿᵠᵡ*′",
+        strict=True,
+    )
+)
+_SUBSCRIPT_SIGNS = dict(
+    zip("0123456789+-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True)
+)
+SUPERSCRIPTS = str.maketrans(_SUPERSCRIPT_SIGNS)
+SUBSCRIPTS = str.maketrans(_SUBSCRIPT_SIGNS)
+
+
+def to_script(text: str, table: dict[int, str]) -> str | None:
+    """`text` in the small signs of `table`. None where there are not all of them, and for words."""
+    text = text.strip().replace(" = ", "=")
+    if not text or re.search("[A-Za-z]{4}", text) or not all(ord(char) in table for char in text):
+        return None
+    return text.translate(table)

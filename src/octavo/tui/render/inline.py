@@ -11,35 +11,13 @@ from rich.style import Style
 from octavo.api.folding import fold
 from octavo.documents.blocks import Run
 from octavo.documents.html import file_part
-from octavo.tui.render.icons import icon_sign, icon_words
+from octavo.tui.render.icons import SUBSCRIPTS, SUPERSCRIPTS, icon_sign, icon_words
 from octavo.tui.render.link_targets import LinkDestination, link_destination
 from octavo.tui.render.styled_lines import Clickable, Piece, flatten_emoji
 from octavo.tui.render.styles import Styles
 
 if TYPE_CHECKING:
     from octavo.tui.render.link_targets import LinkTargets
-
-_SUPERSCRIPT_SIGNS = dict(
-    zip(
-        "0123456789+-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθφχ*′",
-        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿᵠᵡ*′",
-        strict=True,
-    )
-)
-_SUBSCRIPT_SIGNS = dict(
-    zip("0123456789+-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True)
-)
-SUPERSCRIPTS = str.maketrans(_SUPERSCRIPT_SIGNS)
-SUBSCRIPTS = str.maketrans(_SUBSCRIPT_SIGNS)
-
-
-def to_script(text: str, table: dict[int, str]) -> str | None:
-    """`text` in the small signs of `table`. None where there are not all of them, and for words."""
-    text = text.strip().replace(" = ", "=")
-    if not text or re.search("[A-Za-z]{4}", text) or not all(ord(char) in table for char in text):
-        return None
-    return text.translate(table)
-
 
 _LONGEST_SCRIPT = 3
 """More letters than these are not set above or below the line."""
