@@ -53,7 +53,7 @@ def name_targets(screen: ShowsPage) -> None:
     read = (space.organization or "", octavo.session.live.specifications_read)
     if sources.specifications is None or sources.specifications_of != read:
         at = OrganizationRef(organization_id=space.organization)
-        sources.specifications = AsyncCache(lambda asked: _specification(screen, at, asked), keep=_SPECIFICATIONS)
+        sources.specifications = AsyncCache(lambda asked: _specification(screen, at, asked), capacity=_SPECIFICATIONS)
         sources.specifications_of = read
     if sources.titles is None:
         is_folder = octavo.session.kind == "folder"

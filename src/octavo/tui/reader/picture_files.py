@@ -159,4 +159,4 @@ def thumbnails(session: Session, ground: tuple[int, int, int]) -> AsyncCache[Thu
         except (NotShown, ApiError):
             return None  # its frame says what there is to say
 
-    return AsyncCache(find, keep=50)
+    return AsyncCache(find, capacity=50)

@@ -68,13 +68,13 @@ class SliceBounds(NamedTuple):
     whole: Block
     start: int
     """The place of its first child, or row."""
-    above: Block | None = None
+    previous: Block | None = None
     """The child before that. None when the slice begins within a child that is cut as well."""
     is_first: bool = False
     is_last: bool = False
-    is_part: bool = False
+    is_partial_row: bool = False
     """Whether it is a part of a row of code that is too long."""
-    is_within: bool = False
+    continues_row: bool = False
     """Whether it is not the first part of that."""
 
 
@@ -102,12 +102,12 @@ def has_end(block: Block) -> bool:
     return cut is None or cut.is_last
 
 
-def is_long(block: Block, most: float = SLICE_COST) -> bool:
+def is_long(block: Block, limit: float = SLICE_COST) -> bool:
     """Whether a block is set in slices, so that about `most` is set at a time."""
-    return block.kind in _SPLITTERS and layout_cost(block, 2 * most) > 2 * most and not _is_drawable(block)
+    return block.kind in _SPLITTERS and layout_cost(block, 2 * limit) > 2 * limit and not _is_drawable(block)
 
 
-def layout_cost(block: Block, most: float) -> float:
+def layout_cost(block: Block, limit: float) -> float:
     """About how long it takes to set a block, in letters of a paragraph. Of what is heavier than `most` no more is looked
     at."""
     own = _BLOCK_COST + text_cost(block.runs)
@@ -116,9 +116,9 @@ def layout_cost(block: Block, most: float) -> float:
         own += len(block.text) * (1 if block.text.isascii() else _NON_ASCII_FACTOR) + _ROW_COST * rows
     inner: float = 0
     for child in block.children:
-        if own + inner > most:
+        if own + inner > limit:
             break
-        inner += layout_cost(child, (most - own - inner) / _NESTING_FACTOR) * _NESTING_FACTOR
+        inner += layout_cost(child, (limit - own - inner) / _NESTING_FACTOR) * _NESTING_FACTOR
     return own + inner
 
 
@@ -127,15 +127,15 @@ def text_cost(runs: Sequence[Run]) -> int:
     return sum([len(run.text) * (1 if run.text.isascii() else _NON_ASCII_FACTOR) for run in runs])
 
 
-def split_block(block: Block, most: float = SLICE_COST) -> Iterator[Block]:
+def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
     """A block in slices of about `most`, each a block with some of its children, rows or words; only the block when it is
     not long. They are cut as they are asked for."""
-    if not is_long(block, most):
+    if not is_long(block, limit):
         yield block
         return
     before: Block | None = None
     is_first = True
-    for piece in _SPLITTERS[block.kind](block, max(_LEAST_COST, most)):
+    for piece in _SPLITTERS[block.kind](block, max(_LEAST_COST, limit)):
         if before is not None:
             yield _with_bounds(before, is_first=is_first, is_last=False)
             is_first = False
@@ -158,53 +158,53 @@ def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:
     return piece._replace(attrs={**piece.attrs, "cut": cut}, runs=runs, lines=(first, max(first, last)))
 
 
-def _slice_of(block: Block, children: Iterable[Block], start: int, *, is_inner: bool = False) -> Block:
+def _slice_of(block: Block, children: Iterable[Block], start: int, *, is_continuation: bool = False) -> Block:
     """Some children of a block; `is_inner`: it goes on in the midst of one."""
-    above = block.children[start - 1] if start and not is_inner else None
+    above = block.children[start - 1] if start and not is_continuation else None
     return block._replace(children=tuple(children), attrs={**block.attrs, "cut": SliceBounds(block, start, above)})
 
 
-def _split_children(block: Block, most: float, together: int = 1) -> Iterator[Block]:
+def _split_children(block: Block, limit: float, group_size: int = 1) -> Iterator[Block]:
     """Slices with some children each, a multiple of `together`; what is long itself is cut too."""
     group: list[Block] = []
-    held: float = 0
-    for place in range(0, len(block.children), together):
-        some = block.children[place : place + together]
-        heavy = sum([layout_cost(child, most) for child in some])
-        if group and held + heavy > most:
+    cost: float = 0
+    for place in range(0, len(block.children), group_size):
+        children = block.children[place : place + group_size]
+        group_cost = sum([layout_cost(child, limit) for child in children])
+        if group and cost + group_cost > limit:
             yield _slice_of(block, group, place - len(group))
-            group, held = [], 0
-        if together == 1 and is_long(some[0], most / _NESTING_FACTOR):
-            for at, piece in enumerate(split_block(some[0], most / _NESTING_FACTOR)):
-                yield _slice_of(block, [piece], place, is_inner=at > 0)
+            group, cost = [], 0
+        if group_size == 1 and is_long(children[0], limit / _NESTING_FACTOR):
+            for at, piece in enumerate(split_block(children[0], limit / _NESTING_FACTOR)):
+                yield _slice_of(block, [piece], place, is_continuation=at > 0)
         else:
-            group += some
-            held += heavy
+            group += children
+            cost += group_cost
     if group:
         yield _slice_of(block, group, len(block.children) - len(group))
 
 
-def _split_cells(block: Block, most: float) -> Iterator[Block]:
+def _split_cells(block: Block, limit: float) -> Iterator[Block]:
     """Cards and images, as many together as may stand beside one another; the words that one has too many follow them."""
-    for piece in _split_children(block, most, _MOST_SIDE_BY_SIDE):
-        yield from _split_long_cells(piece, most)
+    for piece in _split_children(block, limit, _MOST_SIDE_BY_SIDE):
+        yield from _split_long_cells(piece, limit)
 
 
-def _split_tabs(block: Block, most: float) -> Iterator[Block]:
+def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
     """Each slice has a slice of every tab, as only one of them is shown."""
-    nothing = [tab._replace(children=()) for tab in block.children]
-    for pieces in zip_longest(*(split_block(tab, most / _NESTING_FACTOR) for tab in block.children)):
-        tabs = [piece or empty for piece, empty in zip(pieces, nothing, strict=True)]
+    empty_tabs = [tab._replace(children=()) for tab in block.children]
+    for pieces in zip_longest(*(split_block(tab, limit / _NESTING_FACTOR) for tab in block.children)):
+        tabs = [piece or empty for piece, empty in zip(pieces, empty_tabs, strict=True)]
         yield _slice_of(block, tabs, 0)
 
 
-def _split_rows(table: Block, most: float) -> Iterator[Block]:
+def _split_rows(table: Block, limit: float) -> Iterator[Block]:
     """Some rows of a table, or fields of a record, each; with every cell in its place, as those above that go over several
     rows are in other slices."""
-    for piece in _split_children(unmerge_cells(table), most):
+    for piece in _split_children(unmerge_cells(table), limit):
         cut = slice_bounds(piece)
         assert cut is not None, "the block must be a slice of another block"
-        yield from _split_long_cells(piece._replace(attrs={**piece.attrs, "cut": cut._replace(whole=table)}), most)
+        yield from _split_long_cells(piece._replace(attrs={**piece.attrs, "cut": cut._replace(whole=table)}), limit)
 
 
 def unmerge_cells(table: Block) -> Block:
@@ -223,25 +223,26 @@ def _unmerged(cell: Block | None) -> Block:
     return cell._replace(attrs={name: cell.attrs[name] for name in cell.attrs if name not in ("rowspan", "colspan")})
 
 
-def _split_long_cells(piece: Block, most: float) -> Iterator[Block]:
+def _split_long_cells(piece: Block, limit: float) -> Iterator[Block]:
     """A slice of a table whose cells hold no more than is set at a time; what they go on with follows in paragraphs."""
-    rows = [shorten_row(row, most) for row in piece.children]
+    rows = [shorten_row(row, limit) for row in piece.children]
     yield piece._replace(children=tuple(rows)) if any(map(is_not, rows, piece.children)) else piece
     for row, short in zip(piece.children, rows, strict=True):
         for cell in (row.children or (row,)) if short is not row else ():
-            for rest in islice(_split_runs(cell.runs, most), 1, None) if _is_long_cell(cell, most) else ():
+            for rest in islice(_split_runs(cell.runs, limit), 1, None) if _is_long_cell(cell, limit) else ():
                 yield Block(
                     "paragraph", {"cut": SliceBounds(whole_block(row), 0)}, runs=rest, lines=row.lines, key=row.key
                 )
 
 
-def shorten_row(row: Block, most: float = SLICE_COST) -> Block:
+def shorten_row(row: Block, limit: float = SLICE_COST) -> Block:
     """A row whose cells, or a card, image or field that itself, has no more words than are set at a time."""
     every = row.children or (row,)
-    if not any(_is_long_cell(cell, most) for cell in every):
+    if not any(_is_long_cell(cell, limit) for cell in every):
         return row
     cells = [
-        cell._replace(runs=next(_split_runs(cell.runs, most))) if _is_long_cell(cell, most) else cell for cell in every
+        cell._replace(runs=next(_split_runs(cell.runs, limit))) if _is_long_cell(cell, limit) else cell
+        for cell in every
     ]
     return _with_cells(row, cells) if row.children else cells[0]
 
@@ -252,40 +253,40 @@ def _with_cells(row: Block, cells: Iterable[Block]) -> Block:
     return row._replace(children=tuple(cells), attrs=attrs)
 
 
-def _is_long_cell(cell: Block, most: float) -> bool:
-    return text_cost(cell.runs) > 2 * most
+def _is_long_cell(cell: Block, limit: float) -> bool:
+    return text_cost(cell.runs) > 2 * limit
 
 
-def _split_paragraph(block: Block, most: float) -> Iterator[Block]:
-    for runs in _split_runs(block.runs, most):
+def _split_paragraph(block: Block, limit: float) -> Iterator[Block]:
+    for runs in _split_runs(block.runs, limit):
         yield block._replace(runs=runs, attrs={**block.attrs, "cut": SliceBounds(block, 0)})
 
 
-def _split_captioned(block: Block, most: float) -> Iterator[Block]:
+def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
     """Something with words of its own, those it has too many as paragraphs, and what stands in it."""
-    if text_cost(block.runs) > 2 * most:
-        first, *rest = _split_runs(block.runs, most)
+    if text_cost(block.runs) > 2 * limit:
+        first, *rest = _split_runs(block.runs, limit)
         yield _slice_of(block._replace(runs=first), (), 0)
         for runs in rest:
             yield Block("paragraph", {"cut": SliceBounds(block, 0)}, runs=runs, lines=block.lines, key=block.key)
-    yield from _split_children(block, most)
+    yield from _split_children(block, limit)
 
 
-def _split_runs(runs: Sequence[Run], most: float) -> Iterator[tuple[Run, ...]]:
+def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
     """Runs a while at a time: up to a space, or within a word that is longer: there a line ends."""
     row: list[Run] = []
-    room = int(most)
+    room = int(limit)
     for run in runs:
-        text, dear, at = run.text, 1 if run.text.isascii() else _NON_ASCII_FACTOR, 0
-        while (len(text) - at) * dear > room and (
-            edge := _line_edge(text, at + room // dear, _LONGEST_WORD // dear)
+        text, factor, at = run.text, 1 if run.text.isascii() else _NON_ASCII_FACTOR, 0
+        while (len(text) - at) * factor > room and (
+            edge := _line_edge(text, at + room // factor, _LONGEST_WORD // factor)
         ) is not None:
             row.append(run._replace(text=text[at : edge[0]]))
             yield tuple(row)
-            row, room, at = [], int(most), edge[1]
+            row, room, at = [], int(limit), edge[1]
         if at < len(text):
             row.append(run._replace(text=text[at:]) if at else run)
-            room = max(0, room - (len(text) - at) * dear)
+            room = max(0, room - (len(text) - at) * factor)
     if row:
         yield tuple(row)
 
@@ -310,19 +311,19 @@ def _line_edge(text: str, room: int, word: int) -> tuple[int, int] | None:
     return end, end
 
 
-def _split_code(block: Block, most: float) -> Iterator[Block]:
+def _split_code(block: Block, limit: float) -> Iterator[Block]:
     """Rows of code; of one that is too long a part, and then it is no longer one row."""
     text, at, row, first = block.text, 0, 0, block.text_line
-    dear = 1 if block.text.isascii() else _NON_ASCII_FACTOR
-    room = int(most) // dear
-    is_within = False
+    factor = 1 if block.text.isascii() else _NON_ASCII_FACTOR
+    room = int(limit) // factor
+    continues_row = False
     while at <= len(text):
-        end, rows, held = at, 0, 0
-        while (held := held + _ROW_COST // dear) < room:
+        end, rows, cost = at, 0, 0
+        while (cost := cost + _ROW_COST // factor) < room:
             stop = text.find("\n", end, at + room)
             if stop < 0:
                 break
-            rows, held, end = rows + 1, held + stop - end, stop + 1
+            rows, cost, end = rows + 1, cost + stop - end, stop + 1
         if rows:
             part, following = text[at : end - 1], end
         elif (stop := text.find("\n", at, at + 2 * room)) >= 0:
@@ -330,46 +331,46 @@ def _split_code(block: Block, most: float) -> Iterator[Block]:
         elif len(text) - at <= 2 * room:
             part, following, rows = text[at:], len(text) + 1, 1
         else:
-            stop, following = _line_edge(text, at + room, _LONGEST_WORD // dear) or (at + room, at + room)
+            stop, following = _line_edge(text, at + room, _LONGEST_WORD // factor) or (at + room, at + room)
             part, following = text[at:following], following
         lines = (first + row if row else block.lines[0], first + row + max(1, rows))
-        cut = SliceBounds(block, row, is_part=is_within or not rows, is_within=is_within)
+        cut = SliceBounds(block, row, is_partial_row=continues_row or not rows, continues_row=continues_row)
         yield block._replace(text=part, attrs={**block.attrs, "cut": cut}, lines=lines)
-        is_within, at, row = not rows, following, row + rows
+        continues_row, at, row = not rows, following, row + rows
 
 
-def _split_formula(block: Block, most: float) -> Iterator[Block]:
+def _split_formula(block: Block, limit: float) -> Iterator[Block]:
     """Rows of a formula, as far as its source says where they end."""
     start = rows = 0
     for match in _LINE_BREAK.finditer(block.text):
         rows += 1
-        if match.end() - start + _ROW_COST * rows > most:
-            yield from _formula_slices(block, block.text[start : match.start()], most)
+        if match.end() - start + _ROW_COST * rows > limit:
+            yield from _formula_slices(block, block.text[start : match.start()], limit)
             start, rows = match.end(), 0
     if start < len(block.text):
-        yield from _formula_slices(block, block.text[start:], most)
+        yield from _formula_slices(block, block.text[start:], limit)
 
 
-def _formula_slices(block: Block, text: str, most: float) -> Iterator[Block]:
+def _formula_slices(block: Block, text: str, limit: float) -> Iterator[Block]:
     """A part of a formula, cut at its blanks where it is too long for one."""
-    for runs in _split_runs([Run(text)], most):
+    for runs in _split_runs([Run(text)], limit):
         attrs = {**block.attrs, "cut": SliceBounds(block, 0)}
         yield block._replace(text=runs[0].text, attrs=attrs)
 
 
-def _split_argument(block: Block, most: float) -> Iterator[Block]:
+def _split_argument(block: Block, limit: float) -> Iterator[Block]:
     """What was given to a block in a text of its own, as a text."""
     text = block.text or "\n".join(child.plain() for child in block.children)
     inner = Block("code", NOTHING, text=text, lines=block.lines, key=block.key)
-    for piece in _split_code(inner, most):
+    for piece in _split_code(inner, limit):
         cut = slice_bounds(piece)
         assert cut is not None, "the block must be a slice of another block"
         yield piece._replace(kind=block.kind, attrs={**block.attrs, "cut": cut._replace(whole=block)})
 
 
-def _split_integration(block: Block, most: float) -> Iterator[Block]:
+def _split_integration(block: Block, limit: float) -> Iterator[Block]:
     """What was given to an integration, or what stands in it."""
-    yield from _split_argument(block, most) if block.text else _split_children(block, most)
+    yield from _split_argument(block, limit) if block.text else _split_children(block, limit)
 
 
 def _is_drawable(block: Block) -> bool:

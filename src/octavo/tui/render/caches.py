@@ -27,15 +27,15 @@ class RecentResults(Generic[Thing, Result]):
         self._known: dict[int, tuple[Thing, Result]] = {}
         self._lock = Lock()
 
-    def get(self, thing: Thing) -> Result | None:
+    def get(self, owner: Thing) -> Result | None:
         """What is kept of a thing, if anything is."""
-        known = self._known.get(id(thing))
-        return known[1] if known is not None and known[0] is thing else None
+        known = self._known.get(id(owner))
+        return known[1] if known is not None and known[0] is owner else None
 
-    def put(self, thing: Thing, found: Result) -> Result:
+    def put(self, owner: Thing, found: Result) -> Result:
         """Keep what was found, in place of what was kept longest."""
         with self._lock:  # threads keep results too
-            self._known[id(thing)] = (thing, found)
+            self._known[id(owner)] = (owner, found)
             while len(self._known) > _CAPACITY:
                 self._known.pop(next(iter(self._known)), None)
         return found
@@ -52,9 +52,9 @@ class AsyncCache(Generic[K, V]):
     """Answers by what was asked. Setting a block asks (`get`); what it missed is wanted once it is on show (`want`),
     and found one after the other (`work`)."""
 
-    def __init__(self, find: Callable[[K], Awaitable[V | None]], keep: int = 200) -> None:
-        self._load = find
-        self._capacity = keep
+    def __init__(self, load: Callable[[K], Awaitable[V | None]], capacity: int = 200) -> None:
+        self._load = load
+        self._capacity = capacity
         self._known: OrderedDict[K, V | None] = OrderedDict()
         self._requested: dict[K, None] = {}
         self._is_loading = False
@@ -98,12 +98,12 @@ class AsyncCache(Generic[K, V]):
         """Find some of what is wanted, unless that is being done. True when something is known that was not."""
         if self._is_loading:
             return False
-        self._is_loading, found, begun = True, False, time.monotonic()
+        self._is_loading, found, started = True, False, time.monotonic()
         try:
-            while self._requested and not (found and time.monotonic() - begun > BATCH_SECONDS):
+            while self._requested and not (found and time.monotonic() - started > BATCH_SECONDS):
                 key = next(iter(self._requested))
-                (found_out,) = await asyncio.gather(self._load(key), return_exceptions=True)
-                value = self._known[key] = run_guarded(partial(_got, found_out), lambda: None)
+                (result,) = await asyncio.gather(self._load(key), return_exceptions=True)
+                value = self._known[key] = run_guarded(partial(_got, result), lambda: None)
                 self._requested.pop(key, None)
                 found = found or value is not None
         finally:

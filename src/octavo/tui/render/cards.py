@@ -26,28 +26,29 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
     count = max(1, min(most, (room + 1) // (_NARROWEST + 1)))
     if room > width and (width + 1) // (_NARROWEST + 1) >= count:
         room = width
-    wide = (room - (count - 1)) // count
+    card_width = (room - (count - 1)) // count
     columns = visible_columns(block)
-    titled = not block.attrs.get("titles_hidden") and any(words(column.title).strip() for _, column in columns)
+    has_titles = not block.attrs.get("titles_hidden") and any(words(column.title).strip() for _, column in columns)
     out: list[Line] = []
     for start in range(0, len(block.children), count):
         group = block.children[start : start + count]
-        bodies = [_card_text(card, columns, titled, wide - 4, context) for card in group]
+        bodies = [_card_text(card, columns, has_titles, card_width - 4, context) for card in group]
         height = max(len(lines) for lines, _ in bodies)
-        framed = [_frame(*body, card, wide, height, styles) for body, card in zip(bodies, group, strict=True)]
+        framed = [_frame(*body, card, card_width, height, styles) for body, card in zip(bodies, group, strict=True)]
         for row in zip(*framed, strict=True):
             pieces: list[Piece] = []
             for line in row:
                 pieces += [*([Piece(" ", PLAIN, None, True)] if pieces else []), *line.pieces]
             parts = (
-                BlockCells(at * (wide + 1), at * (wide + 1) + wide, whole_block(card)) for at, card in enumerate(group)
+                BlockCells(at * (card_width + 1), at * (card_width + 1) + card_width, whole_block(card))
+                for at, card in enumerate(group)
             )
             out.append(SplitLine(pieces, None, None, tuple(parts)))
     return out
 
 
 def _card_text(
-    card: Block, columns: list[tuple[int, Column]], titled: bool, width: int, context: LayoutContext
+    card: Block, columns: list[tuple[int, Column]], has_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[Piece]], range]:
     """The cells of a card one below the other, and which of the lines are its title: its first words. With `titled`
     columns, each cell stands below the title of its column. An icon that stands alone goes before the words below it."""
@@ -64,11 +65,11 @@ def _card_text(
         if not any(piece.text.strip() for piece in pieces):
             continue
         runs = [run for run in card.children[index].runs if run.text.strip() or run.kind == "icon"]
-        column_title = words(column.title).strip() if titled else ""
+        column_title = words(column.title).strip() if has_titles else ""
         if all(run.kind in ("icon", "emoji") for run in runs) and not column_title:
             icons += [*pieces, Piece(" ", PLAIN, None, True)]
             continue
-        lines += [[]] if lines and titled else []
+        lines += [[]] if lines and has_titles else []
         lines += (
             wrap(render_runs(column.title, styles, styles.muted, context.link_targets), width) if column_title else []
         )
@@ -80,19 +81,21 @@ def _card_text(
     if not lines and card.attrs.get("target"):
         target = str(card.attrs["target"])
         named = context.link_targets.title_of(target) if context.link_targets is not None else None
-        said = (named.text if named is not None else "") or file_name(target).removesuffix(".md")
-        lines = wrap([Piece(said, styles.strong)], width)
+        text = (named.text if named is not None else "") or file_name(target).removesuffix(".md")
+        lines = wrap([Piece(text, styles.strong)], width)
         title = range(len(lines))
     return lines, title
 
 
-def _frame(lines: list[list[Piece]], heading: range, card: Block, wide: int, height: int, styles: Styles) -> list[Line]:
+def _frame(
+    lines: list[list[Piece]], heading: range, card: Block, card_width: int, height: int, styles: Styles
+) -> list[Line]:
     target, cover = card.attrs.get("target"), card.attrs.get("cover")
     spot = Clickable("link", str(target)) if target else None
     title = [] if lines or spot else [Piece("empty", styles.muted, None, True)]
     if cover:
         name = file_name(str(cover))
-        named = f"{styles.glyphs.picture} {name if cells(name) <= wide - 8 else 'cover'}"
+        named = f"{styles.glyphs.picture} {name if cells(name) <= card_width - 8 else 'cover'}"
         title = [Piece(named, styles.muted + Style(italic=True), Clickable("image", str(cover)), True)]
     foot = [Piece(styles.glyphs.into, styles.accent, spot, True)] if spot else []
     rows = []
@@ -109,4 +112,4 @@ def _frame(lines: list[list[Piece]], heading: range, card: Block, wide: int, hei
                 ]
             )
         )
-    return box(rows, wide, styles, title=title, foot=foot)
+    return box(rows, card_width, styles, title=title, foot=foot)

@@ -41,7 +41,7 @@ class CodeSize(NamedTuple):
     rows: int
     longest: int
     """Cells of the longest row."""
-    note_rows: Mapping[int, int]
+    note_widths: Mapping[int, int]
     """Cells of each row that has a note, by its number."""
 
 
@@ -64,13 +64,15 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     hidden = count - COLLAPSED_LINES if fold is not None and not context.folds.is_open(block) else 0
     gutter = len(str(count)) + 1 if attrs.get("numbers") else 0
     # A row that is cut is too long to be moved about in.
-    is_part = cut_at is not None and cut_at.is_part
+    is_part = cut_at is not None and cut_at.is_partial_row
     wraps = (bool(attrs.get("wrap")) and not context.never_wraps_code) or is_part
     notes = {int(line) - first: _note(str(label), styles) for line, label in attrs.get("notes") or ()}
-    noted = (
-        whole.note_rows if cut_at is not None else {line: cells(rows[line]) for line in notes if 0 <= line < len(rows)}
+    note_widths = (
+        whole.note_widths
+        if cut_at is not None
+        else {line: cells(rows[line]) for line in notes if 0 <= line < len(rows)}
     )
-    with_notes = [noted.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
+    with_notes = [note_widths.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
     longest = max(whole.longest, *map(cells, rows), *with_notes)
     needed, room = longest + gutter + 4, context.widest(width)
     # More room does not help a reader of rows that are broken all the same.
@@ -83,7 +85,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)
     marked = frozenset(attrs.get("highlighted") or ())
-    is_within = cut_at is not None and cut_at.is_within
+    is_within = cut_at is not None and cut_at.continues_row
     lines: list[Line] = []
     for number, row in enumerate(rows, first):
         pieces = _token_pieces(tokens[number], styles) if tokens and number < len(tokens) else [Piece(row, styles.text)]
@@ -128,10 +130,10 @@ def code_size(block: Block) -> CodeSize:
         return known
     rows = block.text.expandtabs(4).split("\n")
     longest = nlargest(_MEASURED_ROWS, rows, key=len if block.text.isascii() else _estimated_cells)
-    noted = [int(line) for line, _ in block.attrs.get("notes") or () if 0 <= int(line) < len(rows)]
+    note_widths = [int(line) for line, _ in block.attrs.get("notes") or () if 0 <= int(line) < len(rows)]
     return _sizes.put(
         block,
-        CodeSize(len(rows), max(map(_cell_count, longest)), {line: _cell_count(rows[line]) for line in noted}),
+        CodeSize(len(rows), max(map(_cell_count, longest)), {line: _cell_count(rows[line]) for line in note_widths}),
     )
 
 
@@ -229,9 +231,9 @@ def _without_tabs(tokens: Tokens) -> Tokens:
         at = 0
         line = []
         for kind, text in row:
-            spread = (" " * at + text).expandtabs(4)[at:] if "\t" in text else text
-            at += len(spread)
-            line.append((kind, spread))
+            expanded = (" " * at + text).expandtabs(4)[at:] if "\t" in text else text
+            at += len(expanded)
+            line.append((kind, expanded))
         out.append(line)
     return out
 
@@ -239,12 +241,14 @@ def _without_tabs(tokens: Tokens) -> Tokens:
 def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """A prompt to copy: what it is for, and its text as much as it says."""
     styles, glyphs = context.styles, context.styles.glyphs
-    what = flatten_emoji(" ".join(str(block.attrs.get("description") or "Prompt").split()))
+    description = flatten_emoji(" ".join(str(block.attrs.get("description") or "Prompt").split()))
     is_open = context.folds.opened.get(block.key, block.attrs.get("expanded", "partial") != "hidden")
     sign = glyphs.opened if is_open else glyphs.closed
-    titled = [Line(pieces) for pieces in wrap([Piece(what, styles.strong)], width - 2)] if has_start(block) else []
+    title_lines = (
+        [Line(pieces) for pieces in wrap([Piece(description, styles.strong)], width - 2)] if has_start(block) else []
+    )
     fold = Piece(f"{sign} ", styles.accent, Clickable("fold", block.key), True)
-    head = indent(titled, [fold], [Piece("  ", PLAIN, None, True)])
+    head = indent(title_lines, [fold], [Piece("  ", PLAIN, None, True)])
     if not is_open:
         return head
     cut_at = slice_bounds(block)

@@ -90,8 +90,8 @@ def fit_columns(
         max(low, min(wide, hint)) if hint else wide
         for low, wide, hint in zip_longest(least, natural, hints[: len(least)], fillvalue=0)
     ]
-    held = [sum(column) for column in sizes]
-    widths = _share_widths(natural, hinted, held, room)
+    text_sizes = [sum(column) for column in sizes]
+    widths = _share_widths(natural, hinted, text_sizes, room)
     has_long_words = any(word > _LONG_LABEL for _, word, _ in longest_of)
     for whole, longest, prose, counted in _COLUMN_LIMITS:
         if counted == 2 and longest == _ANY_LENGTH and not has_long_words:
@@ -104,17 +104,19 @@ def fit_columns(
             break
     else:
         kept = least
-    widths = _share_widths(widths, kept, held, room)
+    widths = _share_widths(widths, kept, text_sizes, room)
     if _excess(widths, room) > 0:
         # Rather long words in two than a table to move, where that is enough.
         words = [word if word <= _NARROW + 2 else _NARROW for _, word, _ in longest_of]
-        tight = _share_widths(widths, [min(width, word) for width, word in zip(widths, words, strict=True)], held, room)
+        tight = _share_widths(
+            widths, [min(width, word) for width, word in zip(widths, words, strict=True)], text_sizes, room
+        )
         widths = tight if _excess(tight, room) <= 0 else widths
     broken = {at: word for at, (_, word, _) in enumerate(longest_of) if word > widths[at]}
     if broken and _excess(widths, room) <= 0:
         least = _widths_around_words(every, widths, broken, room)
         most = [least[at] if at in broken else wide for at, wide in enumerate(natural)]
-        widths = _share_widths(most, least, held, room)
+        widths = _share_widths(most, least, text_sizes, room)
     return TableGrid(head, body, aligns, widths)
 
 
@@ -162,11 +164,11 @@ def _longest_words(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
     if natural <= _NARROW:
         return natural, natural, natural
     part = _NARROW if natural > _SHORT else _NARROWEST
-    word = label = told = _NARROWEST
+    word = label = longest_known = _NARROWEST
     for text in texts:
-        if len(text) > told:
+        if len(text) > longest_known:
             for each in text.split() if text.isascii() else re.split(_BETWEEN_WORDS, text):
-                if len(each) <= told:
+                if len(each) <= longest_known:
                     continue
                 if len(each) > label and "://" not in each:
                     label = max(label, cells(each))
@@ -174,24 +176,26 @@ def _longest_words(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
                     word = max(word, cells(each))
                     *signed, last = _WITHIN_WORDS.split(each)
                     part = max(part, min(cells(last), _LONG_WORD), *[min(cells(e) + 1, _LONG_WORD) for e in signed])
-                told = min(label, word, part)
+                longest_known = min(label, word, part)
     return min(natural, part), min(natural, word), min(natural, label)
 
 
-def _share_widths(natural: Sequence[int], least: Sequence[int], held: Sequence[int], room: int) -> list[int]:
+def _share_widths(natural: Sequence[int], least: Sequence[int], text_sizes: Sequence[int], room: int) -> list[int]:
     """Widths that fit, from `least` to `natural`, by how much text the columns hold; `least` when even that is too wide."""
     if _excess(natural, room) <= 0 or _excess(least, room) >= 0:
         return list(natural if _excess(natural, room) <= 0 else least)
 
     def at(level: float) -> list[int]:
-        return [max(low, min(wide, int(text * level))) for low, wide, text in zip(least, natural, held, strict=True)]
+        return [
+            max(low, min(wide, int(text * level))) for low, wide, text in zip(least, natural, text_sizes, strict=True)
+        ]
 
     low, high = 0.0, 1.0  # no column needs more cells than it holds
     for _ in range(_HALVINGS):
         level = (low + high) / 2
         low, high = (low, level) if _excess(at(level), room) > 0 else (level, high)
     widths = at(low)
-    for index in sorted(range(len(widths)), key=lambda index: (-held[index], -index))[: -_excess(widths, room)]:
+    for index in sorted(range(len(widths)), key=lambda index: (-text_sizes[index], -index))[: -_excess(widths, room)]:
         widths[index] += widths[index] < natural[index]
     return widths
 
@@ -202,10 +206,10 @@ def row_wraps(row: list[list[Piece]], widths: list[int]) -> bool:
     )
 
 
-def row_lines(row: list[list[Piece]], set_table: TableGrid) -> list[list[Piece]]:
+def row_lines(row: list[list[Piece]], table_grid: TableGrid) -> list[list[Piece]]:
     """The lines of one row."""
     parts: list[list[list[Piece]]] = [
-        wrap_items(cell, width) if cell else [[]] for cell, width in zip(row, set_table.widths, strict=True)
+        wrap_items(cell, width) if cell else [[]] for cell, width in zip(row, table_grid.widths, strict=True)
     ]
     out = []
     for number in range(max(map(len, parts), default=0)):
@@ -214,7 +218,7 @@ def row_lines(row: list[list[Piece]], set_table: TableGrid) -> list[list[Piece]]
             if at:
                 line.append(Piece(" " * COLUMN_GAP, PLAIN, None, True))
             part = lines[number] if number < len(lines) else []
-            line += pad(part, set_table.widths[at], PLAIN, set_table.aligns[at])
+            line += pad(part, table_grid.widths[at], PLAIN, table_grid.aligns[at])
         while line and line[-1].is_decoration and not line[-1].text.strip():
             line.pop()
         out.append(line)

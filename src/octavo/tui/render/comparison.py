@@ -219,14 +219,14 @@ def _is_long_row(row: Entry) -> bool:
 def _split_words(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
     """Words of a text, so many as are set at a time."""
     some: list[Word] = []
-    held = 0
+    cost = 0
     for word in words:
         for part in _split_word(word):
             some.append(part)
-            held += len(part.run.text) * (1 if part.run.text.isascii() else 4)
-            if held > SLICE_COST:
+            cost += len(part.run.text) * (1 if part.run.text.isascii() else 4)
+            if cost > SLICE_COST:
                 yield tuple(some)
-                some, held = [], 0
+                some, cost = [], 0
     if some:
         yield tuple(some)
 
@@ -244,15 +244,15 @@ def near_changes(lines: Sequence[Line]) -> Iterator[Line]:
     """Lines of code, those that are too long as several; of those far from a change is only told how many they are."""
     waiting: deque[Line] = deque()
     """Lines that stayed, and of which it is not known whether they stand before a change."""
-    untold, since = 0, CONTEXT_LINES
+    skipped, since = 0, CONTEXT_LINES
     for line in lines:
         for part in _split_line(line) if _is_long(line.old) or _is_long(line.new) else (line,):
             if part.op != "equal":
-                if untold:
-                    yield Line("equal", untold=untold)
+                if skipped:
+                    yield Line("equal", untold=skipped)
                 yield from waiting
                 waiting.clear()
-                untold = since = 0
+                skipped = since = 0
                 yield part
             elif since < CONTEXT_LINES:
                 since += 1
@@ -260,21 +260,21 @@ def near_changes(lines: Sequence[Line]) -> Iterator[Line]:
             else:
                 waiting.append(part)
                 if len(waiting) > CONTEXT_LINES:
-                    untold += waiting.popleft().untold or 1
-    if untold := untold + sum(line.untold or 1 for line in waiting):
-        yield Line("equal", untold=untold)
+                    skipped += waiting.popleft().untold or 1
+    if skipped := skipped + sum(line.untold or 1 for line in waiting):
+        yield Line("equal", untold=skipped)
 
 
 def _group_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
     """Lines of code or source, so many as are set at a time."""
     some: list[Line] = []
-    held = 0
+    cost = 0
     for line in lines:
-        if held > SLICE_COST and (line.untold or held > 2 * SLICE_COST):
+        if cost > SLICE_COST and (line.untold or cost > 2 * SLICE_COST):
             yield tuple(some)
-            some, held = [], 0
+            some, cost = [], 0
         some.append(line)
-        held += len(line.old) + len(line.new) + _LINE_COST
+        cost += len(line.old) + len(line.new) + _LINE_COST
     if some:
         yield tuple(some)
 

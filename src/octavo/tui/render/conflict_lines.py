@@ -74,8 +74,8 @@ def labelled_rule(
     """A line across with words in it."""
     glyphs, ink = styles.glyphs, styles.line if style is None else style
     tail = width_of(right) + 4 if right else 0
-    shown = truncate(left, max(8, width - tail - 5), glyphs.more)
-    pieces = [Piece(glyphs.across * 2 + " ", ink, None, True), *shown, Piece(" ", ink, None, True)]
+    conflict = truncate(left, max(8, width - tail - 5), glyphs.more)
+    pieces = [Piece(glyphs.across * 2 + " ", ink, None, True), *conflict, Piece(" ", ink, None, True)]
     pieces.append(Piece(glyphs.across * max(1, width - width_of(pieces) - tail), ink, None, True))
     if right:
         pieces += [Piece(" ", ink), *right, Piece(" " + glyphs.across * 2, ink, None, True)]
@@ -83,28 +83,28 @@ def labelled_rule(
 
 
 def render_conflict(
-    context: LayoutContext, shown: ConflictView, decided: ConflictDecision, place: tuple[int, int], width: int
+    context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, place: tuple[int, int], width: int
 ) -> list[Line]:
     """Return the lines of a conflict: its result, then its sides. `place` is its number, and how many conflicts there are."""
-    about = [_KINDS[shown.kind]] if shown.kind in _KINDS else []
-    if shown.moved_place is not None:
-        about.append(f"position in {('base', *decided.sides)[shown.moved_place]}")
-    title = f" {context.styles.glyphs.between} ".join([_conflict_number(place), *about])
-    has_result = decided.choice is not None or shown.is_suggested
-    label = _label(context.styles, "Result", f"compared with {decided.sides[0]}" if has_result else "")
-    result = [label, *_result(context, shown, decided, width), Line([])]
-    lines = [*result, *_sides(context, shown, decided, width)]
-    return _frame(context.styles, shown, decided, title, shown.heading, lines, width)
+    subject = [_KINDS[conflict.kind]] if conflict.kind in _KINDS else []
+    if conflict.moved_place is not None:
+        subject.append(f"position in {('base', *decision.sides)[conflict.moved_place]}")
+    title = f" {context.styles.glyphs.between} ".join([_conflict_number(place), *subject])
+    has_result = decision.choice is not None or conflict.is_suggested
+    label = _label(context.styles, "Result", f"compared with {decision.sides[0]}" if has_result else "")
+    result = [label, *_result(context, conflict, decision, width), Line([])]
+    lines = [*result, *_sides(context, conflict, decision, width)]
+    return _frame(context.styles, conflict, decision, title, conflict.heading, lines, width)
 
 
 def render_page_conflict(
-    context: LayoutContext, question: PageConflict, decided: ConflictDecision, place: tuple[int, int], width: int
+    context: LayoutContext, question: PageConflict, decision: ConflictDecision, place: tuple[int, int], width: int
 ) -> list[Line]:
     """Return the lines of a conflict about a page itself: what happened, the result, and what each side means."""
-    styles, choice = context.styles, decided.choice
+    styles, choice = context.styles, decision.choice
     lines = [*_text_lines(question.description, styles.text, width), Line([])]
     if all(question.effects):
-        result = _not_resolved(styles, decided, [], width)
+        result = _not_resolved(styles, decision, [], width)
         if choice is not None:
             result = _text_lines(question.effects[choice.kind == "request"], styles.text, width)
         lines += [_label(styles, "Result"), *result]
@@ -112,10 +112,10 @@ def render_page_conflict(
             is_taken = choice is not None and choice.kind == SIDES[number]
             lines += [
                 Line([]),
-                _side_label(styles, decided.name(number), "mt"[number], is_taken),
+                _side_label(styles, decision.name(number), "mt"[number], is_taken),
                 *_text_lines(answer, styles.text, width),
             ]
-    return _frame(styles, question, decided, _conflict_number(place), question.title, lines, width)
+    return _frame(styles, question, decision, _conflict_number(place), question.title, lines, width)
 
 
 def _conflict_number(place: tuple[int, int]) -> str:
@@ -124,8 +124,8 @@ def _conflict_number(place: tuple[int, int]) -> str:
 
 def _frame(
     styles: Styles,
-    shown: ConflictView | PageConflict,
-    decided: ConflictDecision,
+    conflict: ConflictView | PageConflict,
+    decision: ConflictDecision,
     title: str,
     heading: str,
     lines: list[Line],
@@ -135,18 +135,18 @@ def _frame(
     name = [Piece(title, styles.strong)]
     if heading:
         name.append(Piece(f"  {heading}", styles.muted))
-    if decided.choice is not None:
-        taken = {
-            "main": f"{decided.name(0)} chosen",
-            "request": f"{decided.name(1)} chosen",
+    if decision.choice is not None:
+        chosen = {
+            "main": f"{decision.name(0)} chosen",
+            "request": f"{decision.name(1)} chosen",
             "both": "Both chosen",
             "words": "Suggestion accepted",
             "own": "Edited",
         }
-        status, style, ink = f"{styles.glyphs.yes} {taken[decided.choice.kind]}", styles.success, styles.success
-    elif shown.is_suggested:
+        status, style, ink = f"{styles.glyphs.yes} {chosen[decision.choice.kind]}", styles.success, styles.success
+    elif conflict.is_suggested:
         status, style, ink = "Suggested", styles.accent, styles.line
-    elif isinstance(shown, PageConflict) and not all(shown.effects):
+    elif isinstance(conflict, PageConflict) and not all(conflict.effects):
         status, style, ink = "", styles.muted, styles.line
     else:
         status, style, ink = "Not resolved", styles.warning, styles.warning
@@ -159,45 +159,49 @@ def _frame(
     ]
 
 
-def _label(styles: Styles, name: str, about: str = "") -> Line:
-    return Line([Piece(name, styles.strong), *([Piece(f"  {about}", styles.muted)] if about else [])])
+def _label(styles: Styles, name: str, subject: str = "") -> Line:
+    return Line([Piece(name, styles.strong), *([Piece(f"  {subject}", styles.muted)] if subject else [])])
 
 
 def _text_lines(text: str, style: Style, width: int) -> list[Line]:
     return [Line(part) for part in wrap([Piece(text, style)], width)]
 
 
-def _not_resolved(styles: Styles, decided: ConflictDecision, more: Sequence[tuple[str, str]], width: int) -> list[Line]:
-    return _with_keys(styles, "Not resolved yet.", styles.warning, [*decided.keys(), *more], width)
+def _not_resolved(
+    styles: Styles, decision: ConflictDecision, more: Sequence[tuple[str, str]], width: int
+) -> list[Line]:
+    return _with_keys(styles, "Not resolved yet.", styles.warning, [*decision.keys(), *more], width)
 
 
-def _with_keys(styles: Styles, said: str, style: Style, keys: Iterable[tuple[str, str]], width: int) -> list[Line]:
+def _with_keys(styles: Styles, text: str, style: Style, keys: Iterable[tuple[str, str]], width: int) -> list[Line]:
     """Return a sentence with the keys that can be pressed."""
-    pieces = [Piece(f"{said} ", style)]
+    pieces = [Piece(f"{text} ", style)]
     for key, what in keys:
         pieces += [Piece(key, styles.accent + Style(bold=True)), Piece(f" {what}  ", styles.muted)]
     return [Line(part) for part in wrap(pieces, width)]
 
 
-def _sides(context: LayoutContext, shown: ConflictView, decided: ConflictDecision, width: int) -> list[Line]:
+def _sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
     """Return the three sides under their labels, side by side where there is room."""
-    styles, taken = context.styles, decided.choice.kind if decided.choice is not None else ""
-    missing = "Empty." if shown.base is None or not shown.base.source.strip() else "Deleted."
-    moved = f"Moved to \u201c{shown.moved_to_title}\u201d. Press f to open that page." if shown.moved_to_title else ""
-    base, unknown = shown.base, "Unknown." if shown.base is None else "Empty."
+    styles, chosen = context.styles, decision.choice.kind if decision.choice is not None else ""
+    missing = "Empty." if conflict.base is None or not conflict.base.source.strip() else "Deleted."
+    moved = (
+        f"Moved to \u201c{conflict.moved_to_title}\u201d. Press f to open that page." if conflict.moved_to_title else ""
+    )
+    base, unknown = conflict.base, "Unknown." if conflict.base is None else "Empty."
     sides = [
-        (decided.name(0), "m", _new_side(shown.main), shown.main.new.source, moved or missing),
-        (decided.name(1), "t", _new_side(shown.request), shown.request.new.source, missing),
+        (decision.name(0), "m", _new_side(conflict.main), conflict.main.new.source, moved or missing),
+        (decision.name(1), "t", _new_side(conflict.request), conflict.request.new.source, missing),
         ("Base", "", block_units(base), base.source if base is not None else "", unknown),
     ]
     is_wide = width >= SIDE_BY_SIDE_WIDTH
     room = (width - 6) // 3 if is_wide else width
     columns = []
     for (name, key, units, source, absent), side in zip(sides, (*SIDES, "base"), strict=True):
-        is_taken = side == taken or (taken == "both" and side != "base")
-        said = _side(context, units, room, source) or _text_lines(absent, styles.muted + Style(italic=True), room)
+        is_taken = side == chosen or (chosen == "both" and side != "base")
+        text = _side(context, units, room, source) or _text_lines(absent, styles.muted + Style(italic=True), room)
         label = _side_label(styles, name, key, is_taken)
-        columns.append([label, *(_mute(line, styles) if taken and not is_taken else line for line in said)])
+        columns.append([label, *(_mute(line, styles) if chosen and not is_taken else line for line in text)])
     if not is_wide:
         return [line for column in columns for line in ([Line([])] if column is not columns[0] else []) + column]
     out = []
@@ -241,12 +245,12 @@ def _side(context: LayoutContext, units: Sequence[DiffUnit], width: int, source:
 
 def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list[Line]:
     """Return the first lines of a long text, and say about how many are left out: not all of the text is laid out."""
-    shown = sum(len(line.text.strip()) for line in lines[:_SIDE_LINES])
-    left = round((len(source) - shown) / max(1, shown) * _SIDE_LINES)
+    conflict = sum(len(line.text.strip()) for line in lines[:_SIDE_LINES])
+    left = round((len(source) - conflict) / max(1, conflict) * _SIDE_LINES)
     if left <= 0:
         return lines
-    said = f"{styles.glyphs.more} About {left} more lines are not shown. Press e to see all lines in your editor."
-    return [*lines[:_SIDE_LINES], *_text_lines(said, styles.muted, width)]
+    text = f"{styles.glyphs.more} About {left} more lines are not shown. Press e to see all lines in your editor."
+    return [*lines[:_SIDE_LINES], *_text_lines(text, styles.muted, width)]
 
 
 def _against_base(piece: Piece) -> Piece:
@@ -258,22 +262,22 @@ def _against_base(piece: Piece) -> Piece:
     )
 
 
-def _result(context: LayoutContext, shown: ConflictView, decided: ConflictDecision, width: int) -> list[Line]:
+def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
     """Return the text that will be saved, its differences from main marked; before a choice, the keys to choose with."""
-    styles, choice = context.styles, decided.choice
+    styles, choice = context.styles, decision.choice
     lines: list[Line] = []
-    edit = [("e", "edit")] if shown.kind != FIELDS else []
-    if choice is None and shown.is_suggested:
-        keys = [*decided.keys(), *edit, ("w", "accept")]
+    edit = [("e", "edit")] if conflict.kind != FIELDS else []
+    if choice is None and conflict.is_suggested:
+        keys = [*decision.keys(), *edit, ("w", "accept")]
         lines, choice = (
             _with_keys(styles, "Suggested: merged word by word. Check the result.", styles.accent, keys, width),
             Choice("words"),
         )
     if choice is None:
-        both = [("b", "both")] if shown.kind not in NEVER_BOTH | {FIELDS} else []
-        words = [("w", "merged word by word")] if "words" in shown.outcomes else []
-        return _not_resolved(styles, decided, [*both, *words, *edit], width)
-    compared = shown.outcomes.get(choice.kind)
+        both = [("b", "both")] if conflict.kind not in NEVER_BOTH | {FIELDS} else []
+        words = [("w", "merged word by word")] if "words" in conflict.outcomes else []
+        return _not_resolved(styles, decision, [*both, *words, *edit], width)
+    compared = conflict.outcomes.get(choice.kind)
     if compared is None:  # it was written just now, and is made ready to be shown
         return [Line([Piece(styles.glyphs.more, styles.muted)])]
     units = (
@@ -293,11 +297,11 @@ def _result(context: LayoutContext, shown: ConflictView, decided: ConflictDecisi
         ""
         if compared.new.blocks
         else "Empty: the text is deleted."
-        if shown.moved_place is None
+        if conflict.moved_place is None
         else "Empty: the text is in another place."
     )
-    if not note and choice.kind != "main" and compared.has_same_texts(shown.outcomes["main"]):
-        note = f"Same as {decided.sides[0]}."
+    if not note and choice.kind != "main" and compared.has_same_texts(conflict.outcomes["main"]):
+        note = f"Same as {decision.sides[0]}."
     return [*lines, *text, *(_text_lines(note, styles.muted + Style(italic=True), width) if note else [])]
 
 

@@ -93,24 +93,24 @@ def prepare_conflicts(
     seen = Counter[str]()
     for (name, conflict), line in zip(page.places, lines, strict=True):
         seen[name] += 1
-        together = [each for other, each in page.places if other == name]
-        before = next((_text_alone(conflict, each.base) for each in together if each.base is not None), None)
-        ours = next((_text_alone(conflict, each.main) for each in together if each.main is not None), "")
-        theirs = next((_text_alone(conflict, each.request) for each in together if each.request is not None), "")
+        parts = [each for other, each in page.places if other == name]
+        base_text = next((_text_alone(conflict, each.base) for each in parts if each.base is not None), None)
+        main_text = next((_text_alone(conflict, each.main) for each in parts if each.main is not None), "")
+        request_text = next((_text_alone(conflict, each.request) for each in parts if each.request is not None), "")
         offered = [*map(Choice, _OFFERED), *([Choice("words")] if conflict.merged_text is not None else [])]
-        own = (choices or {}).get(named(name))
-        if own is not None and own.kind == "own":
-            offered.append(own)
+        own_choice = (choices or {}).get(named(name))
+        if own_choice is not None and own_choice.kind == "own":
+            offered.append(own_choice)
         shown = ConflictView(
             named(name),
             f"{named(name)} {seen[name]}",
             (conflict.decided_with or conflict).kind,
-            parse_safely(before) if before is not None else None,
-            compare(ours if before is None else before, ours),
-            compare(theirs if before is None else before, theirs),
+            parse_safely(base_text) if base_text is not None else None,
+            compare(main_text if base_text is None else base_text, main_text),
+            compare(request_text if base_text is None else base_text, request_text),
             {choice.kind: _outcome(conflict, choice) for choice in offered},
-            next((heading for at, heading in reversed(headings) if at <= line), ""),
-            _moved_place(conflict) if len(together) > 1 else None,
+            next((heading for line_of, heading in reversed(headings) if line_of <= line), ""),
+            _moved_place(conflict) if len(parts) > 1 else None,
             conflict.is_suggested,
             titles.get(conflict.page_of_base_text or "", ""),
         )
@@ -134,15 +134,15 @@ def parse_safely(text: str) -> Document:
 def _main_text(page: MergedPage) -> tuple[str, list[int]]:
     """Return the page with main's side of all conflicts, and the line that each of them begins at."""
     text, line = "", 0
-    at: dict[Conflict, int] = {}
+    line_of: dict[Conflict, int] = {}
     for said, conflict in page.fragments_of_main():
         if conflict is not None and conflict.kind == FIELDS:
             said = ""  # the title and the like are no part of the text
         if conflict is not None:
-            at[conflict] = line if said else line - 1  # without a text it is before what follows
+            line_of[conflict] = line if said else line - 1  # without a text it is before what follows
         text += said
         line += said.count("\n")
-    return text, [at[conflict] for _, conflict in page.places]
+    return text, [line_of[conflict] for _, conflict in page.places]
 
 
 def _outcome(conflict: Conflict, choice: Choice) -> PageComparison:
@@ -169,8 +169,8 @@ def _in_order(
     waiting = list(found)
     here: list[DiffUnit] = []
     for unit in units:
-        at = _first_line(unit)
-        while waiting and at is not None and waiting[0][0] < at:
+        line_of = _first_line(unit)
+        while waiting and line_of is not None and waiting[0][0] < line_of:
             yield from _unconflicted(here)
             yield waiting.pop(0)[1]
             here = []

@@ -63,7 +63,7 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
         from_right = bool(children) and is_right_to_left(children[0])
         head = _with_sign(head, Piece(sign, style + Style(bold=True), None, True), inner, from_right)
     tinted, context.has_background = context.has_background, True
-    body = context.flow(children, inner, above=cut.above if cut is not None else None)
+    body = context.flow(children, inner, above=cut.previous if cut is not None else None)
     context.has_background = tinted
     if tinted:  # what it stands in lays all of it on its ground
         return [line.prepend(bar) for line in [*head, *body]]
@@ -161,7 +161,7 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
         elif children and children[0].kind == "paragraph":
             head = context.flow(children[:1], inner)
             children = children[1:]
-        body = context.flow(children, inner, above=step_cut.above if step_cut is not None else None, is_open=True)
+        body = context.flow(children, inner, above=step_cut.previous if step_cut is not None else None, is_open=True)
         lines = [*head, *([Line([])] if body and not goes_on else []), *body]
         last = number == count
         mark = [Piece(f" {str(number).rjust(digits)} ", styles.button, None, True), Piece(" ", PLAIN, None, True)]

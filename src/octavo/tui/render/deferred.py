@@ -91,14 +91,14 @@ class DeferredContent:
     """Where the links of the page on show lead. Its pages it knows at once, for all else it has `titles`."""
 
     def __iter__(self) -> Iterator[AsyncCache[Any, Any]]:
-        return (late for late in vars(self).values() if isinstance(late, AsyncCache))
+        return (cache for cache in vars(self).values() if isinstance(cache, AsyncCache))
 
     def for_thread(self) -> DeferredContent:
         """Return the same sources for another thread: what it misses is known to nobody else."""
         other = copy(self)
-        for name, late in vars(self).items():
-            if isinstance(late, AsyncCache):
-                setattr(other, name, late.for_thread())
+        for name, cache in vars(self).items():
+            if isinstance(cache, AsyncCache):
+                setattr(other, name, cache.for_thread())
         if self.targets is not None:
             other.targets = self.targets.with_titles(other.titles)
         return other
@@ -106,7 +106,7 @@ class DeferredContent:
     def take_missing(self, of: DeferredContent | None = None) -> list[tuple[AsyncCache[Any, Any], Any]]:
         """What was asked since the last time and is not known: who was asked, and for what. `of`: the sources that these
         were made of for a thread, of which each is named."""
-        taken = [(asked, key) for late, asked in zip(self, of or self, strict=True) for key in late.missing]
-        for late in self:
-            late.missing.clear()
+        taken = [(asked, key) for cache, asked in zip(self, of or self, strict=True) for key in cache.missing]
+        for cache in self:
+            cache.missing.clear()
         return taken

@@ -28,7 +28,7 @@ def deferred_content(*, diagrams: bool = True) -> DeferredContent:
     return DeferredContent(
         diagrams=AsyncCache(_load_diagram) if diagrams else None,
         operations=AsyncCache(load_operation),
-        details=AsyncCache(load_operation_lines, keep=20),
+        details=AsyncCache(load_operation_lines, capacity=20),
     )
 
 

@@ -50,17 +50,17 @@ def render_diagram(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
     """Return the drawings of a diagram, or why there are none."""
-    given = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
+    request = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
-        told = await child_programs.ask("draw_diagram", given, seconds=SECONDS, memory=MEMORY, most=ANSWER_BYTES)
+        result = await child_programs.ask("draw_diagram", request, seconds=SECONDS, memory=MEMORY, most=ANSWER_BYTES)
     except OSError as error:
         return DrawnDiagram(problem=f"the program that draws diagrams could not be started ({error.strerror}).")
-    drawings = tuple(parse_drawings(told.output))
+    drawings = tuple(parse_drawings(result.output))
     if drawings:
         return DrawnDiagram(drawings)
     return DrawnDiagram(
         problem=f"it took longer than {SECONDS:g} s."
-        if told.late
+        if result.late
         else "the source contains something that is not supported."
     )
 
@@ -82,12 +82,17 @@ def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
 
 
 def _drawn_diagram(context: LayoutContext, source: str) -> DrawnDiagram | None:
-    late = context.deferred.diagrams if context.deferred is not None else None
-    return late.get(DiagramQuery(source, context.styles.ascii)) if late is not None else None
+    cache = context.deferred.diagrams if context.deferred is not None else None
+    return cache.get(DiagramQuery(source, context.styles.ascii)) if cache is not None else None
 
 
 def _render_drawing(
-    context: LayoutContext, block: Block, drawings: tuple[tuple[str, ...], ...], title: str, width: int, sideways: bool
+    context: LayoutContext,
+    block: Block,
+    drawings: tuple[tuple[str, ...], ...],
+    title: str,
+    width: int,
+    is_horizontal: bool,
 ) -> list[Line]:
     styles = context.styles
     sizes = [max(map(cells, lines)) for lines in drawings]
@@ -98,7 +103,7 @@ def _render_drawing(
     full = max(width, min(room, wide) + 4)
     inner = full - 4
     over = max(0, wide - inner)
-    pan = context.folds.pan_offset(block.key, over, 0 if sideways else min(over, _start_offset(lines, inner)))
+    pan = context.folds.pan_offset(block.key, over, 0 if is_horizontal else min(over, _start_offset(lines, inner)))
     left = max(0, inner - wide) // 2
     rows = []
     for row in lines:
@@ -177,8 +182,8 @@ def normalize_diagram(text: str) -> tuple[str, str]:
     if len(text) > 4 * LONGEST_DIAGRAM:
         return title, text
     if front := _FRONT_MATTER.match(text):
-        named = _TITLE.search(front[1] or "")
-        title, text = (named[1].strip(" \"'") if named else ""), text[front.end() :]
+        front_title = _TITLE.search(front[1] or "")
+        title, text = (front_title[1].strip(" \"'") if front_title else ""), text[front.end() :]
     text = _REMARK.sub("", _DIRECTIVE.sub("", text))
     if spoken := _SPOKEN_TITLE.search(text):
         title = title or spoken[1].strip()

@@ -54,12 +54,14 @@ class UnchangedRange(NamedTuple):
         unit = DiffUnit("block", self.news[at], self.olds[at], None, self.ancestors, self.old_ancestors)
         return PlacedUnit(unit, self.section_paths[bisect_right(self.starts, at) - 1], self.container, True)
 
-    def visible_units(self, unfolding: ContextSize) -> Iterator[PlacedUnit | CollapsedBlocks]:
+    def visible_units(self, context_size: ContextSize) -> Iterator[PlacedUnit | CollapsedBlocks]:
         """Those that may be shown, and those that are folded whatever stands around them."""
-        count, edge = len(self.news), unfolding.blocks + 2  # what stands at a fold says whether it is worth one
+        count, edge = len(self.news), context_size.blocks + 2  # what stands at a fold says whether it is worth one
         wanted: Iterable[int] = range(count)
         if 2 * edge < count:
-            opened = unfolding.expanded and (at for at, new in enumerate(self.news) if new.key in unfolding.expanded)
+            opened = context_size.expanded and (
+                at for at, new in enumerate(self.news) if new.key in context_size.expanded
+            )
             wanted = sorted({*range(edge), *(opened or ()), *range(count - edge, count)})
         at = 0
         for each in wanted:
@@ -83,7 +85,7 @@ def container_name(block: Block) -> str:
     if block.kind in _UNNAMED_KINDS:
         return ""
     by = _NAME_ATTRIBUTES.get(block.kind, ("title", "date"))
-    title = next((str(given) for name in by if (given := block.attrs.get(name))), "") or _operation_name(block)
+    title = next((str(items) for name in by if (items := block.attrs.get(name))), "") or _operation_name(block)
     title = title or words(block.runs)
     if not title and (named := title_heading(block)) is not None:
         title = words(named.runs)
@@ -113,17 +115,17 @@ def title_heading(block: Block) -> Block | None:
 
 
 def collapse_unchanged(
-    given: Iterable[PlacedUnit | UnchangedRange], unfolding: ContextSize, title: str = ""
+    items: Iterable[PlacedUnit | UnchangedRange], context_size: ContextSize, title: str = ""
 ) -> Iterator[DiffUnit]:
     """The units that are shown of a page called `title`. What is folded is in one line, which says where one is below it;
     where nothing is, a line says when one gets into something or out of it."""
     placed: list[PlacedUnit | CollapsedBlocks] = []
-    for some in given:
+    for some in items:
         if isinstance(some, PlacedUnit):
             placed.append(some)
         else:
-            placed += some.visible_units(unfolding)
-    kept = _line_limits(placed, unfolding)
+            placed += some.visible_units(context_size)
+    kept = _line_limits(placed, context_size)
     hidden: list[PlacedUnit | CollapsedBlocks] = []
     container: Block | None = None
     for each, clip in zip(placed, kept, strict=True):
@@ -151,9 +153,9 @@ def collapse_unchanged(
         yield _collapsed_unit(hidden, ())
 
 
-def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], unfolding: ContextSize) -> list[int | None]:
+def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: ContextSize) -> list[int | None]:
     """For each unit how it is clipped; None for what is folded."""
-    around, is_brief = unfolding.blocks, unfolding.is_brief
+    around, is_brief = context_size.blocks, context_size.is_brief
     after = _distances(placed)
     before = _distances(placed[::-1])
     out: list[int | None] = []
@@ -162,7 +164,7 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], unfolding: Cont
             out.append(None)
             continue
         block = each.unit.block
-        if not each.is_same or each.has_thread or (block is not None and block.key in unfolding.expanded):
+        if not each.is_same or each.has_thread or (block is not None and block.key in context_size.expanded):
             out.append(0)
         elif min(since, until) > around or not (_is_prose(block) or not is_brief):
             out.append(None)

@@ -41,8 +41,8 @@ def estimate_height(unit: DiffUnit) -> int:
     """About how many lines a unit takes, without setting it."""
     if unit.kind == "block" and unit.block is not None:
         first, end = unit.block.lines
-        was = unit.old.lines if unit.old is not None else (0, 0)
-        return max(1, end - first, was[1] - was[0]) + 1
+        is_old_side = unit.old.lines if unit.old is not None else (0, 0)
+        return max(1, end - first, is_old_side[1] - is_old_side[0]) + 1
     if unit.kind in ("fold", "label", "note", "setting"):
         return 2
     if unit.kind in ("lines", "threads"):
@@ -60,8 +60,8 @@ def estimate_height(unit: DiffUnit) -> int:
 def render_diff_unit(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
     """The lines of a unit, the gutter included."""
     block = unit.block or Block(unit.kind)
-    instead = partial(render_failed_block, block, context.source_of, context.styles, max(room.width, NARROWEST))
-    return run_guarded(lambda: _render_unit(context, unit, room), instead)
+    fallback = partial(render_failed_block, block, context.source_of, context.styles, max(room.width, NARROWEST))
+    return run_guarded(lambda: _render_unit(context, unit, room), fallback)
 
 
 def _render_unit(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
@@ -94,11 +94,11 @@ def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
     hint = " press = to expand " if width >= 50 else " = expand "
     tail = f"{hint}{glyphs.across * 2}" if spot else ""
     room = width - 8 - len(tail)
-    said = f" {glyphs.between} {unit.text}" if unit.section_path and unit.text else unit.text
-    if unit.section_path and cells(_section_text(unit.section_path, styles)) + cells(said) > room:
-        said = said.removesuffix(" unchanged")  # which goes without saying
-    path = _section_text(unit.section_path, styles, room - cells(said))
-    words = truncate([Piece(path, styles.text, spot), Piece(said, styles.muted, spot)], room, glyphs.more)
+    text = f" {glyphs.between} {unit.text}" if unit.section_path and unit.text else unit.text
+    if unit.section_path and cells(_section_text(unit.section_path, styles)) + cells(text) > room:
+        text = text.removesuffix(" unchanged")  # which goes without saying
+    path = _section_text(unit.section_path, styles, room - cells(text))
+    words = truncate([Piece(path, styles.text, spot), Piece(text, styles.muted, spot)], room, glyphs.more)
     pieces = [Piece(glyphs.across * 2 + " ", styles.line, None, True), *words, Piece(" ", styles.line, None, True)]
     pieces.append(Piece(glyphs.across * (width - width_of(pieces) - len(tail)), styles.line, None, True))
     if tail:
@@ -121,18 +121,18 @@ def _section_text(place: Sequence[str], styles: Styles, room: int = 1 << 30) -> 
 
 
 def _render_side(
-    context: LayoutContext, unit: DiffUnit, block: Block, sign: str, room: SideWidths, *, was: bool = False
+    context: LayoutContext, unit: DiffUnit, block: Block, sign: str, room: SideWidths, *, is_old_side: bool = False
 ) -> list[Line]:
     """A block as a page shows it, behind a sign; `was`: on the page as it was. Of what came or went, nothing is folded."""
-    path = unit.old_ancestors if was else unit.ancestors
-    whole, lead = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
+    path = unit.old_ancestors if is_old_side else unit.ancestors
+    whole, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
     if sign != " ":
         whole = _expand_all(whole[0])
     context.depth, context.rules_headings = 0, False
     context.list_depth = sum(each.kind == "list" for each in path) - any(
         each.kind == "list" != block.kind for each in whole[:1]
     )
-    wide = room.text_width - cells(lead)
+    wide = room.text_width - cells(prefix)
     lines = context.flow(whole, wide)
     context.list_depth = 0
     if wide < NARROWEST:
@@ -146,24 +146,24 @@ def _render_side(
                 else piece
                 for piece in line.pieces
             ]
-    return add_gutter(hang_indent(lines, lead, context.styles), sign, block.lines[0] + 1, context.styles, room.side)
+    return add_gutter(hang_indent(lines, prefix, context.styles), sign, block.lines[0] + 1, context.styles, room.side)
 
 
 def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
     """What stands before a block that lies in items of lists: its bullet or number, if it is the first in its item."""
-    lead = ""
+    prefix = ""
     level = 0
     for of_list, item in pairwise(path):
         if of_list.kind == "list":
-            lead = (
-                " " * cells(lead)
+            prefix = (
+                " " * cells(prefix)
                 + " " * (level == 0)
                 + item_marker(of_list, max(0, _child_index(item, of_list)), level, styles)
                 + " "
             )
             level += 1
     is_first = path and path[-1].kind in ("item", "task") and _child_index(block, path[-1]) == 0
-    return lead if is_first else " " * cells(lead)
+    return prefix if is_first else " " * cells(prefix)
 
 
 def _child_index(block: Block, parent: Block) -> int:
@@ -188,10 +188,15 @@ def _render_unchanged(context: LayoutContext, unit: DiffUnit, room: SideWidths) 
     if unit.block is None:
         return []
     sides = [
-        _clip(_render_side(context, unit, block, " ", room, was=was), unit.line_limit, context.styles, room)
+        _clip(
+            _render_side(context, unit, block, " ", room, is_old_side=is_old_side),
+            unit.line_limit,
+            context.styles,
+            room,
+        )
         if block is not None
         else []
-        for block, was in ((unit.old if room.is_split else None, True), (unit.block, False))
+        for block, is_old_side in ((unit.old if room.is_split else None, True), (unit.block, False))
     ]
     return [SidePair(sides[0], sides[1], is_same=True)]
 
@@ -214,7 +219,7 @@ def _render_replacement(context: LayoutContext, unit: DiffUnit, room: SideWidths
     def side(blocks: Sequence[Block], sign: str) -> list[Line]:
         lines: list[Line] = []
         for block in blocks if sign == "+" or not room.only_new else ():
-            lines += [Line([])] * bool(lines) + _render_side(context, unit, block, sign, room, was=sign == "-")
+            lines += [Line([])] * bool(lines) + _render_side(context, unit, block, sign, room, is_old_side=sign == "-")
         return lines
 
     return SidePair(side(unit.removed, "-"), side(unit.added, "+"))
@@ -244,17 +249,17 @@ def _render_entry(context: LayoutContext, unit: DiffUnit, entry: model.Entry, ro
         case model.Removed() | model.Moved(arrives=False) if room.only_new:
             return []
         case model.Removed(block=block):
-            return [SidePair(old=_render_side(context, unit, block, "-", room, was=True))]
+            return [SidePair(old=_render_side(context, unit, block, "-", room, is_old_side=True))]
         case model.Moved(arrives=False):
             to = f"{_move_note('to', unit.added or (entry.new,))}: "
             pieces = truncate([Piece(to + block_summary(entry.old))], room.text_width, styles.glyphs.more)
-            return note_sides(["".join(piece.text for piece in pieces)], styles, room, entry.old, ">", was=True)
+            return note_sides(["".join(piece.text for piece in pieces)], styles, room, entry.old, ">", is_old_side=True)
         case model.Moved():
-            said = f"{_move_note('from', unit.removed or (entry.old,))}{', and edited' if entry.is_edited else ''}"
+            text = f"{_move_note('from', unit.removed or (entry.old,))}{', and edited' if entry.is_edited else ''}"
             if unit.follows_move:
-                said = "edited" if entry.is_edited else ""
+                text = "edited" if entry.is_edited else ""
             above = [
-                *note_sides([said] if said else [], styles, room, entry.new, ">"),
+                *note_sides([text] if text else [], styles, room, entry.new, ">"),
                 *render_setting_changes(entry.settings, entry.new.kind, styles, room, entry.new),
             ]
             if entry.parts is None:
@@ -300,12 +305,12 @@ def _is_visible(change: model.Setting, block: Block, sides: Sequence[SidePair]) 
     return shows(change.old, before) and shows(change.new, after)
 
 
-def _move_note(way: str, blocks: Sequence[Block]) -> str:
+def _move_note(direction: str, blocks: Sequence[Block]) -> str:
     """Where blocks that moved together are, or were."""
     first, last = blocks[0].lines[0] + 1, blocks[-1].lines[1]
     if len(blocks) == 1:
-        return f"moved {way} line {first}"
-    return f"{len(blocks)} blocks moved {way} lines {first}–{last}"
+        return f"moved {direction} line {first}"
+    return f"{len(blocks)} blocks moved {direction} lines {first}–{last}"
 
 
 def _render_container_change(
@@ -318,8 +323,8 @@ def _render_container_change(
         path = unit.ancestors if is_new else unit.old_ancestors
         name = f"step {_child_index(block, path[-2]) + 1}" if len(path) > 1 else name
     given = changed_settings(Block(block.kind), block)
-    said = ", ".join([name, *(f"{each.name} {each.new}" for each in given if each.name != "title")])
-    lines = [Line(part, block) for part in wrap([Piece(drawable_text(styles, said), styles.strong)], room.text_width)]
+    text = ", ".join([name, *(f"{each.name} {each.new}" for each in given if each.name != "title")])
+    lines = [Line(part, block) for part in wrap([Piece(drawable_text(styles, text), styles.strong)], room.text_width)]
     shown = add_gutter(lines, "+" if is_new else "-", block.lines[0] + 1, styles, room.side)
     return SidePair(new=shown) if is_new else SidePair(old=shown)
 
@@ -329,11 +334,11 @@ def _render_parts(
 ) -> list[SidePair]:
     match parts:
         case model.Words() if not parts.is_rewritten:
-            leads = (
+            prefixes = (
                 _list_prefix(old, unit.old_ancestors, context.styles),
                 _list_prefix(new, unit.ancestors, context.styles),
             )
-            return render_word_changes(context.styles, old, new, parts, room, leads)
+            return render_word_changes(context.styles, old, new, parts, room, prefixes)
         case model.Lines():
             return render_code_change(context, old, new, parts.lines, room, unit.slice_number)
         case model.Table():
@@ -345,13 +350,16 @@ def _render_parts(
     if parts is None and old.kind == new.kind and old.plain() == new.plain() and old.kind not in ("image", "figure"):
         return [
             SidePair(
-                [] if room.only_new else _render_side(context, unit, old, " ", room, was=True),
+                [] if room.only_new else _render_side(context, unit, old, " ", room, is_old_side=True),
                 _render_side(context, unit, new, " ", room),
                 is_same=True,
             )
         ]
-    before, after = _render_side(context, unit, old, "-", room, was=True), _render_side(context, unit, new, "+", room)
+    before, after = (
+        _render_side(context, unit, old, "-", room, is_old_side=True),
+        _render_side(context, unit, new, "+", room),
+    )
     if [line.text[GUTTER:] for line in before] != [line.text[GUTTER:] for line in after]:
         return [SidePair(before, after)]
-    was = [] if room.only_new else _render_side(context, unit, old, "~", room, was=True)
-    return [SidePair(was, _render_side(context, unit, new, "~", room), is_same=True)]
+    is_old_side = [] if room.only_new else _render_side(context, unit, old, "~", room, is_old_side=True)
+    return [SidePair(is_old_side, _render_side(context, unit, new, "~", room), is_same=True)]

@@ -31,7 +31,7 @@ _EXPANDABLE_KINDS = kinds_with("opened")
 
 def build_diff(
     diff: Diff,
-    unfolding: ContextSize,
+    context_size: ContextSize,
     threads: Mapping[str, Sequence[ThreadSummary]],
     title: str = "",
     *,
@@ -42,7 +42,7 @@ def build_diff(
     thousands."""
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffUnits()
-    return _DiffBuilder(unfolding, threads, title, side_by_side=side_by_side).build(diff)
+    return _DiffBuilder(context_size, threads, title, side_by_side=side_by_side).build(diff)
 
 
 def build_side(
@@ -91,20 +91,20 @@ class _Replacement:
 
 def _pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | _Replacement]:
     """The entries, what went and came at one place together: a few at a time, so that a unit is soon set."""
-    gone: list[Removed] = []
-    come: list[Added] = []
+    removed: list[Removed] = []
+    added: list[Added] = []
     for entry in (*entries, None):
         if isinstance(entry, (Added, Removed)) and _is_replaceable(entry):
-            gone += [entry] if isinstance(entry, Removed) else []
-            come += [entry] if isinstance(entry, Added) else []
+            removed += [entry] if isinstance(entry, Removed) else []
+            added += [entry] if isinstance(entry, Added) else []
             continue
-        for at in range(0, min(len(gone), len(come)), _MOST_PAIRED):
-            old, new = gone[at : at + _MOST_PAIRED], come[at : at + _MOST_PAIRED]
+        for at in range(0, min(len(removed), len(added)), _MOST_PAIRED):
+            old, new = removed[at : at + _MOST_PAIRED], added[at : at + _MOST_PAIRED]
             yield _Replacement(tuple(each.block for each in old), tuple(each.block for each in new))
-        paired = _MOST_PAIRED * math.ceil(min(len(gone), len(come)) / _MOST_PAIRED)
-        yield from gone[paired:]
-        yield from come[paired:]
-        gone, come = [], []
+        paired = _MOST_PAIRED * math.ceil(min(len(removed), len(added)) / _MOST_PAIRED)
+        yield from removed[paired:]
+        yield from added[paired:]
+        removed, added = [], []
         if entry is not None:
             yield entry
 
@@ -174,13 +174,13 @@ def _count_posted(lines: Sequence[ThreadSummary]) -> int:
 class _DiffBuilder:
     def __init__(
         self,
-        unfolding: ContextSize,
+        context_size: ContextSize,
         threads: Mapping[str, Sequence[ThreadSummary]],
         title: str,
         *,
         side_by_side: bool = False,
     ) -> None:
-        self._context, self._title, self._side_by_side = unfolding, title, side_by_side
+        self._context, self._title, self._side_by_side = context_size, title, side_by_side
         self._threads = threads
         self._thread_total = sum(map(_count_posted, threads.values()))
         self._shown_keys: set[str] = set()
@@ -250,13 +250,13 @@ class _DiffBuilder:
                 DiffUnit("setting", block, setting=setting, change_number=self._next_number(), is_tight=not is_first)
             )
 
-    def _add(self, unit: DiffUnit, *, is_same: bool = False, is_held: bool = False) -> None:
+    def _add(self, unit: DiffUnit, *, is_same: bool = False, has_thread: bool = False) -> None:
         inner = self._containers[-1]
         if unit.kind in ("block", "entry", "exchange") and (inner.ancestors or inner.old_ancestors) and not is_same:
             unit = unit._replace(ancestors=inner.ancestors, old_ancestors=inner.old_ancestors)
         says_itself = unit.block is not None and unit.block.kind == "heading"
         place = inner.names if says_itself else inner.section_path
-        self._placed_units.append(PlacedUnit(unit, place, inner.named_block, is_same, is_held))
+        self._placed_units.append(PlacedUnit(unit, place, inner.named_block, is_same, has_thread))
 
     def _add_note(self, text: str, change: int = -1) -> None:
         self._add(
@@ -271,12 +271,12 @@ class _DiffBuilder:
         """Put them."""
         for entry in _join_moves(_pair_replacements(entries) if self._side_by_side else entries):
             match entry:
-                case _Replacement(removed=gone, added=come):
+                case _Replacement(removed=removed, added=added):
                     self._add(
-                        DiffUnit("exchange", come[0], removed=gone, added=come, change_number=self._next_number())
+                        DiffUnit("exchange", added[0], removed=removed, added=added, change_number=self._next_number())
                     )
-                    self._add_block_threads((*gone, *come), elsewhere=len(gone) + len(come) > 2)
-                    self._note_heading(come[-1])
+                    self._add_block_threads((*removed, *added), elsewhere=len(removed) + len(added) > 2)
+                    self._note_heading(added[-1])
                 case Same(old=old, new=new):
                     self._add_unchanged(old, new)
                 case Changed(parts=Inside() as inside) | Moved(parts=Inside() as inside, arrives=True):
@@ -313,8 +313,8 @@ class _DiffBuilder:
             )
             return
         for at, move in enumerate(moves.moves):
-            is_told = at > 0 and move.parts is None and not move.settings
-            change = -1 if is_told else self._next_number()
+            is_covered = at > 0 and move.parts is None and not move.settings
+            change = -1 if is_covered else self._next_number()
             unit = DiffUnit("entry", move.new, None, move, change_number=change, follows_move=at > 0)
             self._add(unit if at else unit._replace(removed=olds, added=news))
             self._add_block_threads((move.new, move.old))
@@ -322,15 +322,15 @@ class _DiffBuilder:
 
     def _add_replaced_section(self, section: Restructured) -> None:
         """All that went and all that came: one change, each block a unit, beside one another a few at a time."""
-        gone, come = list(section.old), list(section.new)
-        is_short = not any(map(is_long, (*gone, *come)))
-        while self._side_by_side and is_short and gone and come:
-            pair = tuple(gone[:_MOST_PAIRED]), tuple(come[:_MOST_PAIRED])
-            self._add(DiffUnit("exchange", come[0], removed=pair[0], added=pair[1]))
-            gone, come = gone[_MOST_PAIRED:], come[_MOST_PAIRED:]
-        for block in gone:
+        removed, added = list(section.old), list(section.new)
+        is_short = not any(map(is_long, (*removed, *added)))
+        while self._side_by_side and is_short and removed and added:
+            pair = tuple(removed[:_MOST_PAIRED]), tuple(added[:_MOST_PAIRED])
+            self._add(DiffUnit("exchange", added[0], removed=pair[0], added=pair[1]))
+            removed, added = removed[_MOST_PAIRED:], added[_MOST_PAIRED:]
+        for block in removed:
             self._add(DiffUnit("entry", block, None, Removed(block)))
-        for block in come:
+        for block in added:
             self._add(DiffUnit("entry", block, None, Added(block)))
         for block in section.new:
             self._note_heading(block)
@@ -355,24 +355,24 @@ class _DiffBuilder:
             self._add_threads(entry.old.key, entry.old)
 
     def _add_unchanged(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
-        begun = 0
+        start = 0
         for at, (old, new) in enumerate(zip(olds, news, strict=True)) if self._threads else ():
-            hung = [each.key in self._threads for each in new.walk()]
-            if not any(hung):
+            has_threads = [each.key in self._threads for each in new.walk()]
+            if not any(has_threads):
                 continue
-            self._add_unchanged_range(olds[begun:at], news[begun:at])
-            begun = at + 1
-            if any(hung[1:]) and new.kind in _EXPANDABLE_KINDS and len(old.children) == len(new.children):
+            self._add_unchanged_range(olds[start:at], news[start:at])
+            start = at + 1
+            if any(has_threads[1:]) and new.kind in _EXPANDABLE_KINDS and len(old.children) == len(new.children):
                 with self._enter(old, new):
                     self._add_unchanged(old.children, new.children)
                     self._add_threads(new.key, new)
                 continue
             level = self._containers[-1]
             unit = DiffUnit("block", new, old, None, level.ancestors, level.old_ancestors)
-            self._add(unit, is_same=True, is_held=True)
+            self._add(unit, is_same=True, has_thread=True)
             self._add_block_threads((new,))
             self._note_heading(new)
-        self._add_unchanged_range(olds[begun:], news[begun:])
+        self._add_unchanged_range(olds[start:], news[start:])
 
     def _add_unchanged_range(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
         level = self._containers[-1]
@@ -414,15 +414,15 @@ class _DiffBuilder:
             for each in block.walk():
                 self._add_threads(each.key, block, each.plain() if elsewhere and each.key in self._threads else "")
 
-    def _add_threads(self, key: str, block: Block | None, about: str = "") -> None:
+    def _add_threads(self, key: str, block: Block | None, quote: str = "") -> None:
         found = self._threads.get(key)
         if not found or key in self._shown_keys:
             return
         number = sum(_count_posted(self._threads[each]) for each in self._shown_keys)
         self._shown_keys.add(key)
-        if about:
-            about = " ".join(about.split())
-            found = [replace(thread, quote=thread.quote or about) for thread in found]
+        if quote:
+            quote = " ".join(quote.split())
+            found = [replace(thread, quote=thread.quote or quote) for thread in found]
         placed: list[tuple[ThreadSummary, str]] = []
         for thread in found:
             number += not thread.is_draft

@@ -203,13 +203,13 @@ def note_sides(
     block: Block | None = None,
     sign: str = "~",
     *,
-    was: bool = False,
+    is_old_side: bool = False,
 ) -> list[SidePair]:
     """Sentences about a change, on the new side, or with `was` on the old one."""
     lines = assign_block([line for text in texts for line in note_lines(text, styles, room.side, sign)], block)
     if not lines:
         return []
-    return [SidePair(old=lines) if was else SidePair(new=lines)]
+    return [SidePair(old=lines) if is_old_side else SidePair(new=lines)]
 
 
 def render_setting_changes(
@@ -239,12 +239,12 @@ def render_setting_changes(
             continue
         line = ""
         sides = []
-        lead = f"{name}: "
-        lead, before = (lead, "") if cells(lead) <= room.text_width // 2 else ("", lead)
+        prefix = f"{name}: "
+        prefix, before = (prefix, "") if cells(prefix) <= room.text_width // 2 else ("", prefix)
         for sign, value in (("-", old), ("+", new)):
             pieces = [Piece(before + value, styles.text)] if value is not None else []
-            lines = [Line(part, block) for part in wrap(pieces, room.text_width - cells(lead))] if pieces else []
-            sides.append(add_gutter(hang_indent(lines, lead, styles), sign, None, styles, room.side))
+            lines = [Line(part, block) for part in wrap(pieces, room.text_width - cells(prefix))] if pieces else []
+            sides.append(add_gutter(hang_indent(lines, prefix, styles), sign, None, styles, room.side))
         out.append(SidePair(sides[0], sides[1]))
     return out
 
@@ -268,8 +268,8 @@ def assign_block(lines: list[Line], block: Block | None) -> list[Line]:
     return lines
 
 
-def hang_indent(lines: list[Line], lead: str, styles: Styles) -> list[Line]:
+def hang_indent(lines: list[Line], prefix: str, styles: Styles) -> list[Line]:
     """`lines` behind what stands before the first of them."""
-    if not lead:
+    if not prefix:
         return lines
-    return indent(lines, [Piece(lead, styles.muted, None, True)], [Piece(" " * cells(lead), PLAIN, None, True)])
+    return indent(lines, [Piece(prefix, styles.muted, None, True)], [Piece(" " * cells(prefix), PLAIN, None, True)])

@@ -109,8 +109,8 @@ def render_table_change(
     )
     moved = sum(isinstance(entry, model.Moved) and entry.arrives for entry in table.rows)
     rows_moved, places = ("1 row", "position") if moved == 1 else (f"{moved} rows", "positions")
-    said = f"{rows_moved} moved. {styles.glyphs.into} marks the old {places}."
-    return parts + note_sides([said] * bool(moved), styles, room, new)
+    text = f"{rows_moved} moved. {styles.glyphs.into} marks the old {places}."
+    return parts + note_sides([text] * bool(moved), styles, room, new)
 
 
 def _changed_rows(
@@ -164,10 +164,10 @@ def _row_settings(
     for each in (*entry.settings, *(setting for cell in cells for setting in cell.settings)):
         if is_same or each.name != "value":  # a box or stars are on show
             yield replace(each, name=name + each.name)
-    said = {(each.old, each.new) for each in entry.settings}  # the target of a card is in a cell as well
+    text = {(each.old, each.new) for each in entry.settings}  # the target of a card is in a cell as well
     for cell in cells:
         if cell.words is not None:
-            yield from (each for each in changed_runs(cell.words.words) if (each.old, each.new) not in said)
+            yield from (each for each in changed_runs(cell.words.words) if (each.old, each.new) not in text)
             if is_same and "words" in cell.words.sorts:
                 yield invisible_change(cell.words.words)
 

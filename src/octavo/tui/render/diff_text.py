@@ -30,33 +30,33 @@ from octavo.tui.render.wrap import wrap
 
 
 def render_word_changes(
-    styles: Styles, old: Block, new: Block, parts: model.Words, room: SideWidths, leads: tuple[str, str] = ("", "")
+    styles: Styles, old: Block, new: Block, parts: model.Words, room: SideWidths, prefixes: tuple[str, str] = ("", "")
 ) -> list[SidePair]:
     """The old text and the new one, or where they look the same only that, and what else differs. `leads` stand before
     their first lines."""
     others = in_place_styles(styles)
     sides: list[list[Line]] = []
-    for block, lead, op, style in (
-        (old, leads[0], "delete", styles.remove_word),
-        (new, leads[1], "insert", styles.add_word),
+    for block, prefix, op, style in (
+        (old, prefixes[0], "delete", styles.remove_word),
+        (new, prefixes[1], "insert", styles.add_word),
     ):
         kept = [word for word in parts.words if word.op not in ("insert", "delete") or word.op == op]
         runs = [word.old or word.run if op == "delete" else word.run for word in kept]
         base = styles.heading(int(block.attrs.get("level", 2))) if block.kind == "heading" else None
         pieces = mark_words(kept, runs, styles, base, {op: style, **others})
-        rows = wrap(pieces, room.text_width - cells(lead)) if any(piece.text.strip() for piece in pieces) else []
-        sides.append(hang_indent([Line(row, block) for row in rows], lead, styles))
-    said = list(changed_runs(parts.words))
+        rows = wrap(pieces, room.text_width - cells(prefix)) if any(piece.text.strip() for piece in pieces) else []
+        sides.append(hang_indent([Line(row, block) for row in rows], prefix, styles))
+    text = list(changed_runs(parts.words))
     is_same = look_the_same(*sides)
     if is_same and "words" in parts.sorts:
-        said.append(invisible_change(parts.words))
+        text.append(invisible_change(parts.words))
     is_same = is_same or "words" not in parts.sorts
     signs = ("-", "+") if not is_same else ("~", "~") if parts.sorts else (" ", " ")
     numbered = [
         add_gutter(lines, sign, block.lines[0] + 1, styles, room.side)
         for lines, sign, block in zip(([] if room.only_new else sides[0], sides[1]), signs, (old, new), strict=True)
     ]
-    return [SidePair(numbered[0], numbered[1], is_same=is_same), *render_setting_changes(said, "", styles, room, new)]
+    return [SidePair(numbered[0], numbered[1], is_same=is_same), *render_setting_changes(text, "", styles, room, new)]
 
 
 def look_the_same(old: Sequence[Line], new: Sequence[Line]) -> bool:
@@ -66,9 +66,9 @@ def look_the_same(old: Sequence[Line], new: Sequence[Line]) -> bool:
 
 def invisible_change(words: Iterable[model.Word]) -> model.Setting:
     """What came and went in a text that looks the same."""
-    gone, come = ("".join(word.run.text for word in words if word.op == op) for op in ("delete", "insert"))
+    removed, added = ("".join(word.run.text for word in words if word.op == op) for op in ("delete", "insert"))
     return model.Setting(
-        "invisible characters", *(in_words(text) if not text.strip() else text for text in (gone, come))
+        "invisible characters", *(in_words(text) if not text.strip() else text for text in (removed, added))
     )
 
 
@@ -146,14 +146,14 @@ def _render_line(
     if line.op == "equal":
         return [SidePair(side(" ", 0, PLAIN), side(" ", 1, PLAIN), is_same=True)]
     if line.op == "change" and _displayed_text(line.old) == _displayed_text(line.new):
-        said = render_setting_changes([invisible_change(line.words)], "", styles, room, blocks[1])
+        text = render_setting_changes([invisible_change(line.words)], "", styles, room, blocks[1])
         return [
             SidePair(
                 side("~", 0, in_place_styles(styles)["format"]),
                 side("~", 1, in_place_styles(styles)["format"]),
                 is_same=True,
             ),
-            *said,
+            *text,
         ]
     part = SidePair()
     if line.op in ("delete", "change"):
@@ -177,9 +177,9 @@ def _pieces(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]
         while text:
             length = min(len(text), len(left)) or len(text)
             part, text, left = text[:length], text[length:], left[length:]
-            spread = (" " * at + part).expandtabs(4)[at:]
-            at += len(spread)
-            out.append(Piece(flatten_emoji(spread), token_style(kind, styles) + mark))
+            expanded = (" " * at + part).expandtabs(4)[at:]
+            at += len(expanded)
+            out.append(Piece(flatten_emoji(expanded), token_style(kind, styles) + mark))
             if not left:
                 mark, left = next(marks, (PLAIN, ""))
     return out or [Piece("", styles.text)]

@@ -81,17 +81,17 @@ def add_caption(context: LayoutContext, block: Block, lines: list[Line], width: 
 def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """A file to download: its name, kind and size."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
-    named = context.link_targets.title_of(src) if context.link_targets is not None else None
-    if named is not None and named.problem:
+    title = context.link_targets.title_of(src) if context.link_targets is not None else None
+    if title is not None and title.problem:
         return add_caption(
-            context, block, _render_broken(context, file_name(src) or "file", named.problem, width), width
+            context, block, _render_broken(context, file_name(src) or "file", title.problem, width), width
         )
     spot = Clickable("file", src)
     left = [
         Piece(f"{styles.glyphs.down_load} ", styles.accent, spot, True),
-        Piece(named.text if named is not None else file_name(src) or "file", styles.link, spot),
+        Piece(title.text if title is not None else file_name(src) or "file", styles.link, spot),
     ]
-    right = [Piece(named.where if named is not None and named.where else "file", styles.muted, None, True)]
+    right = [Piece(title.where if title is not None and title.where else "file", styles.muted, None, True)]
     return add_caption(context, block, render_bar(context, left, right, width), width)
 
 
@@ -109,10 +109,10 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
     at last without what is asked of it where a line of its own has no room for the rest. Of the platform's own pages: their
     titles."""
     styles, url = context.styles, str(block.attrs.get("url") or "")
-    named = context.link_targets.title_of(url) if context.link_targets is not None else None
+    title = context.link_targets.title_of(url) if context.link_targets is not None else None
     refused = link_destination(url) is LinkDestination.REFUSED
     spot = None if refused else Clickable("link", url)
-    words = (named and named.text) or host_of(url)
+    words = (title and title.text) or host_of(url)
     left = [
         Piece(
             f"{styles.glyphs.no if refused else styles.glyphs.outside} ",
@@ -122,15 +122,15 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
         ),
         Piece(words, styles.link if spot else styles.text, spot),
     ]
-    beside = url if url != words else ""
-    if beside and words == host_of(url) and width_of(left) + len("  ") + cells(url) > width - 2:
-        beside = _address_after_host(url)
-        if "%2F" in beside and width_of(left) + len("  ") + cells(beside) > width - 2:
-            beside = file_name(url)
-        elif width_of(left[:1]) + cells(beside) > width - 2:
-            beside = beside.partition("?")[0].partition("#")[0]
-    if beside:
-        left += [Piece("  ", PLAIN, None, True), Piece(beside, styles.muted, spot, True)]
+    detail = url if url != words else ""
+    if detail and words == host_of(url) and width_of(left) + len("  ") + cells(url) > width - 2:
+        detail = _address_after_host(url)
+        if "%2F" in detail and width_of(left) + len("  ") + cells(detail) > width - 2:
+            detail = file_name(url)
+        elif width_of(left[:1]) + cells(detail) > width - 2:
+            detail = detail.partition("?")[0].partition("#")[0]
+    if detail:
+        left += [Piece("  ", PLAIN, None, True), Piece(detail, styles.muted, spot, True)]
     right = [Piece("not opened", styles.muted, None, True)] if refused else []
     return add_caption(context, block, render_bar(context, left, right, width), width)
 
@@ -140,12 +140,12 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
     styles, glyphs, url = context.styles, context.styles.glyphs, str(block.attrs.get("url") or "")
     words = content_ref_text(block)
     targets = context.link_targets
-    named = targets.title_of(url) if targets is not None else None
+    title = targets.title_of(url) if targets is not None else None
     where = targets.destination(url) if targets is not None else link_destination(url)
     if where in (LinkDestination.BROKEN, LinkDestination.REFUSED):
         trouble = (
-            named.problem
-            if named is not None
+            title.problem
+            if title is not None
             else "Octavo does not open this kind of link."
             if where is LinkDestination.REFUSED
             else "The page no longer exists."
@@ -153,11 +153,11 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
         return _render_broken(context, file_name(url) if words.startswith("broken") else words, trouble, width)
     spot = Clickable("link", url)
     sign = glyphs.outside if where is LinkDestination.OUTSIDE else glyphs.into
-    beside = "" if file_name(url).removesuffix(".md") == words else url
-    if named is not None and (named.title or named.where):
-        words, beside = named.text or words, named.where
+    detail = "" if file_name(url).removesuffix(".md") == words else url
+    if title is not None and (title.title or title.where):
+        words, detail = title.text or words, title.where
     left = [Piece(f"{sign} ", styles.accent, spot, True), Piece(words, styles.link + Style(bold=True), spot)]
-    right = [Piece(beside, styles.muted, None, True)] if beside else []
+    right = [Piece(detail, styles.muted, None, True)] if detail else []
     return render_bar(context, left, right, width)
 
 
@@ -172,11 +172,11 @@ def render_include(context: LayoutContext, block: Block, width: int) -> list[Lin
     styles, target = context.styles, str(block.attrs.get("target") or "")
     is_elsewhere = target.startswith(("https://", "/s/"))
     spot = Clickable("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
-    named = "another space" if is_elsewhere else file_name(target)
-    kept = [Piece(named, styles.link if spot else styles.muted, spot, True)]
+    title = "another space" if is_elsewhere else file_name(target)
+    kept = [Piece(title, styles.link if spot else styles.muted, spot, True)]
     if not block.children:
-        said = "Reusable content from "
-        left = [Piece(f"{styles.glyphs.diamond} ", styles.muted, None, True), Piece(said, styles.text, None, True)]
+        text = "Reusable content from "
+        left = [Piece(f"{styles.glyphs.diamond} ", styles.muted, None, True), Piece(text, styles.text, None, True)]
         return render_bar(context, [*left, *kept], [], width)
     rail = [Piece(styles.glyphs.rail + " ", styles.muted, None, True)]
     head = [Line(part) for part in wrap([Piece("reusable content: ", styles.muted, None, True), *kept], width - 2)]

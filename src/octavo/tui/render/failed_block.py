@@ -19,7 +19,7 @@ _LONGEST = 20_000
 _log = logging.getLogger(__name__)
 
 
-def run_guarded(work: Callable[[], T], instead: Callable[[], T]) -> T:
+def run_guarded(work: Callable[[], T], fallback: Callable[[], T]) -> T:
     """What `work` makes of a block. Where a bug ends it, the bug goes to the log, and what `instead` makes stands there.
 
     What a bug raises is any `Exception`, so that is what is caught, here and nowhere else in the app: whoever reads a page
@@ -32,7 +32,7 @@ def run_guarded(work: Callable[[], T], instead: Callable[[], T]) -> T:
         raise
     except Exception:  # noqa: BLE001  # as said above
         _log.exception("Could not show a block.")
-    return instead()
+    return fallback()
 
 
 def block_source(source: str, block: Block) -> str:
@@ -42,9 +42,9 @@ def block_source(source: str, block: Block) -> str:
     return written(source, block) if source else ""
 
 
-def render_failed_block(block: Block, written: Callable[[Block], str], styles: Styles, width: int) -> list[Line]:
+def render_failed_block(block: Block, source_of: Callable[[Block], str], styles: Styles, width: int) -> list[Line]:
     """Return a box with the kind of a block and its source, or its text if there is no source."""
-    text = run_guarded(lambda: written(block) or block.plain(), lambda: "")[:_LONGEST]
+    text = run_guarded(lambda: source_of(block) or block.plain(), lambda: "")[:_LONGEST]
     rows = flatten_emoji(text).expandtabs(4).split("\n")
     lines = [Line(part) for row in rows[:_SOURCE_LINES] for part in wrap([Piece(row, styles.text)], width - 4)]
     lines += [Line([Piece(styles.glyphs.more, styles.muted, None, True)])] * (len(rows) > _SOURCE_LINES)

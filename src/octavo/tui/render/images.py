@@ -33,23 +33,23 @@ _LENGTH = re.compile(r"\s*(\d{1,5})(?:\.\d*)?\s*(px|%)?\s*")
 
 def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Images in their frames."""
-    pictures = [child for child in block.children if child.kind == "image"]
+    images = [child for child in block.children if child.kind == "image"]
     beside = min(len(whole_block(block).children), 3, (width + GAP) // (LEAST_SIDE_BY_SIDE + GAP))
     align = str(block.attrs.get("align") or "")
     out: list[Line] = []
     if beside < 2:
-        for picture in pictures:
+        for image in images:
             out += [
                 *([Line([])] if out or not has_start(block) else []),
-                *_align(render_image(context, picture, width), align, width),
+                *_align(render_image(context, image, width), align, width),
             ]
         return out
     wide = (width - GAP * (beside - 1)) // beside
-    for start in range(0, len(pictures), beside):
-        row = pictures[start : start + beside]
-        tallest = max(len(_frame_lines(context, picture, wide, None)) for picture in row)
+    for start in range(0, len(images), beside):
+        row = images[start : start + beside]
+        tallest = max(len(_frame_lines(context, image, wide, None)) for image in row)
         out += [Line([])] if out or not has_start(block) else []
-        out += _side_by_side([_frame(context, picture, wide, tallest) for picture in row], wide)
+        out += _side_by_side([_frame(context, image, wide, tallest) for image in row], wide)
     return out
 
 
@@ -85,7 +85,7 @@ def _caption(context: LayoutContext, block: Block) -> list[Piece]:
 
 def _frames_caption(block: Block) -> bool:
     """Whether the caption stands in the frame: where there is no alternative text, or it says the same."""
-    alt, caption = (_ONLY_WORDS.sub("", fold(said)) for said in (_alternative_text(block), words(block.runs)))
+    alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), words(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 
 
@@ -137,10 +137,10 @@ def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
 
 def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Line]:
     """The image itself, small, where that is wanted and it is here."""
-    late = context.deferred.thumbnails if context.deferred is not None else None
+    cache = context.deferred.thumbnails if context.deferred is not None else None
     targets = context.link_targets
     if (
-        late is None
+        cache is None
         or targets is None
         or context.styles.mono
         or context.styles.ascii
@@ -152,7 +152,7 @@ def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Li
         render_half_blocks,
     )  # only where somebody wants them
 
-    small = late.get(ThumbnailQuery(targets.context.page_ref, targets.resolve(src), columns, TALLEST))
+    small = cache.get(ThumbnailQuery(targets.context.page_ref, targets.resolve(src), columns, TALLEST))
     if small is None or not small.pixels:
         return []
     left = (columns - small.columns) // 2

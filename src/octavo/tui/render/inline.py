@@ -31,14 +31,14 @@ _MARKS = {
 }
 
 
-def icon_text(name: str, said: str, styles: Styles) -> str:
+def icon_text(name: str, text: str, styles: Styles) -> str:
     """The sign for an icon, or its name in words and brackets; nothing where those words are `said` beside it."""
     if sign := icon_sign(name, ascii=styles.ascii):
         return sign
     words = icon_words(name)
     if words is None:
         return styles.glyphs.diamond
-    return "" if words.replace(" ", "") in _WORD_SEPARATORS.sub("", fold(said)) else non_breaking(f"[{words}]", styles)
+    return "" if words.replace(" ", "") in _WORD_SEPARATORS.sub("", fold(text)) else non_breaking(f"[{words}]", styles)
 
 
 def label_with_icon(name: object, label: str, styles: Styles) -> str:
@@ -77,7 +77,7 @@ def render_each_run(
     runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
 ) -> list[list[Piece]]:
     """The pieces of `runs`, those of each run by themselves."""
-    ground = styles.text if base is None else base
+    background = styles.text if base is None else base
     out: list[list[Piece]] = []
     spot: Clickable | None = None
     every = list(runs)
@@ -97,7 +97,7 @@ def render_each_run(
         shown = targets.link_text(run, alone=first and last) if targets is not None and run.link else None
         if shown is not None:
             run = run._replace(text=shown, kind="text")
-        out.append(_render_run(run, styles, ground, spot, (first, last), targets))
+        out.append(_render_run(run, styles, background, spot, (first, last), targets))
     return out
 
 
@@ -113,7 +113,7 @@ def _link_clickable(address: str) -> Clickable | None:
 def _render_run(
     run: Run,
     styles: Styles,
-    ground: Style,
+    background: Style,
     spot: Clickable | None,
     ends: tuple[bool, bool],
     targets: LinkTargets | None,
@@ -124,9 +124,9 @@ def _render_run(
         text = text.replace("•", glyphs.bullets[0])
     match run.kind:
         case "emoji" if styles.ascii and (name := str(attrs.get("code", ""))) and not text.isascii():
-            return [Piece(f":{name}:", ground, spot)]
+            return [Piece(f":{name}:", background, spot)]
         case "break":
-            return [Piece("\n", ground)]
+            return [Piece("\n", background)]
         case "image":
             name = text.strip() or file_part(str(attrs.get("src") or "")) or "image"
             style, seen = styles.muted + Style(italic=True), Clickable("image", str(attrs.get("src") or ""))
@@ -137,23 +137,23 @@ def _render_run(
             linked = _render_link(where, name, style, styles, _link_clickable(run.link), (True, True))
             return [Piece(sign, style, seen), *linked]
         case "icon":
-            return [Piece(text, ground + styles.accent, spot)] if text else []
+            return [Piece(text, background + styles.accent, spot)] if text else []
         case "math":
             from octavo.tui.render.formulas import format_inline  # few pages have any
 
-            return [Piece(format_inline(text, ascii=styles.ascii), ground + Style(italic=True), spot)]
+            return [Piece(format_inline(text, ascii=styles.ascii), background + Style(italic=True), spot)]
         case "expression":
             return [Piece(f"{{{text}}}", styles.code, spot)]
         case "button":
-            return _render_button(run, text.strip(), styles, ground, spot, targets)
+            return _render_button(run, text.strip(), styles, background, spot, targets)
         case "footnote":
             note = Clickable("note", str(attrs.get("label") or text))
             if attrs.get("inline"):
-                dotted = Piece(text, ground + Style(underline=True), spot or note)
+                dotted = Piece(text, background + Style(underline=True), spot or note)
                 return [dotted, Piece(glyphs.note, styles.accent, note if spot else dotted.clickable, True)]
             mark = f"[{text}]" if styles.ascii or not text.isdigit() else superscript(text)
             return [Piece(mark, styles.accent, note)]
-    style = ground
+    style = background
     for mark in run.marks:
         if (more := _MARKS.get(mark)) is not None:
             style += more
@@ -181,7 +181,7 @@ def _render_run(
 
 
 def _render_button(
-    run: Run, label: str, styles: Styles, ground: Style, spot: Clickable | None, targets: LinkTargets | None
+    run: Run, label: str, styles: Styles, background: Style, spot: Clickable | None, targets: LinkTargets | None
 ) -> list[Piece]:
     """A button. One that leads nowhere looks as if it did nothing, and says why when it is pressed."""
     attrs = run.attrs
@@ -200,7 +200,7 @@ def _render_button(
         style = styles.disabled
     label = label_with_icon(attrs.get("icon"), label, styles)
     broken = [Piece(styles.glyphs.no, styles.error, None, True)] if where is LinkDestination.BROKEN else []
-    return [Piece(non_breaking(f" {label} ", styles), style, spot), *broken, Piece(" ", ground, None, True)]
+    return [Piece(non_breaking(f" {label} ", styles), style, spot), *broken, Piece(" ", background, None, True)]
 
 
 def non_breaking(text: str, styles: Styles) -> str:

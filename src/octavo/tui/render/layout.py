@@ -111,22 +111,22 @@ def render_block(context: LayoutContext, block: Block, width: int) -> list[Line]
     """The lines of one block; of a kind nobody knows, all that it holds in a box with its name."""
     within = context.position
 
-    def instead() -> list[Line]:
+    def fallback() -> list[Line]:
         context.position = within
         return render_failed_block(block, context.source_of, context.styles, max(width, NARROWEST))
 
-    return run_guarded(lambda: _render(context, block, width), instead)
+    return run_guarded(lambda: _render(context, block, width), fallback)
 
 
 def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    setter = _render_diagram if has_start(block) and is_diagram(block) else _RENDERERS.get(block.kind)
-    if setter is None:
+    renderer = _render_diagram if has_start(block) and is_diagram(block) else _RENDERERS.get(block.kind)
+    if renderer is None:
         is_box = block.kind == "unknown" or not (block.children or block.kind == "api-section")
-        setter = embeds.render_unknown if is_box else _render_children
+        renderer = embeds.render_unknown if is_box else _render_children
     width = max(width, NARROWEST)
     if context.depth == 0:
         context.spare = max(0, context.room - width)
-    lines = setter(context, block, width)
+    lines = renderer(context, block, width)
     if width < _SQUEEZED_WIDTH:
         lines = [squeeze(line, context.widest(width)) for line in lines]
     own: Block | None = block
@@ -161,11 +161,11 @@ def _block_units(block: Block, before: Block | None) -> Iterator[PageUnit]:
     if (parts := split_oversized(block)) is not None:
         yield from split_into_units(parts, before)
         return
-    space = 0 if before is None or block.kind == "source" else blank_lines_between(before, block)
+    gap_lines = 0 if before is None or block.kind == "source" else blank_lines_between(before, block)
     for part in split_block(block):
         rows, letters = _estimate_size(part, is_whole=part is block)
-        yield PageUnit(block, space, part if part is not block else None, space + rows, letters, before)
-        space = 0
+        yield PageUnit(block, gap_lines, part if part is not block else None, gap_lines + rows, letters, before)
+        gap_lines = 0
 
 
 def render_unit(context: LayoutContext, unit: PageUnit, width: int) -> list[Line]:
@@ -229,13 +229,13 @@ def lay_out(
 ) -> Layout:
     """All of `blocks` in `width` cells; wide tables and code at the top level may take `room`. `source`: where they stand.
     Others paint the lines, so it is seen here whether that can be done."""
-    written = partial(block_source, source)
-    context = LayoutContext(styles, folds or Folds(), render_block, room=room, source_of=written)
+    source_of = partial(block_source, source)
+    context = LayoutContext(styles, folds or Folds(), render_block, room=room, source_of=source_of)
     lines: list[Line] = []
     for unit in split_into_units(blocks):
-        instead = partial(render_failed_block, unit.block, written, styles, max(width, NARROWEST))
-        set_lines = run_guarded(partial(_render_and_check, context, unit, width), instead)
-        lines += set_lines if lines else set_lines[unit.gap :]
+        fallback = partial(render_failed_block, unit.block, source_of, styles, max(width, NARROWEST))
+        rendered = run_guarded(partial(_render_and_check, context, unit, width), fallback)
+        lines += rendered if lines else rendered[unit.gap :]
     block_lines = block_ranges(lines)
     anchors = {
         str(block.attrs["id"]): first

@@ -48,9 +48,9 @@ class Folds:
 
     def pan_by(self, key: str, step: int) -> bool:
         """Move a wide block by `step` cells. False when it stands at that end already, or has room for all it is."""
-        before = min(self.panned.get(key, 0), self.hidden.get(key, 0))
-        after = self.panned[key] = max(0, min(before + step, self.hidden.get(key, 0)))
-        return after != before
+        previous = min(self.panned.get(key, 0), self.hidden.get(key, 0))
+        after = self.panned[key] = max(0, min(previous + step, self.hidden.get(key, 0)))
+        return after != previous
 
     def is_open(self, block: Block) -> bool:
         """Whether the body of an expandable is shown, or all of what an interface says."""
@@ -161,8 +161,8 @@ class LayoutContext:
         return self.depth, self.list_depth, self.has_background, self.rules_headings, self.spare
 
     @position.setter
-    def position(self, where: tuple[int, int, bool, bool, int]) -> None:
-        self.depth, self.list_depth, self.has_background, self.rules_headings, self.spare = where
+    def position(self, values: tuple[int, int, bool, bool, int]) -> None:
+        self.depth, self.list_depth, self.has_background, self.rules_headings, self.spare = values
 
     def flow(
         self,
@@ -181,17 +181,19 @@ class LayoutContext:
         self.spare = 0 if not is_open else spare // 2 if self.depth == 0 else spare
         self.depth += 1
         out: list[Line] = []
-        before = above
+        previous = above
         for block in blocks:
-            self.block_above = before
+            self.block_above = previous
             lines = self.render_block(self, block, width)
             if not lines:
                 continue
             out += (
-                [] if before is None else [Line([]) for _ in range(0 if tight else blank_lines_between(before, block))]
+                []
+                if previous is None
+                else [Line([]) for _ in range(0 if tight else blank_lines_between(previous, block))]
             )
             out += lines
-            before = block
+            previous = block
         self.depth -= 1
         self.spare = spare
         return out
@@ -199,7 +201,7 @@ class LayoutContext:
     def flow_in(self, block: Block, width: int, *, is_open: bool = False) -> list[Line]:
         """The children of a block, or of a slice of one, one below the other."""
         cut = slice_bounds(block)
-        return self.flow(block.children, width, above=cut.above if cut is not None else None, is_open=is_open)
+        return self.flow(block.children, width, above=cut.previous if cut is not None else None, is_open=is_open)
 
     def text_lines(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
         """Runs as wrapped lines."""
@@ -209,11 +211,11 @@ class LayoutContext:
         """Runs as pieces, links called by what they lead to."""
         return render_runs(runs, self.styles, style, self.link_targets)
 
-    def shared_by_slices(self, what: str, whole: Block, find: Callable[[Block], T], room: int = 0) -> T:
+    def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], room: int = 0) -> T:
         """What all slices of a block have in common, in a room: `find` is asked once for it."""
-        key = what, id(whole), room
+        key = name, id(whole), room
         if key not in self._known:
-            self._known[key] = whole, find(whole)
+            self._known[key] = whole, compute(whole)
         found: T = self._known[key][1]
         return found
 
@@ -227,9 +229,9 @@ class LayoutContext:
         return width + self.spare
 
 
-def blank_lines_between(before: Block, block: Block) -> int:
+def blank_lines_between(previous: Block, block: Block) -> int:
     """How many blank lines stand between two blocks."""
-    if before.kind == block.kind and block.kind in ("content-ref", "file", "embed", "include"):
+    if previous.kind == block.kind and block.kind in ("content-ref", "file", "embed", "include"):
         return 0
     is_section = block.kind == "heading" and block.attrs.get("level", 2) <= 2
-    return 2 if is_section and before.kind not in ("heading", "divider") else 1
+    return 2 if is_section and previous.kind not in ("heading", "divider") else 1

@@ -215,10 +215,10 @@ def app_origins(page: Page | None) -> tuple[str, ...]:
 
 def repeats_address(run: Run) -> bool:
     """Whether the words of a link are no more than the file name or the address it leads to."""
-    said, address = run.text.strip(), run.link or ""
-    if not said or said in _MEANINGLESS_TEXTS:
+    text, address = run.text.strip(), run.link or ""
+    if not text or text in _MEANINGLESS_TEXTS:
         return bool(address)
-    if "://" in address and "://" not in said:
+    if "://" in address and "://" not in text:
         return False
     path = unquote(address.partition("#")[0])
-    return said in (address, path, path.rpartition("/")[2]) and ("/" in said or "." in said)
+    return text in (address, path, path.rpartition("/")[2]) and ("/" in text or "." in text)

@@ -41,7 +41,7 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
         return context.flow_in(block, width)
     styles, attrs = context.styles, block.attrs
     variant = str(attrs.get("variant") or "operation")
-    named = str(attrs.get("spec") or attrs.get("src") or "")
+    title = str(attrs.get("spec") or attrs.get("src") or "")
     above = context.block_above
     specification, trouble = _loaded_specification(context.deferred, block)
     if (
@@ -51,24 +51,24 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
         and _loaded_specification(context.deferred, above)[1] == trouble
     ):
         trouble = ""  # it is said of the first of several
-    wanted = operation_query(specification, block) if specification is not None else None
-    operation, is_known = _known_operation(context.deferred, wanted)
+    query = operation_query(specification, block) if specification is not None else None
+    operation, is_known = _known_operation(context.deferred, query)
     is_whole = variant in ("schemas", "file")
     is_open = context.folds.is_open(block)
     if specification is not None and is_known and operation is None and not is_whole:
         called = "webhook" if variant == "webhook" else "operation"
         trouble = (
-            f"This {called} is not in {specification.title or named}: the {called} may have been renamed or deleted."
+            f"This {called} is not in {specification.title or title}: the {called} may have been renamed or deleted."
         )
-    opens = wanted is not None and (is_whole or operation is not None or not is_known)
-    details = _loaded_details(context, wanted, operation, width - 2) if wanted is not None and opens and is_open else []
+    opens = query is not None and (is_whole or operation is not None or not is_known)
+    details = _loaded_details(context, query, operation, width - 2) if query is not None and opens and is_open else []
     spot = Clickable("fold", block.key) if opens else None
     sign = (styles.glyphs.opened if is_open else styles.glyphs.closed) if opens else " "
     method, address, summary = _summary_parts(block, operation, styles, spot)
-    right = f"from {named if attrs.get('spec') else file_name(named)}" if named and variant != "file" else ""
+    right = f"from {title if attrs.get('spec') else file_name(title)}" if title and variant != "file" else ""
     out = _render_bar(context, [Piece(f"{sign} ", styles.accent, spot, True), *method], address, summary, right, width)
     if details and not attrs.get("spec"):
-        details = [*_wrapped_text(f"from {named}", styles.muted, width - 2), *details]
+        details = [*_wrapped_text(f"from {title}", styles.muted, width - 2), *details]
     if trouble:
         blank = [Piece("  ", PLAIN, None, True)]
         out += indent(
@@ -87,21 +87,21 @@ def operation_query(specification: Specification, block: Block) -> OperationQuer
     return OperationQuery(specification, variant, str(attrs.get("method") or ""), name, schemas)
 
 
-def find_operation(wanted: OperationQuery) -> Operation | None:
+def find_operation(query: OperationQuery) -> Operation | None:
     """The operation or webhook that is wanted."""
-    if wanted.variant == "webhook":
-        return wanted.specification.webhook(wanted.path, wanted.method or "post")
-    return wanted.specification.operation(wanted.method or "get", wanted.path) if wanted.path else None
+    if query.variant == "webhook":
+        return query.specification.webhook(query.path, query.method or "post")
+    return query.specification.operation(query.method or "get", query.path) if query.path else None
 
 
 def render_operation_details(
-    context: LayoutContext, wanted: OperationQuery, operation: Operation | None, width: int
+    context: LayoutContext, query: OperationQuery, operation: Operation | None, width: int
 ) -> list[Line]:
     """All that an opened block shows, as far as it is not too much."""
-    if wanted.variant == "schemas":
-        lines = _render_schemas(context, wanted.specification, wanted.schemas, width)
-    elif wanted.variant == "file":
-        lines = _render_all_operations(context, wanted.specification, width)
+    if query.variant == "schemas":
+        lines = _render_schemas(context, query.specification, query.schemas, width)
+    elif query.variant == "file":
+        lines = _render_all_operations(context, query.specification, width)
     else:
         lines = _render_operation(context, operation, width) if operation is not None else []
     if len(lines) > _MOST_LINES:
@@ -112,25 +112,25 @@ def render_operation_details(
     return lines
 
 
-def _known_operation(sources: DeferredContent | None, wanted: OperationQuery | None) -> tuple[Operation | None, bool]:
+def _known_operation(sources: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
     """The operation that is wanted, and whether that is known by now."""
-    if wanted is None or wanted.variant in ("schemas", "file"):
+    if query is None or query.variant in ("schemas", "file"):
         return None, True
-    late = sources.operations if sources is not None else None
-    if late is None:
-        return find_operation(wanted), True
-    found = late.get(wanted)
+    cache = sources.operations if sources is not None else None
+    if cache is None:
+        return find_operation(query), True
+    found = cache.get(query)
     return found.operation if found is not None else None, found is not None
 
 
 def _loaded_details(
-    context: LayoutContext, wanted: OperationQuery, operation: Operation | None, width: int
+    context: LayoutContext, query: OperationQuery, operation: Operation | None, width: int
 ) -> list[Line]:
     """What an opened block shows, as far as it is known by now."""
-    late = context.deferred.details if context.deferred is not None else None
-    if late is None:
-        return render_operation_details(context, wanted, operation, width)
-    found = late.get(OperationLayout(wanted, width, context.styles))
+    cache = context.deferred.details if context.deferred is not None else None
+    if cache is None:
+        return render_operation_details(context, query, operation, width)
+    found = cache.get(OperationLayout(query, width, context.styles))
     return found or [Line([Piece(context.styles.glyphs.more, context.styles.muted, None, True)])]
 
 
@@ -148,16 +148,16 @@ def curl_command(sources: DeferredContent, block: Block) -> str:
 def _loaded_specification(sources: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
     """Return the specification that a block names, or why there is none."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
-    named = spec or source
-    if not named:
+    title = spec or source
+    if not title:
         return None, "This block does not name an OpenAPI specification."
     if sources is None or sources.specifications is None:
         return None, ""
     is_address = not spec or "/" in spec
-    asked = sources.targets.resolve(named) if is_address and sources.targets is not None else named
+    asked = sources.targets.resolve(title) if is_address and sources.targets is not None else title
     specification = sources.specifications.get(asked)
     if specification is None:
-        return None, f"Loading the specification {named}…"
+        return None, f"Loading the specification {title}…"
     return (None, specification.trouble) if specification.trouble else (specification, "")
 
 
@@ -168,10 +168,10 @@ def _summary_parts(
     attrs = block.attrs
     variant = str(attrs.get("variant") or "operation")
     if variant in ("schemas", "file"):
-        named = ", ".join(str(name) for name in attrs.get("schemas") or ())
-        named = named if variant == "schemas" else str(attrs.get("spec") or attrs.get("src") or "")
+        title = ", ".join(str(name) for name in attrs.get("schemas") or ())
+        title = title if variant == "schemas" else str(attrs.get("spec") or attrs.get("src") or "")
         sort = "SCHEMAS" if variant == "schemas" else "API"
-        return [Piece(f"{sort} ", styles.accent + Style(bold=True), spot, True)], Piece(named, styles.strong, spot), ""
+        return [Piece(f"{sort} ", styles.accent + Style(bold=True), spot, True)], Piece(title, styles.strong, spot), ""
     method = str(attrs.get("method") or ("webhook" if variant == "webhook" else "get")).upper()
     path = str(attrs.get("path") or attrs.get("name") or "")
     struck = Style(strike=True) if operation is not None and operation.deprecated else PLAIN
@@ -189,16 +189,16 @@ def _render_bar(
     """A line on a ground of its own, with what it is `from` at the right where that has room. No address is ever cut: one
     that is too long goes on below, and so does the summary."""
     styles, room = context.styles, width - 1
-    tail = [Piece(right, styles.muted, None, True)] if right else []
-    summed = [Piece("  ", PLAIN, None, True), Piece(summary, styles.text, None, True)] if summary else []
+    right_pieces = [Piece(right, styles.muted, None, True)] if right else []
+    summary_pieces = [Piece("  ", PLAIN, None, True), Piece(summary, styles.text, None, True)] if summary else []
     rows = wrap_address(left, address, room)
-    if width_of(rows[-1]) + width_of(summed) <= room:
-        rows[-1] = [*rows[-1], *summed]
+    if width_of(rows[-1]) + width_of(summary_pieces) <= room:
+        rows[-1] = [*rows[-1], *summary_pieces]
     else:
         blank = [Piece(" " * 2, PLAIN, None, True)]
-        rows += [[*blank, *row] for row in wrap(summed[1:], room - 2)]
-    if tail and width_of(rows[0]) + width_of(tail) + 2 <= room:
-        rows[0] = [*pad(rows[0], room - width_of(tail)), *tail]
+        rows += [[*blank, *row] for row in wrap(summary_pieces[1:], room - 2)]
+    if right_pieces and width_of(rows[0]) + width_of(right_pieces) + 2 <= room:
+        rows[0] = [*pad(rows[0], room - width_of(right_pieces)), *right_pieces]
     return [Line(pad(with_background(styles.surface, row), width, styles.surface)) for row in rows]
 
 
@@ -210,8 +210,8 @@ def wrap_address(left: list[Piece], address: Piece, width: int) -> list[list[Pie
     if hang > width // 2:
         hang = 2
         rows.append([Piece("  ", PLAIN, None, True)])
-    for step in re.split("(?<=/)", address.text):
-        for part in wrap([address._replace(text=step)], width - hang):
+    for segment in re.split("(?<=/)", address.text):
+        for part in wrap([address._replace(text=segment)], width - hang):
             if width_of(rows[-1]) + width_of(part) > width:
                 rows.append([Piece(" " * hang, PLAIN, None, True)])
             rows[-1] = [*rows[-1], *part]
@@ -269,12 +269,12 @@ def _render_schemas(
 
 def _render_all_operations(context: LayoutContext, specification: Specification, width: int) -> list[Line]:
     styles, out = context.styles, []
-    every = list(specification.every())
-    for method, path in every[:_MOST_LISTED]:
+    operations = list(specification.every())
+    for method, path in operations[:_MOST_LISTED]:
         left = [Piece(method.upper().ljust(8), method_style(method, styles))]
         out += [Line(row) for row in wrap_address(left, Piece(path, styles.text), width)]
-    if len(every) > _MOST_LISTED:
-        out.append(Line([Piece(f"and {len(every) - _MOST_LISTED} more", styles.muted, None, True)]))
+    if len(operations) > _MOST_LISTED:
+        out.append(Line([Piece(f"and {len(operations) - _MOST_LISTED} more", styles.muted, None, True)]))
     return out
 
 

@@ -34,7 +34,7 @@ def render_operation_parts(context: LayoutContext, block: Block, width: int, nam
     styles, cut = context.styles, slice_bounds(block)
     out: list[Line] = []
     goes_on = cut is not None and not cut.is_first
-    above = (cut.above or block.children[0]) if goes_on and cut is not None else None
+    above = (cut.previous or block.children[0]) if goes_on and cut is not None else None
     group = _group_name(above) if above is not None else named
     for child in block.children:
         label = _group_name(child)

@@ -114,8 +114,8 @@ def split_oversized(block: Block) -> list[Block] | None:
     """Return a block with a very long source as smaller blocks, below a hint that says why."""
     if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST_LINE:
         return None
-    said = Block("paragraph", runs=(Run("This page is too large to format, so it is shown as source."),))
-    return [Block("hint", {"style": "info"}, (said,)), *source_blocks(block.text)]
+    text = Block("paragraph", runs=(Run("This page is too large to format, so it is shown as source."),))
+    return [Block("hint", {"style": "info"}, (text,)), *source_blocks(block.text)]
 
 
 def repeats_title(heading: str, title: str) -> bool:

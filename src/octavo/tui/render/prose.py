@@ -27,8 +27,8 @@ def render_page_title(context: LayoutContext, block: Block, width: int) -> list[
     lines.append(rule(max(3, min(longest, width)), styles, styles.glyphs.double, styles.accent))
     if block.text.strip():
         style = styles.muted + Style(italic=True)
-        said = " ".join(block.text.split())
-        lines += [Line([]), *(Line(pieces) for pieces in wrap([Piece(said, style)], width))]
+        text = " ".join(block.text.split())
+        lines += [Line([]), *(Line(pieces) for pieces in wrap([Piece(text, style)], width))]
     return lines
 
 
@@ -86,14 +86,14 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     out: list[Line] = []
     context.list_depth = level + 1
     # Bullets of one list stand on one side, though an item or two begin with a Latin word.
-    looked_at = whole.children[:_SAMPLE_ITEMS]
-    from_right = 2 * sum(map(_starts_right_to_left, looked_at)) > len(looked_at)
+    sample = whole.children[:_SAMPLE_ITEMS]
+    from_right = 2 * sum(map(_starts_right_to_left, sample)) > len(sample)
     for number, item in enumerate(block.children, first):
         item_cut, own = slice_bounds(item), whole_block(item)
         mark = item_marker(whole, number - int(block.attrs.get("start") or 1), level, styles)
         style = styles.muted if item.kind != "task" else styles.success if item.attrs.get("checked") else styles.text
         mark_width = margin + len(mark) + 1
-        above = item_cut.above if item_cut is not None else None
+        above = item_cut.previous if item_cut is not None else None
         body = context.flow(item.children, width - mark_width, tight=not loose, above=above, is_open=True) or [Line([])]
         goes_on = item_cut is not None and not item_cut.is_first
         if goes_on:
@@ -202,9 +202,9 @@ def render_conflict_block(context: LayoutContext, block: Block, width: int) -> l
     for side in block.children:
         name = str(side.attrs.get("name") or "other side")
         if has_start(side):
-            called = wrap([Piece(name, styles.error, None, True)], width - 5)
+            name_lines = wrap([Piece(name, styles.error, None, True)], width - 5)
             dashes = [Piece(f"{glyphs.across * 2} ", styles.error, None, True)]
-            out += indent(map(Line, called), dashes, [Piece("   ", PLAIN, None, True)])
+            out += indent(map(Line, name_lines), dashes, [Piece("   ", PLAIN, None, True)])
         out += context.flow_in(side, width - 2)
     return indent(out, bar, bar)
 
@@ -219,7 +219,7 @@ def render_condition(context: LayoutContext, block: Block, width: int) -> list[L
         label.append(Piece(str(block.attrs["expression"]), styles.code))
     rest = [child for child in block.children if child.kind != "else"]
     cut = slice_bounds(block)
-    body = context.flow(rest, width - 2, above=cut.above if cut is not None else None, is_open=True)
+    body = context.flow(rest, width - 2, above=cut.previous if cut is not None else None, is_open=True)
     head = [Line(pieces) for pieces in wrap(label, width - 2)] if has_start(block) else []
     out = indent([*head, *body], rail, rail)
     for child in block.children:

@@ -137,9 +137,9 @@ def grid_for(
     hints = [column.width // _PIXELS_PER_CELL if column.width else 0 for _, column in columns]
 
     def grid(room: int) -> TableGrid:
-        set_table = fit_columns(head, body, aligns, room, hints)
-        set_table.rows, set_table.omitted_rows = shown, len(block.children) - len(rows)
-        return set_table
+        table_grid = fit_columns(head, body, aligns, room, hints)
+        table_grid.rows, table_grid.omitted_rows = shown, len(block.children) - len(rows)
+        return table_grid
 
     return grid
 
@@ -159,44 +159,46 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
         return []
     room = context.widest(width)
     if cut_at is None:
-        set_table, airy = _fit_table(context, block, columns, width, room)
+        table_grid, has_tall_rows = _fit_table(context, block, columns, width, room)
     else:
-        set_table = grid_for(block, columns, styles, context.link_targets)(room - 2)
-        shape, airy = context.shared_by_slices(
+        table_grid = grid_for(block, columns, styles, context.link_targets)(room - 2)
+        shape, has_tall_rows = context.shared_by_slices(
             "shape", whole, lambda block: _fit_table(context, sample_rows(block), columns, width, room), width
         )
-        set_table.widths = shape.widths
-        set_table.head = set_table.head if cut_at.is_first else []
-    full = max(width, min(set_table.width + 2, room))
-    over = max(0, set_table.width - (full - 2))
+        table_grid.widths = shape.widths
+        table_grid.head = table_grid.head if cut_at.is_first else []
+    full = max(width, min(table_grid.width + 2, room))
+    over = max(0, table_grid.width - (full - 2))
     pan = context.folds.pan_offset(block.key, over)
-    across = min(set_table.width, full - 2)
+    across = min(table_grid.width, full - 2)
     blank = Piece(" ", PLAIN, None, True)
     hair = [blank, Piece(glyphs.across * across, styles.line, None, True)]
-    striped = (airy or len(whole.children) > _MANY_ROWS) and bool(styles.surface) and not context.has_background
+    striped = (
+        (has_tall_rows or len(whole.children) > _MANY_ROWS) and bool(styles.surface) and not context.has_background
+    )
 
     def shown(row: list[list[Piece]]) -> list[list[Piece]]:
-        lines = row_lines(row, set_table)
+        lines = row_lines(row, table_grid)
         return [
             [blank, *(pan_pieces(line, pan, full - 1, glyphs.more, at_words=True) if over else line)] for line in lines
         ]
 
-    out = [Line(line, block) for row in set_table.head for line in shown(row)]
-    if set_table.head and (cut_at is None or cut_at.is_first):
+    out = [Line(line, block) for row in table_grid.head for line in shown(row)]
+    if table_grid.head and (cut_at is None or cut_at.is_first):
         out.append(Line(hair, block))
     first = cut_at.start if cut_at is not None else 0
-    for index, (row, row_block) in enumerate(zip(set_table.body, set_table.rows, strict=True), first):
+    for index, (row, row_block) in enumerate(zip(table_grid.body, table_grid.rows, strict=True), first):
         lines = shown(row)
         if striped and index % 2:
             lines = [pad(with_background(styles.surface, line), across + 2, styles.surface) for line in lines]
-        elif airy and not striped and index:
+        elif has_tall_rows and not striped and index:
             out.append(Line(hair, out[-1].block if out else whole_block(row_block)))
         out += [Line(line, whole_block(row_block)) for line in lines]
-    if set_table.omitted_rows:
-        said = f"{glyphs.more} {set_table.omitted_rows} more {'row' if set_table.omitted_rows == 1 else 'rows'} not shown (see the page source)"
+    if table_grid.omitted_rows:
+        said = f"{glyphs.more} {table_grid.omitted_rows} more {'row' if table_grid.omitted_rows == 1 else 'rows'} not shown (see the page source)"
         out.append(Line([blank, Piece(said, styles.muted, None, True)], block))
     if over and (cut_at is None or cut_at.is_last):
-        off = hidden_columns_text(*set_table.hidden_columns(pan, full - 2), glyphs)
+        off = hidden_columns_text(*table_grid.hidden_columns(pan, full - 2), glyphs)
         out.append(Line(truncate([Piece(off.rjust(full - 1), styles.muted, None, True)], full), block))
     return out
 
@@ -206,12 +208,12 @@ def _fit_table(
 ) -> tuple[TableGrid, bool]:
     """The table in the room it gains from, and whether any of its rows takes several lines."""
     grid = grid_for(block, columns, context.styles, context.link_targets)
-    set_table = grid(width - 2)
+    table_grid = grid(width - 2)
     if room > width and (
-        set_table.width > width - 2 or any(row_wraps(row, set_table.widths) for row in set_table.body)
+        table_grid.width > width - 2 or any(row_wraps(row, table_grid.widths) for row in table_grid.body)
     ):
-        set_table = grid(room - 2)
-    return set_table, any(row_wraps(row, set_table.widths) for row in set_table.body)
+        table_grid = grid(room - 2)
+    return table_grid, any(row_wraps(row, table_grid.widths) for row in table_grid.body)
 
 
 def sample_rows(block: Block) -> Block:
@@ -224,16 +226,16 @@ def _sample_rows(block: Block) -> Block:
     by_column = zip_longest(*(map(_text_length, row.children[:MOST_COLUMNS]) for row in block.children), fillvalue=0)
     last_first = range(len(block.children) - 1, -1, -1)
     longest = [nlargest(_LONGEST_ROWS, last_first, key=lengths.__getitem__) for lengths in by_column]
-    told: dict[int, Block] = {}
+    sample: dict[int, Block] = {}
     left: float = _SAMPLE_TEXT
     for place in (
         *(place for ranked in zip(*longest, strict=True) for place in ranked),
         *range(min(_FIRST_ROWS, len(block.children))),
     ):
-        if place not in told and (left > 0 or not told):
-            told[place] = shorten_row(block.children[place])
-            left -= layout_cost(told[place], _SAMPLE_TEXT)
-    return block._replace(children=tuple(told[place] for place in sorted(told)))
+        if place not in sample and (left > 0 or not sample):
+            sample[place] = shorten_row(block.children[place])
+            left -= layout_cost(sample[place], _SAMPLE_TEXT)
+    return block._replace(children=tuple(sample[place] for place in sorted(sample)))
 
 
 def _text_length(cell: Block) -> int:

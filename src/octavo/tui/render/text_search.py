@@ -63,12 +63,12 @@ class TextFinder:
     def __init__(
         self,
         blocks: Iterable[tuple[int, Block]],
-        reads: Callable[[tuple[Run, ...]], str] = words,
+        text_of: Callable[[tuple[Run, ...]], str] = words,
         letters: int = _SECTION_LETTERS,
     ) -> None:
         """`blocks`: each top block, or slice of one, with the number of its unit. `reads` gives runs as they are shown. A
         stretch has about so many `letters`: few where it takes long to say what the words are."""
-        self._blocks, self._text_of, self._letters = iter(blocks), reads, letters
+        self._blocks, self._text_of, self._letters = iter(blocks), text_of, letters
         self._sections: list[_Section] = []
 
     def find(self, needle: str) -> Iterator[Match | None]:
@@ -118,8 +118,8 @@ class TextFinder:
             self._sections.append(_Section("\0".join(texts), starts, entries))
         return bool(entries)
 
-    def _block_texts(self, unit: int, block: Block, above: tuple[Block, ...]) -> Iterator[tuple[_BlockText, str]]:
-        path = (*above, block)
+    def _block_texts(self, unit: int, block: Block, ancestors: tuple[Block, ...]) -> Iterator[tuple[_BlockText, str]]:
+        path = (*ancestors, block)
         own = [self._text_of(block.runs), block.text]
         if has_start(block):
             own += [value for name in _NAMES if isinstance(value := block.attrs.get(name), str)]

@@ -90,18 +90,18 @@ def keep_quoted_lines(markdown: str) -> str:
     fenced_by, goes_on = "", False
     for at, row in enumerate(rows):
         quote = _QUOTE.match(row)
-        said = row[quote.end() :] if quote else ""
-        if fence_here := _FENCE.match(said):
+        text = row[quote.end() :] if quote else ""
+        if fence_here := _FENCE.match(text):
             fenced_by = "" if fenced_by and fence_here[1].startswith(fenced_by) else fenced_by or fence_here[1]
-        is_code = bool(fenced_by or fence_here) or (said.startswith("    ") and not goes_on)
+        is_code = bool(fenced_by or fence_here) or (text.startswith("    ") and not goes_on)
         fenced_by = fenced_by if quote else ""
-        goes_on = bool(said.strip()) and not is_code and not _BLOCK_START.match(said)
+        goes_on = bool(text.strip()) and not is_code and not _BLOCK_START.match(text)
         following = _QUOTE.match(rows[at + 1]) if at + 1 < len(rows) else None
         below = rows[at + 1][following.end() :] if following else ""
         if (
             goes_on
             and below.strip()
-            and not (_BLOCK_START.match(below) or _FENCE.match(below) or said.endswith(("\\", "  ")))
+            and not (_BLOCK_START.match(below) or _FENCE.match(below) or text.endswith(("\\", "  ")))
         ):
             rows[at] += "\\"
     return "\n".join(rows)
