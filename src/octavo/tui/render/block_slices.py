@@ -1,4 +1,4 @@
-"""Long blocks cut into slices that are set one by one, so that cost follows what is looked at, however a block is made."""
+"""Splitting of long blocks into slices that are rendered one by one, so that no single step takes long."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from unicodedata import combining
 from octavo.documents.blocks import NOTHING, Block, Run
 
 MOST_COLUMNS = 200
-"""Of a table no more are shown."""
+"""Columns of a table that are shown. The others are left out."""
 
 
 def has_merged_cells(rows: Sequence[Block]) -> bool:
-    """Whether any cell goes over several columns or rows."""
+    """Return whether any cell spans several rows or columns."""
     return any(
         "colspan" in cell.attrs or "rowspan" in cell.attrs for row in rows for cell in row.children if cell.attrs
     )
 
 
 def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
-    """The cells of rows by their columns. What is beside or below a merged cell is None. One merged over more columns than
-    any row has cells in ends with the last of those."""
+    """Return the cells of each row by column, with None in the columns and rows that a merged cell covers.
+
+    A cell that spans more columns than any row has cells in is cut at the last of those columns.
+    """
     if not has_merged_cells(rows):
         return [list(row.children) for row in rows]
     out: list[list[Block | None]] = []
@@ -40,76 +42,75 @@ def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
             line += [cell, *[None] * (wide - 1)]
         taken = [max(0, rows_left - 1) for rows_left in taken]
         out.append(line)
-    # `colspan="100"` is how people write "all the way across".
+    # Authors write `colspan="100"` for "all the way across".
     count = max([at + 1 for line in out for at, cell in enumerate(line) if cell is not None], default=0)
     return [line[:count] for line in out]
 
 
 SLICE_COST = 6000
-"""What is set at a time weighs about so much: a block that weighs twice as much is cut. A paragraph weighs what it has
-letters, with something for itself."""
+"""Cost of one slice. A block with twice this cost is split. The unit is one ASCII character of a paragraph."""
 _BLOCK_COST, _ROW_COST, _NON_ASCII_FACTOR = 60, 90, 4
-"""What each block and each row of code weighs beside its letters, and how much more letters do that are not ASCII."""
+"""Fixed cost of a block and of a row of code, and the factor for characters that are not ASCII."""
 _NESTING_FACTOR, _LEAST_COST = 9 / 8, 600
-"""What stands in something is set again with it: so much less of it is set at a time, down to so much."""
+"""Children cost this much more than their text, because their container is rendered again with each slice. The second
+number is the lowest cost limit of a slice."""
 _LONGEST_WORD = 3000
-"""A line ends at the first space in so many letters, or in their midst."""
+"""Characters after the limit in which a slice looks for a space to end at. Without a space it ends inside the word."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _MOST_SIDE_BY_SIDE = 6
-"""Cards and images stand one, two or three beside one another."""
+"""A multiple of all numbers of cards or images that fit side by side: 1, 2 and 3."""
 _LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
 LONGEST_DIAGRAM = 6000
-"""Characters of the source of a diagram that is drawn."""
+"""Characters of the longest diagram source that is drawn."""
 
 
 class SliceBounds(NamedTuple):
-    """Where in a block a slice of it lies."""
+    """Position of a slice within its block."""
 
     whole: Block
     start: int
-    """The place of its first child, or row."""
+    """Index of the first child or row in the slice."""
     previous: Block | None = None
-    """The child before that. None when the slice begins within a child that is cut as well."""
+    """Child above the slice. None at the top, and inside a child that is split too."""
     is_first: bool = False
     is_last: bool = False
     is_partial_row: bool = False
-    """Whether it is a part of a row of code that is too long."""
+    """Whether the slice is part of a single row of code."""
     continues_row: bool = False
-    """Whether it is not the first part of that."""
+    """Whether the slice continues a row of code that began in an earlier slice."""
 
 
 def slice_bounds(block: Block) -> SliceBounds | None:
-    """Where a slice lies. None for a whole block."""
+    """Return the position of a slice. None for a whole block."""
     cut = block.attrs.get("cut")
     return cut if isinstance(cut, SliceBounds) else None
 
 
 def whole_block(block: Block) -> Block:
-    """The block that a slice is of, or the block itself."""
+    """Return the block that a slice belongs to, or the block itself if it is not a slice."""
     cut = slice_bounds(block)
     return block if cut is None else cut.whole
 
 
 def has_start(block: Block) -> bool:
-    """Whether a block, or a slice of one, has its beginning."""
+    """Return whether a block or slice includes the start of its block."""
     cut = slice_bounds(block)
     return cut is None or cut.is_first
 
 
 def has_end(block: Block) -> bool:
-    """Whether a block, or a slice of one, has its end."""
+    """Return whether a block or slice includes the end of its block."""
     cut = slice_bounds(block)
     return cut is None or cut.is_last
 
 
 def is_long(block: Block, limit: float = SLICE_COST) -> bool:
-    """Whether a block is set in slices, so that about `most` is set at a time."""
+    """Return whether a block is split into slices of at most about `limit`."""
     return block.kind in _SPLITTERS and layout_cost(block, 2 * limit) > 2 * limit and not _is_drawable(block)
 
 
 def layout_cost(block: Block, limit: float) -> float:
-    """About how long it takes to set a block, in letters of a paragraph. Of what is heavier than `most` no more is looked
-    at."""
+    """Return the estimated cost of rendering a block. Counting stops when the cost exceeds `limit`."""
     own = _BLOCK_COST + text_cost(block.runs)
     if block.text:
         rows = block.text.count("\\\\" if block.kind == "math" else "\n")
@@ -123,13 +124,15 @@ def layout_cost(block: Block, limit: float) -> float:
 
 
 def text_cost(runs: Sequence[Run]) -> int:
-    """How much words weigh."""
+    """Return the estimated cost of rendering inline text."""
     return sum([len(run.text) * (1 if run.text.isascii() else _NON_ASCII_FACTOR) for run in runs])
 
 
 def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
-    """A block in slices of about `most`, each a block with some of its children, rows or words; only the block when it is
-    not long. They are cut as they are asked for."""
+    """Yield slices of a block that cost about `limit` each, or the block itself if it is not long.
+
+    A slice is a block with some of the children, rows or words. Each slice is made when it is asked for.
+    """
     if not is_long(block, limit):
         yield block
         return
@@ -141,13 +144,13 @@ def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
             is_first = False
         before = piece
     if before is None or is_first:
-        yield block  # there is no place to cut it
+        yield block  # The block has no place to split at.
     else:
         yield _with_bounds(before, is_first=False, is_last=True)
 
 
 def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:
-    """A slice that knows whether it is the first or the last, and which lines of the source it has."""
+    """Return a slice with its source lines, marked as first or last."""
     cut = slice_bounds(piece)
     assert cut is not None, "the block must be a slice of another block"
     whole, children = cut.whole, piece.children
@@ -159,13 +162,13 @@ def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:
 
 
 def _slice_of(block: Block, children: Iterable[Block], start: int, *, is_continuation: bool = False) -> Block:
-    """Some children of a block; `is_inner`: it goes on in the midst of one."""
+    """Return a slice with some children of a block. `is_continuation`: the slice starts inside its first child."""
     above = block.children[start - 1] if start and not is_continuation else None
     return block._replace(children=tuple(children), attrs={**block.attrs, "cut": SliceBounds(block, start, above)})
 
 
 def _split_children(block: Block, limit: float, group_size: int = 1) -> Iterator[Block]:
-    """Slices with some children each, a multiple of `together`; what is long itself is cut too."""
+    """Yield slices of whole children, in multiples of `group_size`. Long children are split too."""
     group: list[Block] = []
     cost: float = 0
     for place in range(0, len(block.children), group_size):
@@ -185,13 +188,13 @@ def _split_children(block: Block, limit: float, group_size: int = 1) -> Iterator
 
 
 def _split_cells(block: Block, limit: float) -> Iterator[Block]:
-    """Cards and images, as many together as may stand beside one another; the words that one has too many follow them."""
+    """Yield slices of cards or images that keep full rows together. Overlong text follows as paragraphs."""
     for piece in _split_children(block, limit, _MOST_SIDE_BY_SIDE):
         yield from _split_long_cells(piece, limit)
 
 
 def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
-    """Each slice has a slice of every tab, as only one of them is shown."""
+    """Yield slices that each have a slice of every tab, because only one tab is visible."""
     empty_tabs = [tab._replace(children=()) for tab in block.children]
     for pieces in zip_longest(*(split_block(tab, limit / _NESTING_FACTOR) for tab in block.children)):
         tabs = [piece or empty for piece, empty in zip(pieces, empty_tabs, strict=True)]
@@ -199,8 +202,8 @@ def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_rows(table: Block, limit: float) -> Iterator[Block]:
-    """Some rows of a table, or fields of a record, each; with every cell in its place, as those above that go over several
-    rows are in other slices."""
+    """Yield slices with some rows of a table, or some fields of a record. Merged cells are separated first, because a
+    cell above may be in another slice."""
     for piece in _split_children(unmerge_cells(table), limit):
         cut = slice_bounds(piece)
         assert cut is not None, "the block must be a slice of another block"
@@ -208,8 +211,8 @@ def _split_rows(table: Block, limit: float) -> Iterator[Block]:
 
 
 def unmerge_cells(table: Block) -> Block:
-    """A table whose cells each take one row and one column: where one went over several, there are empty ones beside and
-    below it."""
+    """Return a table in which each cell takes one row and one column. Empty cells fill the places that merged cells
+    covered."""
     if not any("rowspan" in cell.attrs for row in table.children for cell in row.children if cell.attrs):
         return table
     lines = zip(table.children, cells_by_column(table.children), strict=True)
@@ -217,14 +220,14 @@ def unmerge_cells(table: Block) -> Block:
 
 
 def _unmerged(cell: Block | None) -> Block:
-    """A cell that is merged with no other."""
+    """Return a cell without its row and column spans, or an empty cell for None."""
     if cell is None:
         return Block("cell")
     return cell._replace(attrs={name: cell.attrs[name] for name in cell.attrs if name not in ("rowspan", "colspan")})
 
 
 def _split_long_cells(piece: Block, limit: float) -> Iterator[Block]:
-    """A slice of a table whose cells hold no more than is set at a time; what they go on with follows in paragraphs."""
+    """Yield a slice with its cells shortened, then the rest of each long cell as paragraphs."""
     rows = [shorten_row(row, limit) for row in piece.children]
     yield piece._replace(children=tuple(rows)) if any(map(is_not, rows, piece.children)) else piece
     for row, short in zip(piece.children, rows, strict=True):
@@ -236,7 +239,7 @@ def _split_long_cells(piece: Block, limit: float) -> Iterator[Block]:
 
 
 def shorten_row(row: Block, limit: float = SLICE_COST) -> Block:
-    """A row whose cells, or a card, image or field that itself, has no more words than are set at a time."""
+    """Return a row, card, image or field with at most one slice of text in each cell."""
     every = row.children or (row,)
     if not any(_is_long_cell(cell, limit) for cell in every):
         return row
@@ -248,7 +251,7 @@ def shorten_row(row: Block, limit: float = SLICE_COST) -> Block:
 
 
 def _with_cells(row: Block, cells: Iterable[Block]) -> Block:
-    """A row with other cells, that one stands on as on itself."""
+    """Return a row with other cells. The cursor treats it as the original row."""
     attrs = {**row.attrs, "cut": SliceBounds(whole_block(row), 0, is_first=True, is_last=True)}
     return row._replace(children=tuple(cells), attrs=attrs)
 
@@ -263,7 +266,7 @@ def _split_paragraph(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
-    """Something with words of its own, those it has too many as paragraphs, and what stands in it."""
+    """Yield slices of a block with text of its own: the rest of a long text as paragraphs, then the children."""
     if text_cost(block.runs) > 2 * limit:
         first, *rest = _split_runs(block.runs, limit)
         yield _slice_of(block._replace(runs=first), (), 0)
@@ -273,7 +276,8 @@ def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
-    """Runs a while at a time: up to a space, or within a word that is longer: there a line ends."""
+    """Yield inline text in parts that cost about `limit`. Each part ends at a space, or inside a word without
+    spaces."""
     row: list[Run] = []
     room = int(limit)
     for run in runs:
@@ -292,14 +296,14 @@ def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
 
 
 def split_text(text: str) -> Iterator[str]:
-    """A long text a while at a time, as `slices` cuts a paragraph of it."""
+    """Yield a long text in the parts that `split_block` would split a paragraph into."""
     for runs in _split_runs([Run(text)], SLICE_COST):
         yield runs[0].text
 
 
 def _line_edge(text: str, room: int, word: int) -> tuple[int, int] | None:
-    """Where the first line ends that begins before `room` or soon after it, and where the next begins; None when the text
-    ends before that."""
+    """Return where a part of `text` ends at or soon after `room`, and where the next part begins. None if the text ends
+    before."""
     end = text.find(" ", room, room + word)
     if end >= 0:
         return end, end + 1
@@ -312,7 +316,7 @@ def _line_edge(text: str, room: int, word: int) -> tuple[int, int] | None:
 
 
 def _split_code(block: Block, limit: float) -> Iterator[Block]:
-    """Rows of code; of one that is too long a part, and then it is no longer one row."""
+    """Yield slices with some rows of code. A row that is too long becomes several slices."""
     text, at, row, first = block.text, 0, 0, block.text_line
     factor = 1 if block.text.isascii() else _NON_ASCII_FACTOR
     room = int(limit) // factor
@@ -340,7 +344,7 @@ def _split_code(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_formula(block: Block, limit: float) -> Iterator[Block]:
-    """Rows of a formula, as far as its source says where they end."""
+    """Yield slices with some rows of a formula, where its source marks the ends of rows."""
     start = rows = 0
     for match in _LINE_BREAK.finditer(block.text):
         rows += 1
@@ -352,14 +356,14 @@ def _split_formula(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _formula_slices(block: Block, text: str, limit: float) -> Iterator[Block]:
-    """A part of a formula, cut at its blanks where it is too long for one."""
+    """Yield slices of one part of a formula, split at spaces if the part is too long."""
     for runs in _split_runs([Run(text)], limit):
         attrs = {**block.attrs, "cut": SliceBounds(block, 0)}
         yield block._replace(text=runs[0].text, attrs=attrs)
 
 
 def _split_argument(block: Block, limit: float) -> Iterator[Block]:
-    """What was given to a block in a text of its own, as a text."""
+    """Yield slices of a block whose content is plain text, such as a prompt."""
     text = block.text or "\n".join(child.plain() for child in block.children)
     inner = Block("code", NOTHING, text=text, lines=block.lines, key=block.key)
     for piece in _split_code(inner, limit):
@@ -369,17 +373,17 @@ def _split_argument(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_integration(block: Block, limit: float) -> Iterator[Block]:
-    """What was given to an integration, or what stands in it."""
+    """Yield slices of the text of an integration, or of its children if it has no text."""
     yield from _split_argument(block, limit) if block.text else _split_children(block, limit)
 
 
 def _is_drawable(block: Block) -> bool:
-    """Whether a block is a diagram that may be drawn: it is one thing."""
+    """Return whether a block is a diagram that is drawn as one picture, and therefore never split."""
     return is_diagram(block) and len(block.text) <= LONGEST_DIAGRAM and not block.children
 
 
 def is_diagram(block: Block) -> bool:
-    """Whether a block is a diagram of a kind that may be drawn."""
+    """Return whether a block is a Mermaid diagram."""
     if block.kind == "code":
         return str(block.attrs.get("language") or "").strip().lower() == "mermaid"
     return block.kind == "integration" and str(block.attrs.get("name") or "").lstrip("@") == "mermaid/diagram"

@@ -1,4 +1,4 @@
-"""What a page shows that is found after the first paint: until it is there, the page shows what it has."""
+"""Caches of recent results and of results that are loaded in the background."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _CAPACITY = 12
 
 
 class RecentResults(Generic[Thing, Result]):
-    """What was found out about the things asked about last, each known by its identity: to compare two pages takes as long
-    as to go through them."""
+    """Cache of results for the most recent objects. Objects are compared by identity, because comparing two pages takes
+    as long as reading them."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Thing, Result]] = {}
         self._lock = Lock()
 
     def get(self, owner: Thing) -> Result | None:
-        """What is kept of a thing, if anything is."""
+        """Return the cached result for an object. None if there is no result."""
         known = self._known.get(id(owner))
         return known[1] if known is not None and known[0] is owner else None
 
     def put(self, owner: Thing, found: Result) -> Result:
-        """Keep what was found, in place of what was kept longest."""
-        with self._lock:  # threads keep results too
+        """Cache a result and return it. The oldest result is dropped when the cache is full."""
+        with self._lock:  # Worker threads add results too.
             self._known[id(owner)] = (owner, found)
             while len(self._known) > _CAPACITY:
                 self._known.pop(next(iter(self._known)), None)
@@ -45,12 +45,15 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 BATCH_SECONDS = 0.05
-"""Seconds: what is found within them is shown together."""
+"""Results that are loaded within this time are shown together."""
 
 
 class AsyncCache(Generic[K, V]):
-    """Answers by what was asked. Setting a block asks (`get`); what it missed is wanted once it is on show (`want`),
-    and found one after the other (`work`)."""
+    """Cache of results that are loaded in the background.
+
+    Rendering a block calls `get`, which records keys without a result in `missing`. Once the block is visible, the pane
+    calls `request` for these keys and `load_requested` to load them one by one.
+    """
 
     def __init__(self, load: Callable[[K], Awaitable[V | None]], capacity: int = 200) -> None:
         self._load = load
@@ -59,15 +62,16 @@ class AsyncCache(Generic[K, V]):
         self._requested: dict[K, None] = {}
         self._is_loading = False
         self.missing: list[K] = []
-        """What was asked and is not known, until `Sources.take_missed`."""
+        """Keys without a result, since the last `DeferredContent.take_missing`."""
 
     @property
     def has_requests(self) -> bool:
-        """Whether anything waits to be found, and nobody looks for it."""
+        """Whether keys are requested and nothing is loading them yet."""
         return bool(self._requested) and not self._is_loading
 
     def get(self, key: K) -> V | None:
-        """What was found for `key`. None when it is not known yet (then it is missed) or there is nothing."""
+        """Return the result for `key`. None if the key is not loaded yet, which records it as missing, or if it has no
+        result."""
         with suppress(KeyError):
             value = self._known[key]
             self._known.move_to_end(key)
@@ -76,26 +80,26 @@ class AsyncCache(Generic[K, V]):
         return None
 
     def for_thread(self) -> AsyncCache[K, V]:
-        """Return a cache with the same answers for another thread. It has its own list of what was missed."""
+        """Return a cache with the same results and its own list of missing keys, for use in another thread."""
         other = copy(self)
         other.missing = []
         return other
 
     def knows(self, key: K) -> bool:
-        """Whether it is known what there is for `key`, be it nothing."""
+        """Return whether `key` is loaded, with or without a result."""
         return key in self._known
 
     def request(self, key: K) -> None:
-        """Let `key` be found."""
+        """Queue `key` for loading, if it is not loaded yet."""
         if key not in self._known:
             self._requested[key] = None
 
     def clear_requests(self) -> None:
-        """Want nothing any more: another page is on show."""
+        """Clear the queue. Called when another page is shown."""
         self._requested.clear()
 
     async def load_requested(self) -> bool:
-        """Find some of what is wanted, unless that is being done. True when something is known that was not."""
+        """Load queued keys, and return whether any result is new. Does nothing while another call is loading."""
         if self._is_loading:
             return False
         self._is_loading, found, started = True, False, time.monotonic()
@@ -114,7 +118,7 @@ class AsyncCache(Generic[K, V]):
 
 
 def _got(result: V | BaseException | None) -> V | None:
-    """What was found, or what ended the search."""
+    """Return a result, or raise the exception that loading ended with."""
     if isinstance(result, BaseException):
         raise result
     return result

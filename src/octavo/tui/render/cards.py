@@ -1,4 +1,4 @@
-"""Cards in a grid, as many side by side as have room."""
+"""Rendering of cards in a grid."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from octavo.tui.render.tables import cell_pieces, visible_columns
 from octavo.tui.render.wrap import wrap, wrap_items
 
 _NARROWEST, _WIDEST = 24, 100
-"""Cells of one card at least, and of a row of them at most."""
+"""Width in cells of the narrowest card and of the widest row of cards."""
 
 
 def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Cards side by side, as many as have room."""
+    """Render cards, as many side by side as fit."""
     styles = context.styles
     room = max(width, min(context.widest(width), _WIDEST))
     most = min(2 if block.attrs.get("size") == "large" else 3, len(whole_block(block).children) or 1)
@@ -50,8 +50,11 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, Column]], has_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[Piece]], range]:
-    """The cells of a card one below the other, and which of the lines are its title: its first words. With `titled`
-    columns, each cell stands below the title of its column. An icon that stands alone goes before the words below it."""
+    """Return the lines of a card, and the range of the lines that are its title.
+
+    The title is the first cell with text. With `has_titles`, each cell follows the title of its column. A lone icon is
+    placed before the text that follows.
+    """
     styles = context.styles
     lines: list[list[Piece]] = []
     icons: list[Piece] = []

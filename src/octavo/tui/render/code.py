@@ -1,4 +1,4 @@
-"""Code in its box: title, language, numbers, marked lines, notes; wide code moves instead of breaking."""
+"""Rendering of code blocks and prompts. Wide code scrolls sideways instead of wrapping."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import fit_title, wrap
 
 COLLAPSED_LINES = 10
-"""How many lines of an expandable block of code show before it is opened."""
+"""Lines of an expandable code block that are visible while it is collapsed."""
 _MEASURED_ROWS = 50
 
 
 class CodeSize(NamedTuple):
-    """How much room the rows of a block of code need."""
+    """Number and widths of the rows of a code block."""
 
     rows: int
     longest: int
-    """Cells of the longest row."""
+    """Width in cells of the longest row."""
     note_widths: Mapping[int, int]
-    """Cells of each row that has a note, by its number."""
+    """Width in cells of each row with a note, by row number."""
 
 
 _sizes: RecentResults[Block, CodeSize] = RecentResults()
 
 
 def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A block of code."""
+    """Render a code block in a box, with its title, language, line numbers, highlighted rows and notes."""
     styles, attrs, cut_at = context.styles, block.attrs, slice_bounds(block)
     rows = flatten_emoji(block.text).expandtabs(4).split("\n")
     first = cut_at.start if cut_at is not None else 0
@@ -63,7 +63,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
             return []
     hidden = count - COLLAPSED_LINES if fold is not None and not context.folds.is_open(block) else 0
     gutter = len(str(count)) + 1 if attrs.get("numbers") else 0
-    # A row that is cut is too long to be moved about in.
+    # A row that spans several slices is too long to scroll sideways.
     is_part = cut_at is not None and cut_at.is_partial_row
     wraps = (bool(attrs.get("wrap")) and not context.never_wraps_code) or is_part
     notes = {int(line) - first: _note(str(label), styles) for line, label in attrs.get("notes") or ()}
@@ -75,7 +75,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     with_notes = [note_widths.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
     longest = max(whole.longest, *map(cells, rows), *with_notes)
     needed, room = longest + gutter + 4, context.widest(width)
-    # More room does not help a reader of rows that are broken all the same.
+    # Rows that wrap in any width do not need the extra width.
     full = width if wraps and needed > room else max(width, min(room, needed))
     inner = full - 4 - gutter
     over = 0 if wraps else max(0, longest - inner)
@@ -124,8 +124,10 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def code_size(block: Block) -> CodeSize:
-    """Return how much room the rows of long code need. Only the rows with most bytes are measured: a letter of two cells
-    has three bytes or four. The result is kept: it takes as long as a frame for a hundred thousand rows."""
+    """Return the size of a long code block. The result is cached, because 100 000 rows take as long as a frame.
+
+    Only the rows with most bytes are measured: a character of two cells takes three or four bytes.
+    """
     if (known := _sizes.get(block)) is not None:
         return known
     rows = block.text.expandtabs(4).split("\n")
@@ -146,26 +148,26 @@ def _cell_count(row: str) -> int:
 
 
 def _note(label: str, styles: Styles) -> Piece:
-    """The mark of a note about a line of code."""
+    """Return the mark of a note on a row of code."""
     mark = f" [{label}]" if styles.ascii or not label.isdigit() else f" {superscript(label)}"
     return Piece(mark, styles.accent, Clickable("note", label), True)
 
 
 def wrap_code(pieces: list[Piece], width: int, styles: Styles) -> list[list[Piece]]:
-    """A row of code in lines; those after the first stand a little farther in than the row does."""
+    """Return a row of code wrapped into lines. Continuation lines are indented a little more than the row."""
     if width_of(pieces) <= width:
         return [pieces]
     row = "".join([piece.text for piece in pieces])
     blank = len(row) - len(row.lstrip(" "))
     indent = min(blank, width // 2)
-    # The blanks are no word of it: wrapped with the rest they would be dropped where the first word is long.
+    # Wrapping would drop the indent before a long first word, so it is added afterwards.
     first, *rest = wrap(crop(pieces, blank, width_of(pieces)), width - indent - 2)
     sign = [Piece(" " * indent, PLAIN, None, True), Piece(f"{styles.glyphs.reply} ", styles.muted, None, True)]
     return [[*crop(pieces, 0, indent), *first], *(sign + part for part in rest)]
 
 
 def code_tokens(context: LayoutContext, block: Block) -> Tokens | None:
-    """The lines of a block of code in tokens. None where there are no colours, or they are not known yet."""
+    """Return the tokens of each row of a code block. None without colors, and while the tokens are not loaded."""
     if context.styles.mono or context.deferred is None or context.deferred.tokens is None:
         return None
     code = code_query(str(block.attrs.get("language") or ""), whole_block(block).text)
@@ -208,7 +210,7 @@ def _token_pieces(tokens: list[tuple[str, str]], styles: Styles) -> list[Piece]:
 
 
 def token_style(kind: str, styles: Styles) -> Style:
-    """How a token of a kind looks."""
+    """Return the style of a kind of token."""
     match kind:
         case "keyword":
             return styles.accent
@@ -239,7 +241,7 @@ def _without_tabs(tokens: Tokens) -> Tokens:
 
 
 def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A prompt to copy: what it is for, and its text as much as it says."""
+    """Render a prompt: its description, and its text as far as it is expanded."""
     styles, glyphs = context.styles, context.styles.glyphs
     description = flatten_emoji(" ".join(str(block.attrs.get("description") or "Prompt").split()))
     is_open = context.folds.opened.get(block.key, block.attrs.get("expanded", "partial") != "hidden")

@@ -1,4 +1,4 @@
-"""How wide the columns of a table are: as wide as their text needs, and narrowed by wrapping where there is no room."""
+"""Column widths of tables: as wide as the text needs, and narrower with wrapped text where the table does not fit."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from octavo.tui.render.wrap import wrap_items
 COLUMN_GAP = 3
 _NARROW = 10
 _SHORT, _NARROWEST = 20, 6
-"""A column of so few cells may be as narrow as its longest word, but no narrower than that."""
+"""A column up to the first width may shrink to its longest word, but never below the second width."""
 _WIDEST_COLUMN = 100
-"""Cells of a column of prose: longer lines are hard to read."""
+"""Widest column of prose, in cells. Longer lines are hard to read."""
 _LONG_WORD = 16
-"""Cells from which on a word is rather broken than the table moved."""
+"""Width in cells from which a word is broken before the table has to scroll."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32
 _COLUMN_LIMITS = (
     *(
@@ -33,35 +33,37 @@ _COLUMN_LIMITS = (
     *((12, 32, 16, 1), (12, 32, 16, 2), (8, 32, 16, 1), (8, 32, 16, 2)),
     *((12, 24, 16, 1), (8, 24, 16, 1), (12, 18, 16, 1), (8, 14, 16, 1)),
 )
-"""Columns up to so wide stay whole, wider ones are left so many cells for their longest word, and so many for prose: the first
-for which there is room. The last number is the one of `_longest` that counts: whether addresses are words. Those that leave
-all words but addresses whole are for tables with words longer than `_LABEL`: shorter addresses stay whole beside little
-prose."""
+"""Limits to try in turn, until the columns fit: the width up to which a column stays whole, the most cells for the
+longest word, the most cells for prose, and the index of the measure of `_longest_words` to use.
+
+With index 2 addresses do not count as words. The limits that keep all other words whole are only for tables with words
+longer than `_LONG_LABEL`.
+"""
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
-"""A pattern that is compiled for the first table: that takes a millisecond."""
+"""Pattern as text: it is compiled for the first table, which takes a millisecond."""
 _WITHIN_WORDS = re.compile(r"[/\-_]|[.,](?!\d)")
 _HALVINGS = 24
 
 
 @dataclass
 class TableGrid:
-    """The cells of a table in pieces, and how wide each column is set."""
+    """Cells of a table as styled text, with the width of each column."""
 
     head: list[list[list[Piece]]]
     body: list[list[list[Piece]]]
     aligns: list[str | None]
     widths: list[int]
     rows: list[Block] = field(default_factory=list)
-    """The blocks of `body`."""
+    """Blocks of the rows in `body`."""
     omitted_rows: int = 0
-    """Rows left out because the table is too big."""
+    """Number of rows left out of a table that is too large."""
 
     @property
     def width(self) -> int:
         return sum(self.widths) + COLUMN_GAP * (len(self.widths) - 1)
 
     def hidden_columns(self, pan: int, room: int) -> tuple[int, int]:
-        """How many columns begin left of the cell `pan`, and how many end right of the `room` cells from there on."""
+        """Return how many columns begin left of cell `pan`, and how many end right of the `room` cells after it."""
         ends = [end + COLUMN_GAP * at for at, end in enumerate(accumulate(self.widths))]
         left = sum(end - width < pan for end, width in zip(ends, self.widths, strict=True))
         return left, sum(end > pan + room for end in ends)
@@ -74,8 +76,11 @@ def fit_columns(
     room: int,
     hints: Sequence[int] = (),
 ) -> TableGrid:
-    """Rows of cells with widths for `room` cells. Where columns have to give way, those go first that are wider than
-    their hint; 0 is no hint. The rest is shared by how much they hold, with words kept whole where that leaves room."""
+    """Return a grid with column widths that fit `room` cells, if possible.
+
+    Columns that are wider than their hint shrink first. A hint of 0 is none. The remaining width is shared by the
+    amount of text, and words stay whole if there is room.
+    """
     every = head + body
     texts = [[cell_text(row[at]) for row in every] for at in range(len(aligns))]
     sizes = [list(map(_natural_width, column)) for column in texts]
@@ -106,7 +111,7 @@ def fit_columns(
         kept = least
     widths = _share_widths(widths, kept, text_sizes, room)
     if _excess(widths, room) > 0:
-        # Rather long words in two than a table to move, where that is enough.
+        # Breaking long words is better than scrolling the table, if the table fits then.
         words = [word if word <= _NARROW + 2 else _NARROW for _, word, _ in longest_of]
         tight = _share_widths(
             widths, [min(width, word) for width, word in zip(widths, words, strict=True)], text_sizes, room
@@ -123,9 +128,11 @@ def fit_columns(
 def _widths_around_words(
     rows: list[list[list[Piece]]], widths: list[int], broken: dict[int, int], room: int
 ) -> list[int]:
-    """The least widths in which no cell takes more lines than in `widths`, but for columns in which the longest word is broken.
-    `broken`: these columns and the cells of their words. A word for which all columns leave enough cells free beside their
-    lines stays whole, others are broken into parts of one length."""
+    """Return the smallest widths in which no cell takes more lines than in `widths`, while breaking fewer words.
+
+    `broken` has the columns whose longest word is broken, with the width of that word. A word stays whole if the other
+    columns can spare the cells for it. Otherwise it is broken into parts of equal length.
+    """
     lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
     least = [max(width_of(line) for cell in column for line in cell) for column in lines]
     free = -_excess(least, room)
@@ -154,13 +161,13 @@ def _natural_width(text: str) -> int:
 
 
 def _readable_width(texts: Sequence[str], natural: int) -> int:
-    """How wide a column becomes where there is room for all."""
+    """Return the width of a column where all columns fit."""
     return natural if natural <= _WIDEST_COLUMN else max(_WIDEST_COLUMN, _longest_words(texts, natural)[1])
 
 
 def _longest_words(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
-    """The longest part of the words of a column that is not broken, within reason, its longest word, and its longest word
-    that is no address: in cells."""
+    """Return three widths in cells: of the longest unbreakable part of a word, of the longest word, and of the longest
+    word that is not an address."""
     if natural <= _NARROW:
         return natural, natural, natural
     part = _NARROW if natural > _SHORT else _NARROWEST
@@ -181,7 +188,8 @@ def _longest_words(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
 
 
 def _share_widths(natural: Sequence[int], least: Sequence[int], text_sizes: Sequence[int], room: int) -> list[int]:
-    """Widths that fit, from `least` to `natural`, by how much text the columns hold; `least` when even that is too wide."""
+    """Return widths between `least` and `natural` that fit, in proportion to the text. Returns `least` if even that
+    does not fit."""
     if _excess(natural, room) <= 0 or _excess(least, room) >= 0:
         return list(natural if _excess(natural, room) <= 0 else least)
 
@@ -190,7 +198,7 @@ def _share_widths(natural: Sequence[int], least: Sequence[int], text_sizes: Sequ
             max(low, min(wide, int(text * level))) for low, wide, text in zip(least, natural, text_sizes, strict=True)
         ]
 
-    low, high = 0.0, 1.0  # no column needs more cells than it holds
+    low, high = 0.0, 1.0  # No column needs more cells than its text has.
     for _ in range(_HALVINGS):
         level = (low + high) / 2
         low, high = (low, level) if _excess(at(level), room) > 0 else (level, high)
@@ -207,7 +215,7 @@ def row_wraps(row: list[list[Piece]], widths: list[int]) -> bool:
 
 
 def row_lines(row: list[list[Piece]], table_grid: TableGrid) -> list[list[Piece]]:
-    """The lines of one row."""
+    """Return the lines of one row."""
     parts: list[list[list[Piece]]] = [
         wrap_items(cell, width) if cell else [[]] for cell, width in zip(row, table_grid.widths, strict=True)
     ]

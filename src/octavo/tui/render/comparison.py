@@ -1,4 +1,4 @@
-"""Two sides of a page, and what differs between them."""
+"""Comparison of two versions of a page, and the slices of long changes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from octavo.tui.render.tables import sample_rows
 
 @dataclass(frozen=True)
 class PageComparison:
-    """A page as it was and as it is, and what differs. To make one (`compare`) and to ask it for its hunks first takes
-    long enough to be done off the event loop."""
+    """Two versions of a page and their differences. `compare` and the first use of `hunks` are slow: call them in a
+    thread."""
 
     diff: Diff
     old: Document
     new: Document
     old_block_ids: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
-    """The blocks of the old page, by their identity: known once one is made of two pages."""
+    """Identities of the blocks of the old version."""
 
     _blocks_by_key: Mapping[str, Block] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -40,31 +40,31 @@ class PageComparison:
         object.__setattr__(self, "_blocks_by_key", named)
 
     def find(self, key: str) -> Block | None:
-        """The block called `key`: of the new page, or else of the old one."""
+        """Return the block with `key` in the new version, else in the old one. None if there is no such block."""
         return self._blocks_by_key.get(key)
 
     def has_same_texts(self, other: PageComparison) -> bool:
-        """Whether the same texts were compared, of pages with the same settings."""
+        """Return whether another comparison has the same source texts and page settings."""
         texts = self.old.source == other.old.source and self.new.source == other.new.source
         return texts and self.diff.metadata == other.diff.metadata
 
     def is_old(self, block: Block) -> bool:
-        """Whether a block is one of the page as it was."""
+        """Return whether a block belongs to the old version."""
         return id(block) in self.old_block_ids
 
     @cached_property
     def hunks(self) -> tuple[Hunk, ...]:
-        """What differs between the sources."""
+        """Differences between the source texts."""
         return source_diff(self.old.source, self.new.source)
 
 
 def compare(before: str, after: str) -> PageComparison:
-    """What differs between two texts of a page."""
-    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
+    """Parse and compare two versions of a page. All caches that rendering needs are filled on the way."""
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
 
     old, new = parse(before), parse(after)
     for block in filter(is_long, (*old.blocks, *new.blocks)):
-        _exhaust(recent_slices(block))  # the diff is made of them, and they are cut here off the event loop
+        _exhaust(recent_slices(block))  # The diff uses the slices, and this thread is not the event loop.
         if block.kind == "table":
             sample_rows(block)
         elif block.kind == "code":
@@ -77,20 +77,20 @@ def compare(before: str, after: str) -> PageComparison:
 
 
 def _exhaust(pieces: Iterator[object]) -> None:
-    """Let all pieces be made: they are kept where they are made."""
+    """Iterate to the end, so that all slices are made and cached."""
     deque(pieces, maxlen=0)
 
 
 T = TypeVar("T")
 _TABLE_ROWS, _LINE_COST = 60, 90
-"""How many entries of a table that changed are laid out at a time, and what a line of code weighs beside its letters."""
+"""Rows of a changed table in one slice, and the fixed cost of a line of code."""
 _recent_entries: RecentResults[Changed | Moved, list[Entry]] = RecentResults()
 CONTEXT_LINES = 3
-"""Unchanged lines of code on each side of changed ones."""
+"""Unchanged lines of code around a change."""
 
 
 def split_unit(unit: DiffUnit) -> Iterator[DiffUnit]:
-    """A unit in slices, cut as they are asked for; only the unit when it is not long."""
+    """Yield a unit of a diff in slices, or the unit itself if it is not long."""
     match unit.entry:
         case None if unit.kind == "block" and unit.block is not None:
             olds = recent_slices(unit.old) if unit.old is not None else iter(())
@@ -107,7 +107,7 @@ def split_unit(unit: DiffUnit) -> Iterator[DiffUnit]:
 
 
 def recent_entries(entry: Changed | Moved) -> Iterator[Entry]:
-    """A change in slices. The slices of the long changes that were cut last are kept."""
+    """Yield the slices of a change, and cache those of long changes."""
     if (known := _recent_entries.get(entry)) is not None:
         yield from known
         return
@@ -120,21 +120,22 @@ def recent_entries(entry: Changed | Moved) -> Iterator[Entry]:
 
 
 def source_units(lines: Sequence[Line], count: int) -> Iterator[DiffUnit]:
-    """The units of lines of source that changed: the change numbered `count`."""
+    """Yield the units of one hunk of a source diff, which is change number `count`."""
     block = Block("change", key=f"change {count}")
     for at, some in enumerate(_group_lines(part for line in lines for part in _split_line(line))):
         yield DiffUnit("lines", block, lines=some, change_number=-1 if at else count, is_tight=at > 0)
 
 
 def _entry_slices(block: Block) -> Iterator[Block]:
-    """A block that came or went in slices. Of its tabs all are on show, so each is cut by itself."""
+    """Return the slices of an added or removed block. All tabs of a changed block are visible, so each is split on its
+    own."""
     if block.kind != "tabs" or not is_long(block):
         return recent_slices(block)
     return (piece for tab in block.children for piece in recent_slices(block._replace(children=(tab,))))
 
 
 def _number_slices(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUnit, T]]:
-    """The pieces of a unit, each with the unit that is to hold it: the one itself where there is only one piece."""
+    """Yield each slice with its unit. Only the first slice counts as a change."""
     later = unit._replace(change_number=-1, is_tight=True)
     first: T | None = None
     at = 0
@@ -165,7 +166,7 @@ def _split_entry(entry: Changed | Moved) -> Iterator[Entry]:
         case None | Words() if is_long(entry.old) or is_long(entry.new):
             pairs = zip_longest(recent_slices(entry.old), recent_slices(entry.new))
             if len(both := list(pairs)) > 1:
-                entry = replace(entry, parts=None)  # of a slice its own words are shown, not those of all
+                entry = replace(entry, parts=None)  # A slice shows its own words, not the words of the whole change.
             for old, new in both:
                 yield _slice_entry(entry, old, new)
         case _:
@@ -182,7 +183,7 @@ def _slice_entry(entry: Changed | Moved, old: Block | None, new: Block | None) -
 
 
 def _split_table(entry: Changed | Moved, table: Table) -> Iterator[Entry]:
-    """A table in parts of some rows. A row with more in it than is set at a time is shown as it was and as it is."""
+    """Yield a table change in parts of some rows. A row that is too long becomes a removal and an addition."""
     some: list[Entry] = []
 
     def part() -> Entry:
@@ -207,7 +208,7 @@ def _split_table(entry: Changed | Moved, table: Table) -> Iterator[Entry]:
 
 
 def _is_long_row(row: Entry) -> bool:
-    """Whether a row that is not the same on both sides holds more than is set at a time."""
+    """Return whether a changed row costs more than one slice."""
     match row:
         case Changed(old=old, new=new) | Moved(old=old, new=new):
             return layout_cost(old, 4 * SLICE_COST) + layout_cost(new, 4 * SLICE_COST) > 4 * SLICE_COST
@@ -217,7 +218,7 @@ def _is_long_row(row: Entry) -> bool:
 
 
 def _split_words(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
-    """Words of a text, so many as are set at a time."""
+    """Yield the words of a text change in slices."""
     some: list[Word] = []
     cost = 0
     for word in words:
@@ -232,7 +233,7 @@ def _split_words(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
 
 
 def _split_word(word: Word) -> Iterator[Word]:
-    """A stretch of words as several, where it is one that stayed as it was."""
+    """Yield a long unchanged passage in parts, and other words unchanged."""
     if word.op != "equal" or len(word.run.text) <= SLICE_COST or word.old is not None:
         yield word
         return
@@ -241,9 +242,9 @@ def _split_word(word: Word) -> Iterator[Word]:
 
 
 def near_changes(lines: Sequence[Line]) -> Iterator[Line]:
-    """Lines of code, those that are too long as several; of those far from a change is only told how many they are."""
+    """Yield the lines near changes. A line with `skipped` stands for the lines between that are left out."""
     waiting: deque[Line] = deque()
-    """Lines that stayed, and of which it is not known whether they stand before a change."""
+    """Unchanged lines that may turn out to be right before a change."""
     skipped, since = 0, CONTEXT_LINES
     for line in lines:
         for part in _split_line(line) if _is_long(line.old) or _is_long(line.new) else (line,):
@@ -266,7 +267,7 @@ def near_changes(lines: Sequence[Line]) -> Iterator[Line]:
 
 
 def _group_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
-    """Lines of code or source, so many as are set at a time."""
+    """Yield lines of code or source in slices."""
     some: list[Line] = []
     cost = 0
     for line in lines:
@@ -280,7 +281,7 @@ def _group_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
 
 
 def _split_line(line: Line) -> Iterator[Line]:
-    """A line that is too long to be set at a time as several."""
+    """Yield a line that is too long for one slice as several lines."""
     if not _is_long(line.old) and not _is_long(line.new):
         yield line
         return
@@ -302,8 +303,7 @@ _kept: RecentResults[Block, list[Block]] = RecentResults()
 
 
 def recent_slices(block: Block) -> Iterator[Block]:
-    """The slices of a block, for those who need them again and again: those of the long blocks gone through last are
-    kept."""
+    """Yield the slices of a block, and cache those of long blocks for the next use."""
     if (known := _kept.get(block)) is not None:
         yield from known
         return

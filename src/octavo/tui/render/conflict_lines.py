@@ -1,5 +1,4 @@
-"""A conflict as lines: first its result, with the differences from main marked, then main, the change request and the base,
-with the words marked that are not in the base."""
+"""Rendering of merge conflicts: the result compared with main, then main, the change request and the base."""
 
 from __future__ import annotations
 
@@ -24,13 +23,13 @@ from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import wrap
 
 SIDE_BY_SIDE_WIDTH = 100
-"""Cells of a pane in which the three sides are side by side."""
+"""Width in cells from which the three sides are side by side."""
 _NUMBER_WIDTH = 5
-"""Cells of the line numbers of a diff: a conflict has none of its own."""
+"""Width in cells of the line numbers of a diff, which conflicts do not show."""
 
 
 _SIDE_LINES = 160
-"""Lines of a side of a conflict, and of its result: all of them are laid out at once."""
+"""Most lines of a side and of the result, which are all rendered at once."""
 _KINDS = {
     "row": "table row",
     "cell": "table cell",
@@ -43,35 +42,35 @@ _KINDS = {
     "moved": "moved text",
     FIELDS: "title and page options",
 }
-"""What a conflict is about, where the text does not show it."""
+"""Names of the kinds of conflict that the text does not make clear."""
 _UNCHANGED_COUNT = re.compile(r"(\d+) unchanged (\w+)")
 
 
 @dataclass(frozen=True)
 class ConflictDecision:
-    """The choice made for a conflict, if any, and what its sides are called."""
+    """Choice made for a conflict, if any, and the names of its sides."""
 
     choice: Choice | None
     sides: tuple[str, str]
 
     def name(self, number: int) -> str:
-        """Return what a side is called, as a label."""
+        """Return the name of a side, capitalized."""
         return self.sides[number][:1].upper() + self.sides[number][1:]
 
     def keys(self) -> list[tuple[str, str]]:
-        """Return the keys that take one side, each with the side it takes."""
+        """Return the keys that choose one side, each with the name of that side."""
         return [("m", self.sides[0]), ("t", self.sides[1])]
 
 
 def render_unconflicted(context: LayoutContext, unit: DiffUnit, width: int) -> list[Line]:
-    """Return the lines of a part of the page without conflicts."""
+    """Render a part of the page without conflicts."""
     return _without_numbers(render_diff_unit(context, unit, SideWidths.for_width(width + _NUMBER_WIDTH, split=False)))
 
 
 def labelled_rule(
     styles: Styles, left: list[Piece], right: list[Piece], width: int, style: Style | None = None
 ) -> Line:
-    """A line across with words in it."""
+    """Return a horizontal line with text at the left and at the right."""
     glyphs, ink = styles.glyphs, styles.line if style is None else style
     tail = width_of(right) + 4 if right else 0
     conflict = truncate(left, max(8, width - tail - 5), glyphs.more)
@@ -85,7 +84,7 @@ def labelled_rule(
 def render_conflict(
     context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, place: tuple[int, int], width: int
 ) -> list[Line]:
-    """Return the lines of a conflict: its result, then its sides. `place` is its number, and how many conflicts there are."""
+    """Render a conflict: its result, then its sides. `place` is its number and the number of conflicts."""
     subject = [_KINDS[conflict.kind]] if conflict.kind in _KINDS else []
     if conflict.moved_place is not None:
         subject.append(f"position in {('base', *decision.sides)[conflict.moved_place]}")
@@ -100,7 +99,7 @@ def render_conflict(
 def render_page_conflict(
     context: LayoutContext, question: PageConflict, decision: ConflictDecision, place: tuple[int, int], width: int
 ) -> list[Line]:
-    """Return the lines of a conflict about a page itself: what happened, the result, and what each side means."""
+    """Render a conflict about a whole page: what happened, the result, and the effect of each choice."""
     styles, choice = context.styles, decision.choice
     lines = [*_text_lines(question.description, styles.text, width), Line([])]
     if all(question.effects):
@@ -131,7 +130,7 @@ def _frame(
     lines: list[Line],
     width: int,
 ) -> list[Line]:
-    """Put a conflict between rules. The first says which conflict it is, and what was taken."""
+    """Return the lines of a conflict between two rules. The first rule names the conflict and the choice."""
     name = [Piece(title, styles.strong)]
     if heading:
         name.append(Piece(f"  {heading}", styles.muted))
@@ -174,7 +173,7 @@ def _not_resolved(
 
 
 def _with_keys(styles: Styles, text: str, style: Style, keys: Iterable[tuple[str, str]], width: int) -> list[Line]:
-    """Return a sentence with the keys that can be pressed."""
+    """Return a sentence followed by the keys that can be pressed."""
     pieces = [Piece(f"{text} ", style)]
     for key, what in keys:
         pieces += [Piece(key, styles.accent + Style(bold=True)), Piece(f" {what}  ", styles.muted)]
@@ -182,7 +181,7 @@ def _with_keys(styles: Styles, text: str, style: Style, keys: Iterable[tuple[str
 
 
 def _sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
-    """Return the three sides under their labels, side by side where there is room."""
+    """Return the three sides under their labels, side by side where they fit."""
     styles, chosen = context.styles, decision.choice.kind if decision.choice is not None else ""
     missing = "Empty." if conflict.base is None or not conflict.base.source.strip() else "Deleted."
     moved = (
@@ -216,7 +215,7 @@ def _sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDec
 
 
 def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
-    """Return the name of a side, with the key that takes it."""
+    """Return the name of a side, with the key that chooses it."""
     pieces = [
         Piece(f"{styles.glyphs.yes} {name}", styles.success + Style(bold=True))
         if is_taken
@@ -226,7 +225,7 @@ def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
 
 
 def _side(context: LayoutContext, units: Sequence[DiffUnit], width: int, source: str) -> list[Line]:
-    """Return the text of a side, its new words marked."""
+    """Return the text of a side with its new words marked."""
     room = SideWidths.new_side_only(width + _NUMBER_WIDTH)
     out: list[Line] = []
     for unit in units:
@@ -244,7 +243,7 @@ def _side(context: LayoutContext, units: Sequence[DiffUnit], width: int, source:
 
 
 def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list[Line]:
-    """Return the first lines of a long text, and say about how many are left out: not all of the text is laid out."""
+    """Return the first lines of a long text, and a note with the approximate number of lines left out."""
     conflict = sum(len(line.text.strip()) for line in lines[:_SIDE_LINES])
     left = round((len(source) - conflict) / max(1, conflict) * _SIDE_LINES)
     if left <= 0:
@@ -254,7 +253,7 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
 
 
 def _against_base(piece: Piece) -> Piece:
-    """What is counted as unchanged is not so against main."""
+    """Return a counter of unchanged lines reworded: the lines equal the base, not main."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))
         if piece.is_decoration
@@ -263,7 +262,8 @@ def _against_base(piece: Piece) -> Piece:
 
 
 def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
-    """Return the text that will be saved, its differences from main marked; before a choice, the keys to choose with."""
+    """Return the text that will be saved, with its differences from main marked. Without a choice, return the keys to
+    choose with."""
     styles, choice = context.styles, decision.choice
     lines: list[Line] = []
     edit = [("e", "edit")] if conflict.kind != FIELDS else []
@@ -278,7 +278,7 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
         words = [("w", "merged word by word")] if "words" in conflict.outcomes else []
         return _not_resolved(styles, decision, [*both, *words, *edit], width)
     compared = conflict.outcomes.get(choice.kind)
-    if compared is None:  # it was written just now, and is made ready to be shown
+    if compared is None:  # The edit was just made, and its comparison is still running.
         return [Line([Piece(styles.glyphs.more, styles.muted)])]
     units = (
         block_units(compared.new)
@@ -312,7 +312,7 @@ def _all_context() -> ContextSize:
 
 
 def _new_side(compared: PageComparison) -> list[DiffUnit]:
-    """The new side of a comparison, its parts that came or changed as such."""
+    """Return the units of the new version of a comparison, with additions and changes marked."""
     if compared.diff.is_empty:
         return block_units(compared.new)
     return [
@@ -323,18 +323,18 @@ def _new_side(compared: PageComparison) -> list[DiffUnit]:
 
 
 def _without_numbers(lines: Iterable[Line]) -> list[Line]:
-    """Lines of a diff without the numbers before them."""
+    """Return lines of a diff without their line numbers."""
     return [Line(_without_number(line.pieces)) for line in lines]
 
 
 def _without_number(pieces: list[Piece]) -> list[Piece]:
-    if not pieces or cells(pieces[0].text) == _NUMBER_WIDTH:  # as all but those of what could not be set
+    if not pieces or cells(pieces[0].text) == _NUMBER_WIDTH:  # All lines but those of blocks that failed to render.
         return pieces[1:]
     return crop(pieces, _NUMBER_WIDTH, width_of(pieces))
 
 
 def _mute(line: Line, styles: Styles) -> Line:
-    """A line of what is not taken: to be read still, and no more than that."""
+    """Return a line of a side that was not chosen, in muted color."""
     return Line(
         [
             piece._replace(style=styles.muted + Style(underline=piece.style.underline, strike=piece.style.strike))

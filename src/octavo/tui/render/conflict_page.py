@@ -1,5 +1,5 @@
-"""A page with conflicts, made ready to be shown: each conflict with its result by every choice, and the text between the
-conflicts compared with main."""
+"""A page with conflicts, prepared for display: each conflict with its result for every choice, and the text between the
+conflicts."""
 
 from __future__ import annotations
 
@@ -17,44 +17,45 @@ from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_units import ContextSize, DiffUnit
 
 FIELDS = "fields"
-"""The kind of a conflict about what a page is called and the like."""
+"""Kind of a conflict about the title and other fields of a page."""
 _OFFERED: tuple[ChoiceKind, ...] = ("main", "request", "both")
 
 
 @dataclass(frozen=True)
 class ConflictView:
-    """A conflict at one of its places, as it is shown. Making one takes long enough to be done off the event loop."""
+    """A conflict at one of its places, ready to render. Preparing it is slow: do it in a thread."""
 
     name: str
     key: str
-    """What this place of it is called: what both sides moved has two, which are decided as one."""
+    """Key of this place. A conflict over moved text has two places and one choice."""
     kind: str
     base: Document | None
-    """What both come from. None where that is not known."""
+    """Common base of both sides. None if it is unknown."""
     main: PageComparison
     request: PageComparison
     outcomes: Mapping[ChoiceKind, PageComparison]
-    """What becomes of it by a choice, against what main says here."""
+    """Result of each choice, compared with the text of main."""
     heading: str = ""
-    """Which section it is in."""
+    """Title of the section that the conflict is in."""
     moved_place: int | None = None
-    """Whose place of the text it is, of one that was moved: that in the base (0), in main (1) or in the change request (2)."""
+    """For moved text, the side that has the text in this place: base (0), main (1) or change request (2). None
+    otherwise."""
     is_suggested: bool = False
-    """Whether the merge by words is the result as long as nothing else is chosen."""
+    """Whether the merge by words is used unless the user chooses."""
     moved_to_title: str = ""
-    """The title of the page that main moved the text to. Empty if main did not move the text to another page."""
+    """Title of the page that main moved the text to. Empty if main did not move the text to another page."""
 
 
 @dataclass(frozen=True)
 class PageConflict:
-    """A conflict about a page itself, such as whether the page is deleted, as it is shown."""
+    """A conflict about a whole page, such as whether the page is deleted, ready to render."""
 
     name: str
     title: str
     description: str
-    """What both sides did."""
+    """What each side did."""
     effects: tuple[str, str] = ("", "")
-    """What taking main means, and what taking this change request means. Empty if there is nothing to choose."""
+    """Effects of choosing main and of choosing this change request. Empty texts if there is nothing to choose."""
     is_suggested = False
     kind = "page"
 
@@ -65,11 +66,11 @@ class PageConflict:
 
 @dataclass(frozen=True)
 class UnconflictedText:
-    """Blocks of a page between two conflicts, as units of the diff against main."""
+    """Blocks between two conflicts, as units of the diff against main."""
 
     units: tuple[DiffUnit, ...]
     label: str = ""
-    """What the blocks are. A passage with a label is always shown."""
+    """Name of the blocks. Text with a label is always visible."""
 
 
 def prepare_conflicts(
@@ -80,11 +81,11 @@ def prepare_conflicts(
     named: Callable[[str], str] = str,
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[ConflictView | UnconflictedText, ...]:
-    """Return the conflicts of a page with the text between them, made safe to be shown.
+    """Return the conflicts of a page and the text between them, sanitized for display.
 
-    `main` is the text of the page in main, if it is known; `named` returns the name that a choice for a conflict is kept under.
-    `titles` are the titles of the pages that main moved text to, by id. The text around the conflicts is read as a whole: a part
-    of a table or of code cannot be read alone.
+    `main` is the text of the page in main, if it is known. `named` returns the name under which the choice for a
+    conflict is stored. `titles` has the titles of the pages that main moved text to, by id. The text around the
+    conflicts is parsed as a whole, because a part of a table or of code cannot be parsed alone.
     """
     around, lines = _main_text(page)
     compared = compare(safe_text(around if main is None else main), safe_text(around))
@@ -119,27 +120,27 @@ def prepare_conflicts(
 
 
 def prepare_page_conflict(question: PageConflict, text: str) -> tuple[PageConflict | UnconflictedText, ...]:
-    """Return a conflict about a page itself with the text of that page, made safe to be shown."""
+    """Return a conflict about a whole page and the text of that page, sanitized for display."""
     units = tuple(piece for unit in block_units(parse_safely(text)) for piece in split_unit(unit))
     return (question, *([UnconflictedText(units, "Text of the page")] if units else []))
 
 
 def parse_safely(text: str) -> Document:
-    """The blocks of a text as it was written, made safe to be shown."""
-    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
+    """Parse a text, sanitized for display."""
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
 
     return parse(safe_text(text))
 
 
 def _main_text(page: MergedPage) -> tuple[str, list[int]]:
-    """Return the page with main's side of all conflicts, and the line that each of them begins at."""
+    """Return the page with the text of main in all conflicts, and the line at which each conflict begins."""
     text, line = "", 0
     line_of: dict[Conflict, int] = {}
     for said, conflict in page.fragments_of_main():
         if conflict is not None and conflict.kind == FIELDS:
-            said = ""  # the title and the like are no part of the text
+            said = ""  # The title and other fields are not part of the text.
         if conflict is not None:
-            line_of[conflict] = line if said else line - 1  # without a text it is before what follows
+            line_of[conflict] = line if said else line - 1  # A conflict without text precedes the next line.
         text += said
         line += said.count("\n")
     return text, [line_of[conflict] for _, conflict in page.places]
@@ -154,14 +155,14 @@ def _moved_place(conflict: Conflict) -> int:
 
 
 def _text_alone(conflict: Conflict, text: str | None) -> str:
-    """Return a text of a conflict as it is read alone, made safe to be shown."""
+    """Return the text of a conflict in the form in which it can be parsed alone, sanitized for display."""
     return safe_text(conflict.in_context(text)) if text and text.strip() else ""
 
 
 def _in_order(
     compared: PageComparison, found: Sequence[tuple[int, ConflictView]]
 ) -> Iterator[ConflictView | UnconflictedText]:
-    """The conflicts with what is between them: each stands behind the block it lies in."""
+    """Yield the conflicts and the text between them. Each conflict follows the block that it is in."""
     every = ContextSize()
     every.step = len(ContextSize.STEPS) - 1
     same = (piece for unit in block_units(compared.new) for piece in split_unit(unit))
@@ -188,7 +189,8 @@ def _unconflicted(units: Sequence[DiffUnit]) -> Iterator[UnconflictedText]:
 
 
 def _first_line(unit: DiffUnit) -> int | None:
-    """The line of the new text a unit begins at. None of what is only in the old one, or goes on with a long block."""
+    """Return the line of the new text at which a unit begins. None for removed text and for the continuation of a long
+    block."""
     if unit.slice_number > 1:
         return None
     match unit.entry:
@@ -204,5 +206,5 @@ def _first_line(unit: DiffUnit) -> int | None:
 
 
 def block_units(document: Document | None) -> list[DiffUnit]:
-    """A text as it is."""
+    """Return the top-level blocks of a document as unchanged units."""
     return [DiffUnit("block", block) for block in document.blocks] if document is not None else []

@@ -1,4 +1,4 @@
-"""Blocks that hold blocks: hints, tabs, steps, columns, expandables, updates."""
+"""Rendering of blocks with child blocks: hints, tabs, steps, columns, expandables and updates."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from octavo.tui.render.wrap import wrap
 
 NARROWEST_COLUMN, COLUMN_GAP = 30, 3
 _LEAST_COLUMN_WIDTH = 20
-"""Cells of a column beside wider ones at least; where all of them together have not `NARROWEST_COLUMN` each, more or less,
-they stand below one another."""
+"""Narrowest column beside wider ones, in cells. If the columns have less than `NARROWEST_COLUMN` on average, they are
+stacked."""
 
 
 def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A hint: a bar in its colour, its sign and name or its own title, a ground of its own."""
+    """Render a hint on its own background, with a bar in its color, its sign, and its title or kind."""
     styles = context.styles
     style, sign, name = styles.hint(str(block.attrs.get("style") or "info"))
     sign = icon_sign(str(block.attrs.get("icon") or ""), ascii=styles.ascii) or sign
@@ -65,7 +65,7 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
     tinted, context.has_background = context.has_background, True
     body = context.flow(children, inner, above=cut.previous if cut is not None else None)
     context.has_background = tinted
-    if tinted:  # what it stands in lays all of it on its ground
+    if tinted:  # The outer hint adds the background.
         return [line.prepend(bar) for line in [*head, *body]]
     out = []
     for line in [*head, *body]:
@@ -76,7 +76,7 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def _is_title(children: Sequence[Block]) -> bool:
-    """Whether the first of the blocks in a hint is its title: a heading, or a paragraph in bold above others."""
+    """Return whether the first block of a hint is its title: a heading, or a bold paragraph above other blocks."""
     first = children[0]
     if first.kind != "paragraph" or len(children) == 1:
         return first.kind == "heading"
@@ -85,7 +85,7 @@ def _is_title(children: Sequence[Block]) -> bool:
 
 
 def _with_sign(head: list[Line], sign: Piece, width: int, from_right: bool) -> list[Line]:
-    """A head behind its sign; at the right, and before it, where what it says runs from there."""
+    """Return the title lines with a sign before them, or after them for right-to-left text."""
     aside = cells(sign.text) + 1
     if not from_right:
         return indent(head, [sign, Piece(" ", PLAIN, None, True)], [Piece(" " * aside, PLAIN, None, True)])
@@ -96,7 +96,7 @@ def _with_sign(head: list[Line], sign: Piece, width: int, from_right: bool) -> l
 
 
 def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """The names of all tabs, and what is in the chosen one."""
+    """Render the titles of all tabs and the content of the selected tab."""
     styles, glyphs = context.styles, context.styles.glyphs
     if not block.children:
         return []
@@ -116,7 +116,7 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
     under: list[Piece] = []
     for index, title in enumerate(titles):
         active = index == chosen
-        # In one row the line below it says which tab is chosen, in several brackets do.
+        # With several rows of titles there is no underline, so brackets mark the selected tab.
         text = f"[{title}]" if active and not one_row else f" {title} "
         piece = Piece(text, styles.strong if active else styles.muted, Clickable("tab", block.key, index))
         if rows[-1] and width_of([*rows[-1], piece]) > width:
@@ -137,7 +137,7 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Numbered steps on a rail."""
+    """Render numbered steps beside a vertical line."""
     styles, glyphs = context.styles, context.styles.glyphs
     cut, count = slice_bounds(block), len(whole_block(block).children)
     digits = len(str(count))
@@ -174,11 +174,11 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_columns(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Columns side by side where each has room, else one below the other."""
+    """Render columns side by side if they fit, else one below the other."""
     count = len(block.children)
     if not count:
         return []
-    if slice_bounds(block) is not None:  # beside one another they would all be set at once
+    if slice_bounds(block) is not None:  # Side by side, all slices would be rendered at once.
         return context.flow([child for column in block.children for child in column.children], width, is_open=True)
     room = max(width, min(context.widest(width), 100))
     shares = [float(column.attrs.get("width") or 0) for column in block.children]
@@ -210,8 +210,8 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def _column_widths(shares: Sequence[float], free: int) -> list[int]:
-    """The cells of columns that are to have such shares of all there are. None is narrower than what is in it can be set:
-    then the others share the rest."""
+    """Return the widths of columns with these shares. No column gets less than its minimum, and the others share the
+    rest."""
     widths = [0] * len(shares)
     left, wide = free, sorted(range(len(shares)), key=lambda at: shares[at])
     while wide:
@@ -223,7 +223,7 @@ def _column_widths(shares: Sequence[float], free: int) -> list[int]:
 
 
 def render_expandable(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A title; below it, when it is open, what it holds."""
+    """Render the title of an expandable, and its content if it is open."""
     styles, glyphs = context.styles, context.styles.glyphs
     is_open = context.folds.is_open(block)
     rail = [Piece(glyphs.down + " ", styles.line, None, True)]
@@ -239,7 +239,7 @@ def render_expandable(context: LayoutContext, block: Block, width: int) -> list[
 
 
 def render_updates(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """What happened when, newest as the page has it."""
+    """Render the entries of a changelog, in the order of the page."""
     out: list[Line] = []
     style = str(block.attrs.get("format") or "full")
     cut = slice_bounds(block)
@@ -255,7 +255,7 @@ def render_updates(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_update(context: LayoutContext, update: Block, width: int, style: str) -> list[Line]:
-    """The day and the tags of an update, and what it says."""
+    """Render the date, the tags and the content of one update."""
     styles, glyphs = context.styles, context.styles.glyphs
     head = [Piece(_day(str(update.attrs.get("date") or ""), style), styles.accent + Style(bold=True))]
     for tag in update.attrs.get("tags") or ():

@@ -1,4 +1,4 @@
-"""Where a page gets what does not stand in its text."""
+"""Deferred content of a page: all that is loaded after the first paint, and the queries for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DiagramQuery(NamedTuple):
-    """What to draw: the source without its settings and remarks, and whether with ASCII only."""
+    """Diagram to draw: its normalized source, and whether only ASCII is allowed."""
 
     source: str
     ascii: bool
@@ -29,7 +29,7 @@ class DiagramQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class DrawnDiagram:
-    """Drawings of one diagram, each as its lines, the roomiest first. Without any, `problem` says why."""
+    """Drawings of one diagram, the widest first, or the reason why there is none."""
 
     drawings: tuple[tuple[str, ...], ...] = ()
     problem: str = ""
@@ -37,27 +37,27 @@ class DrawnDiagram:
 
 @dataclass(frozen=True, slots=True)
 class OperationQuery:
-    """What a block shows of a specification."""
+    """Part of an OpenAPI specification that a block refers to."""
 
     specification: Specification
     variant: str
-    """operation, webhook, schemas or file."""
+    """One of operation, webhook, schemas and file."""
     method: str = ""
     path: str = ""
-    """Of a webhook its name."""
+    """Path of the operation, or name of the webhook."""
     schemas: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FoundOperation:
-    """What was found of it: nothing, when the specification has no such operation."""
+    """Result of looking up an operation. None if the specification does not have the operation."""
 
     operation: Operation | None
 
 
 @dataclass(frozen=True, slots=True)
 class OperationLayout:
-    """How what is wanted is to be set."""
+    """Request to lay out the details of an operation."""
 
     query: OperationQuery
     width: int
@@ -66,35 +66,35 @@ class OperationLayout:
 
 @dataclass
 class DeferredContent:
-    """What is found after the first paint, by what it is. What is None is never asked for."""
+    """Content of a page that is loaded after the first paint, by kind. A kind that is None is never loaded."""
 
     tokens: AsyncCache[highlight.CodeQuery, highlight.Tokens] | None = field(
         default_factory=lambda: AsyncCache(highlight.highlight_code)
     )
-    """Code in the colours of its language."""
+    """Tokens of code blocks, for syntax highlighting."""
     diagrams: AsyncCache[DiagramQuery, DrawnDiagram] | None = None
-    """Diagrams as text."""
+    """Diagrams drawn as text."""
 
     thumbnails: AsyncCache[ThumbnailQuery, ScaledPicture] | None = None
-    """Pictures of the page, small, where they are wanted within it."""
+    """Small images, if the settings show them in pages."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
-    """Descriptions of interfaces, by the name they are filed under or what their address leads to."""
+    """OpenAPI specifications, by name or by the target of their address."""
     operations: AsyncCache[OperationQuery, FoundOperation] | None = None
-    """What blocks show of those descriptions."""
+    """Operations in those specifications."""
     details: AsyncCache[OperationLayout, list[Line]] | None = None
-    """The same set into lines, where it is opened."""
+    """Rendered details of operations that are expanded."""
     specifications_of: tuple[str, int] | None = None
-    """The organization they are filed in, and how often one was read anew by then."""
+    """Organization of the specifications, and how many refreshes of them had happened."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
-    """What links lead to that leave the space, and files."""
+    """Titles of link targets outside the space, and of files."""
     targets: LinkTargets | None = None
-    """Where the links of the page on show lead. Its pages it knows at once, for all else it has `titles`."""
+    """Targets of the links of the page. Pages of the space are known at once, other titles come from `titles`."""
 
     def __iter__(self) -> Iterator[AsyncCache[Any, Any]]:
         return (cache for cache in vars(self).values() if isinstance(cache, AsyncCache))
 
     def for_thread(self) -> DeferredContent:
-        """Return the same sources for another thread: what it misses is known to nobody else."""
+        """Return the same content for use in another thread, with its own lists of missing keys."""
         other = copy(self)
         for name, cache in vars(self).items():
             if isinstance(cache, AsyncCache):
@@ -104,8 +104,8 @@ class DeferredContent:
         return other
 
     def take_missing(self, of: DeferredContent | None = None) -> list[tuple[AsyncCache[Any, Any], Any]]:
-        """What was asked since the last time and is not known: who was asked, and for what. `of`: the sources that these
-        were made of for a thread, of which each is named."""
+        """Return and clear the keys that were missing: each with its cache. `of`: the content that this copy for a
+        thread was made of, whose caches are returned."""
         taken = [(asked, key) for cache, asked in zip(self, of or self, strict=True) for key in cache.missing]
         for cache in self:
             cache.missing.clear()

@@ -1,5 +1,5 @@
-"""Diagrams: Mermaid drawn as text by a program of its own, which can hang and be ended. Until it has drawn, and when it
-cannot, the source is shown."""
+"""Mermaid diagrams, drawn as text by a child process with limits. The source is shown until the drawing is ready, or if
+drawing fails."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from octavo.tui.terminal import child_programs
 from octavo.untrusted_input import parse_json
 
 SECONDS, MEMORY, ANSWER_BYTES = 3.0, 512 << 20, 1 << 20
-"""What drawing may take: time, bytes of memory, bytes of drawings."""
+"""Limits for drawing: seconds, bytes of memory, bytes of output."""
 TALLEST, WIDEST = 400, 2_000
 _HEAD = 3
-"""Rows of a drawing: those of the box it begins with."""
+"""Rows of a drawing that contain its first box."""
 
 _SIDEWAYS = re.compile(r"(?:graph|flowchart)\s+(?:LR|RL)\b")
 _STROKES = re.compile(r"([\u2190-\u21ff\u2500-\u25ff]+(?: *[\u2190-\u21ff\u2500-\u25ff]+)*)")
 
 
 def render_diagram(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A diagram in its box; its source while there is no drawing."""
+    """Render a diagram in a box, or its source if there is no drawing."""
     text = whole_block(block).text or str(dict(block.attrs.get("arguments") or {}).get("content") or "")
     title, source = normalize_diagram(text)
     problem = drawing_problem(source)
@@ -49,7 +49,7 @@ def render_diagram(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
-    """Return the drawings of a diagram, or why there are none."""
+    """Return the drawings of a diagram, or the reason why there are none."""
     request = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
         result = await child_programs.ask("draw_diagram", request, seconds=SECONDS, memory=MEMORY, most=ANSWER_BYTES)
@@ -66,11 +66,12 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
 
 
 def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
-    """The drawings that the program told of, each as its lines, as far as it is to be believed."""
+    """Yield the drawings in the output of the child process, each as its lines. Output that is malformed or too large
+    is left out."""
     for row in output.split(b"\n")[:-1]:
         try:
             drawing = parse_json(row)
-        except ValueError:  # what worked on what strangers wrote may say anything
+        except ValueError:  # The output depends on untrusted input.
             return
         if not isinstance(drawing, str):
             return
@@ -97,7 +98,7 @@ def _render_drawing(
     styles = context.styles
     sizes = [max(map(cells, lines)) for lines in drawings]
     room = context.widest(width) - 4
-    # The roomiest that fits; of those too wide the one that is close, but breaks no words.
+    # The widest drawing that fits. If none fits, the third is narrow without breaking words.
     best = next((index for index, size in enumerate(sizes) if size <= room), min(2, len(sizes) - 1))
     lines, wide = drawings[best], sizes[best]
     full = max(width, min(room, wide) + 4)
@@ -117,7 +118,7 @@ def _render_drawing(
 
 
 def _start_offset(lines: tuple[str, ...], inner: int) -> int:
-    """How far a wide drawing is moved for its head to be on show: where one begins to read it."""
+    """Return how far a wide drawing is scrolled at first, so that its first box is visible."""
     head = [line for line in lines if line.strip()][:_HEAD]
     left = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
     right = max(map(cells, head), default=0)
@@ -125,7 +126,7 @@ def _start_offset(lines: tuple[str, ...], inner: int) -> int:
 
 
 def _pieces(row: str, styles: Styles) -> list[Piece]:
-    """A line of a drawing: its strokes stand back behind its words."""
+    """Return a line of a drawing with its strokes muted."""
     if styles.ascii:
         return [Piece(row, styles.text)] if row else []
     parts = _STROKES.split(row)
@@ -147,13 +148,13 @@ _DIRECTIVE = re.compile(r"%%\{[^}]*(?:\}(?!%%)[^}]*)*\}%%")
 _REMARK = re.compile(r"^[ \t]*%%.*$\n?", re.MULTILINE)
 _SPOKEN_TITLE = re.compile(r"^[ \t]*accTitle[ \t]*:[ \t]*(.*)$\n?", re.MULTILINE)
 _SPOKEN_DESCRIPTION = re.compile(r"^[ \t]*accDescr[ \t]*(?::.*$|\{[^}]*\}[ \t]*)\n?", re.MULTILINE)
-"""What is said of a diagram to those who do not see it."""
+"""Description for screen readers."""
 _BREAK = re.compile(r"[ \t]*<br\s*/?>[ \t]*", re.IGNORECASE)
 _LONG_ARROW = re.compile(
     r'"[^"\n]*"|\[[^\]\n]*\]|\{[^}\n]*\}|\([^)\n]*\)|\|[^|\n]*\|'
     r"|(?P<arrow><?(?:-{3,}|={3,}|-\.{2,}-)>|-{3,}[ox](?=\s)|-{4,}|={4,}|-\.{2,}-)"
 )
-"""Labels, and the arrows that are longer than they have to be."""
+"""Labels, and arrows that are longer than necessary."""
 _NAMED_SERIES = re.compile(r"""^([ \t]*(?:line|bar))[ \t]+("[^"\n]*"|[^\s"\[]+)[ \t]*(?=\[)""", re.MULTILINE)
 _KIND = re.compile(r"[A-Za-z0-9]+")
 
@@ -163,7 +164,7 @@ _MESSAGES = [
     re.compile(rf"([^:]+?)\s*({arrow})\s*([+-]?)\s*([^:]+?)\s*(?::\s*(.*))?")
     for arrow in (r"<<-+>>|-+>>?", r"-+[x)](?![\w-]*-)")
 ]
-"""Those with `x` and `)` are the second choice: both stand in names too."""
+"""Patterns of messages. Arrows with `x` and `)` are tried last, because names may contain both."""
 _NOTE = re.compile(r"(note\s+(?:right\s+of|left\s+of|over))\s+([^:]+?)\s*:\s*(.*)", re.IGNORECASE)
 _LIFE = re.compile(r"(activate|deactivate|destroy)\s+(.+)", re.IGNORECASE)
 _GROUND = re.compile(r"(?:box|rect)(?:\s.*)?", re.IGNORECASE)
@@ -172,12 +173,13 @@ _BESIDE = re.compile(r"(?:links?|properties|details)\s+[^:]+:.*|autonumber\s+off
 _NUMBERED = re.compile(r"autonumber(?:\s.*)?", re.IGNORECASE)
 _LABEL_OF_FRAME = re.compile(r"(?:else|and|option)(?:\s.*)?", re.IGNORECASE)
 _QUOTES = "\"' \t"
-"""What stands around names and is none of them."""
+"""Characters around names that are not part of them."""
 _SETTINGS = re.compile(r"@\{.*\}\s*$")
 
 
 def normalize_diagram(text: str) -> tuple[str, str]:
-    """Return the title of a diagram, and its source as far as it is drawn: settings and remarks are not."""
+    """Return the title of a diagram, and its source without settings and comments, in the syntax that the drawing
+    program knows."""
     title = ""
     if len(text) > 4 * LONGEST_DIAGRAM:
         return title, text
@@ -193,17 +195,18 @@ def normalize_diagram(text: str) -> tuple[str, str]:
         text = "\n".join(sequence.normalize(text))
         title = title or sequence.title
     if text.startswith("xychart"):
-        # The program draws no names of lines and bars.
+        # The drawing program ignores the names of lines and bars.
         title = title or ", ".join(name.strip('"') for _, name in _NAMED_SERIES.findall(text))
         text = _NAMED_SERIES.sub(r"\1 ", text)
     if text.startswith(("graph", "flowchart")):
-        # Both begin a line of a label, but in flowcharts with groups only the second is understood.
+        # Both `<br>` and `\n` break a label, but flowcharts with groups only understand `\n`.
         text = _LONG_ARROW.sub(_shorten_arrow, _BREAK.sub(r"\\n", text))
     return title, text
 
 
 def _shorten_arrow(found: re.Match[str]) -> str:
-    """An arrow of the least length: the program fails where a longer one leaves a rank without a box. Labels stay."""
+    """Return an arrow of minimal length, and labels unchanged. The drawing program fails on a longer arrow that leaves
+    a rank without a box."""
     arrow = found["arrow"]
     if arrow is None:
         return found[0]
@@ -213,7 +216,7 @@ def _shorten_arrow(found: re.Match[str]) -> str:
 
 
 def drawing_problem(source: str) -> str:
-    """Return why the source of a diagram cannot be drawn. Empty if it can be tried."""
+    """Return why a diagram cannot be drawn. Empty if drawing can be tried."""
     if not source:
         return "the source is empty."
     if len(source) > LONGEST_DIAGRAM:
@@ -225,17 +228,17 @@ def drawing_problem(source: str) -> str:
 
 
 class _SequenceDiagram:
-    """A sequence diagram whose names are written without blanks, and whose arrows have one or two dashes."""
+    """Rewriter of sequence diagrams. Names get underscores instead of spaces, and arrows at most two dashes."""
 
     def __init__(self) -> None:
         self.title = ""
         self._declared_names: set[str] = set()
-        """The names that the source has declared so far."""
+        """Names that were declared so far."""
         self._frames: list[bool] = []
-        """For each frame that is open, whether it is drawn: those that only colour the ground are not."""
+        """For each open frame, whether it is drawn. Frames that only color the background are not."""
 
     def normalize(self, text: str) -> Iterator[str]:
-        """The lines of a sequence diagram as they are drawn."""
+        """Yield the rewritten lines of a sequence diagram."""
         yield "sequenceDiagram"
         for line in text.split("\n")[1:]:
             yield from self._normalize_line(line.strip().rstrip("; \t"))
@@ -276,7 +279,8 @@ class _SequenceDiagram:
             yield line
 
     def _declare(self, *names: str) -> Iterator[str]:
-        """Declarations of the names that have blanks and stand in none yet: they are shown as they are written."""
+        """Yield declarations of names with spaces that are not declared yet, so that they keep their spaces in the
+        drawing."""
         for name in names:
             shown = name.strip(_QUOTES)
             if self._id(name) not in self._declared_names and self._id(name) != shown:

@@ -1,4 +1,4 @@
-"""What is shown of what did not change: a little around each change, the rest folded under the name of where one is."""
+"""Unchanged blocks in a diff: a few lines around each change are shown, and the rest is collapsed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from octavo.tui.render.comparison import split_unit
 from octavo.tui.render.diff_units import ContextSize, DiffUnit
 
 _CLIPPED_LINES = 3
-"""Lines of a block that stands around a change: one that has not one line more is shown whole."""
+"""Visible lines of an unchanged block next to a change. A block with one more line is shown whole."""
 _PROSE_KINDS = frozenset({"paragraph", "heading", "item", "task", "list", "quote"})
-"""What tells where one is by a few of its lines."""
+"""Kinds of blocks whose first lines are enough to recognize the place."""
 UNMARKED_CONTAINERS = kinds_with("series") | {"item", "task"}
-"""Containers that are seen by what is in them, when they come or go around it."""
+"""Containers that have no line of their own when they are added or removed around content."""
 _UNNAMED_KINDS = UNMARKED_CONTAINERS | {"document", "column", "figure", "footnotes"}
 _KIND_NAMES = {"expandable": "expandable section", "openapi": "interface", "quote": "quotation"}
 _KIND_NAMES |= {"api-method": "operation", "api-parameter": "parameter", "api-response": "answer"}
@@ -25,20 +25,20 @@ _CHILD_NAMES = {"list": "item", "table": "row", "stepper": "step", "tabs": "tab"
 
 
 class PlacedUnit(NamedTuple):
-    """A unit, and the names of where it lies, outermost first. What is the same on both sides may be folded."""
+    """A unit with the names of the sections and containers around it, outermost first."""
 
     unit: DiffUnit
     section_path: tuple[str, ...] = ()
     container: Block | None = None
-    """The innermost of what it lies in that has a name."""
+    """Innermost container with a name."""
     is_same: bool = False
     has_thread: bool = False
-    """It has a thread: it is shown in any case."""
+    """Whether the unit has a thread, so that it is never collapsed."""
 
 
 class UnchangedRange(NamedTuple):
-    """Blocks that stand one below the other and are the same on both sides. Units are made of those that are shown: a page
-    has tens of thousands of the others."""
+    """Unchanged blocks in sequence. Units are made only of the visible ones, because a page can have tens of thousands
+    of blocks."""
 
     olds: Sequence[Block]
     news: Sequence[Block]
@@ -46,17 +46,20 @@ class UnchangedRange(NamedTuple):
     old_ancestors: tuple[Block, ...]
     container: Block | None
     starts: Sequence[int]
-    """The first blocks that have another place than those before, and below which names."""
+    """Indexes of the blocks at which `section_paths` changes."""
     section_paths: Sequence[tuple[str, ...]]
 
     def unit_at(self, at: int) -> PlacedUnit:
-        """One of them as a unit."""
+        """Return one of the blocks as a unit."""
         unit = DiffUnit("block", self.news[at], self.olds[at], None, self.ancestors, self.old_ancestors)
         return PlacedUnit(unit, self.section_paths[bisect_right(self.starts, at) - 1], self.container, True)
 
     def visible_units(self, context_size: ContextSize) -> Iterator[PlacedUnit | CollapsedBlocks]:
-        """Those that may be shown, and those that are folded whatever stands around them."""
-        count, edge = len(self.news), context_size.blocks + 2  # what stands at a fold says whether it is worth one
+        """Yield the blocks that may be visible, and the blocks between that are collapsed in any case."""
+        count, edge = (
+            len(self.news),
+            context_size.blocks + 2,
+        )  # The blocks next to collapsed ones decide whether collapsing is worth it.
         wanted: Iterable[int] = range(count)
         if 2 * edge < count:
             opened = context_size.expanded and (
@@ -74,14 +77,14 @@ class UnchangedRange(NamedTuple):
 
 
 class CollapsedBlocks(NamedTuple):
-    """Blocks that are folded."""
+    """Consecutive blocks that are collapsed."""
 
     blocks: Sequence[Block]
     ancestors: tuple[Block, ...]
 
 
 def container_name(block: Block) -> str:
-    """What a container is called, when saying so helps."""
+    """Return the display name of a container. Empty if the name would not help."""
     if block.kind in _UNNAMED_KINDS:
         return ""
     by = _NAME_ATTRIBUTES.get(block.kind, ("title", "date"))
@@ -95,12 +98,14 @@ def container_name(block: Block) -> str:
 
 
 def block_summary(block: Block) -> str:
-    """Return in a line what a block says: an operation by its method and path, others by their words or their kind."""
+    """Return one line that identifies a block: method and path of an operation, else the text or the kind of the
+    block."""
     return _operation_name(block) or " ".join(block.plain().split()) or container_name(block) or block.kind
 
 
 def _operation_name(block: Block) -> str:
-    """Return the method and the path of an operation, the name of a webhook or those of schemas. Empty for other blocks."""
+    """Return the method and path of an operation, the name of a webhook, or the names of schemas. Empty for other
+    blocks."""
     attrs = block.attrs
     if block.kind not in ("openapi", "api-method"):
         return ""
@@ -110,15 +115,18 @@ def _operation_name(block: Block) -> str:
 
 
 def title_heading(block: Block) -> Block | None:
-    """The heading that a container such as a step is called by."""
+    """Return the heading that serves as the title of a container, such as a step. None if there is no heading."""
     return block.children[0] if block.children and block.children[0].kind == "heading" else None
 
 
 def collapse_unchanged(
     items: Iterable[PlacedUnit | UnchangedRange], context_size: ContextSize, title: str = ""
 ) -> Iterator[DiffUnit]:
-    """The units that are shown of a page called `title`. What is folded is in one line, which says where one is below it;
-    where nothing is, a line says when one gets into something or out of it."""
+    """Yield the visible units of a page with a title.
+
+    A single line stands for collapsed blocks and names the place of the next block. Without collapsed blocks, a line
+    names the place where a container begins or ends.
+    """
     placed: list[PlacedUnit | CollapsedBlocks] = []
     for some in items:
         if isinstance(some, PlacedUnit):
@@ -132,7 +140,7 @@ def collapse_unchanged(
         if clip is None or isinstance(each, CollapsedBlocks):
             hidden.append(each)
             continue
-        is_named = not hidden and each.unit.is_container_change  # it says itself what follows
+        is_named = not hidden and each.unit.is_container_change  # The unit names its own content.
         if is_named:
             container = each.container
         if each.unit.kind != "threads" and (hidden or each.container is not container):
@@ -154,7 +162,7 @@ def collapse_unchanged(
 
 
 def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: ContextSize) -> list[int | None]:
-    """For each unit how it is clipped; None for what is folded."""
+    """Return the line limit of each unit, with 0 for no limit and None for a collapsed unit."""
     around, is_brief = context_size.blocks, context_size.is_brief
     after = _distances(placed)
     before = _distances(placed[::-1])
@@ -176,7 +184,7 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: C
 
 
 def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
-    """How many blocks after the last change each is; a very great number before the first."""
+    """Return how many blocks after the last change each unit is, and a very large number before the first change."""
     out: list[int] = []
     since = 1 << 30
     for each in placed:
@@ -191,7 +199,7 @@ def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
 
 
 def _keep_short_ranges(placed: Sequence[PlacedUnit | CollapsedBlocks], kept: list[int | None]) -> list[int | None]:
-    """No fold hides only one block that takes no more room than the fold."""
+    """Return the limits with single short blocks visible, because a collapsed line takes as much space."""
     out = list(kept)
     for at, each in enumerate(placed):
         alone = kept[at] is None and None not in (kept[at - 1] if at else 0, kept[at + 1] if at + 1 < len(kept) else 0)
@@ -205,7 +213,7 @@ def _is_prose(block: Block | None) -> bool:
 
 
 def _collapsed_unit(hidden: Sequence[PlacedUnit | CollapsedBlocks], place: tuple[str, ...]) -> DiffUnit:
-    """The line that hides something, and says where what is below it lies."""
+    """Return the unit that stands for collapsed blocks and names the place of the next block."""
     blocks: list[Block] = []
     parts: set[str] = set()
     for each in hidden:

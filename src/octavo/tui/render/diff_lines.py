@@ -1,4 +1,4 @@
-"""Changes as lines: signs in the gutter, tints, words underlined or struck out, and what changed in words."""
+"""Rendering of the units of a diff: signs in the gutter, backgrounds, marked words, and notes on what changed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from octavo.tui.render.wrap import wrap
 
 
 def estimate_height(unit: DiffUnit) -> int:
-    """About how many lines a unit takes, without setting it."""
+    """Return the approximate number of lines of a unit, without rendering it."""
     if unit.kind == "block" and unit.block is not None:
         first, end = unit.block.lines
         is_old_side = unit.old.lines if unit.old is not None else (0, 0)
@@ -58,7 +58,7 @@ def estimate_height(unit: DiffUnit) -> int:
 
 
 def render_diff_unit(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
-    """The lines of a unit, the gutter included."""
+    """Render a unit of a diff, including the gutter."""
     block = unit.block or Block(unit.kind)
     fallback = partial(render_failed_block, block, context.source_of, context.styles, max(room.width, NARROWEST))
     return run_guarded(lambda: _render_unit(context, unit, room), fallback)
@@ -110,7 +110,7 @@ def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
 
 
 def _section_text(place: Sequence[str], styles: Styles, room: int = 1 << 30) -> str:
-    """Where something lies, in a line: when there is no room for all of it, what is nearest."""
+    """Return a path of sections as text. If it does not fit, the outermost sections are left out."""
     between = f" {styles.glyphs.right} "
     path = between.join(drawable_text(styles, name) for name in place)
     for first in range(1, len(place)):
@@ -123,7 +123,8 @@ def _section_text(place: Sequence[str], styles: Styles, room: int = 1 << 30) -> 
 def _render_side(
     context: LayoutContext, unit: DiffUnit, block: Block, sign: str, room: SideWidths, *, is_old_side: bool = False
 ) -> list[Line]:
-    """A block as a page shows it, behind a sign; `was`: on the page as it was. Of what came or went, nothing is folded."""
+    """Render a block as on a page, with a sign in the gutter. Added and removed blocks are fully expanded.
+    `is_old_side`: the block belongs to the old version."""
     path = unit.old_ancestors if is_old_side else unit.ancestors
     whole, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
     if sign != " ":
@@ -150,7 +151,8 @@ def _render_side(
 
 
 def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
-    """What stands before a block that lies in items of lists: its bullet or number, if it is the first in its item."""
+    """Return the bullet or number before a block in a list item, or spaces if the block is not the first in its
+    item."""
     prefix = ""
     level = 0
     for of_list, item in pairwise(path):
@@ -167,12 +169,12 @@ def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
 
 
 def _child_index(block: Block, parent: Block) -> int:
-    """Which of its parent's children a block is; -1 if it stood elsewhere."""
+    """Return the index of a block among the children of its parent. -1 if it is not a child."""
     return next((at for at, each in enumerate(parent.children) if each is whole_block(block)), -1)
 
 
 def _expand_all(block: Block) -> list[Block]:
-    """A block with all that is in it on show: expandable sections open, tabs one below the other."""
+    """Return a block with all content visible: expandables open, and tabs one below the other."""
     children = [shown for child in block.children for shown in _expand_all(child)]
     if block.kind == "tabs":
         return [block._replace(children=(tab,)) for tab in children]
@@ -184,7 +186,7 @@ def _expand_all(block: Block) -> list[Block]:
 
 
 def _render_unchanged(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[SidePair]:
-    """A block that is the same on both sides."""
+    """Render a block that is the same in both versions."""
     if unit.block is None:
         return []
     sides = [
@@ -202,7 +204,7 @@ def _render_unchanged(context: LayoutContext, unit: DiffUnit, room: SideWidths) 
 
 
 def _clip(lines: list[Line], clip: int, styles: Styles, room: SideWidths) -> list[Line]:
-    """The first or the last of some lines, and a sign where the others are."""
+    """Return the first or the last lines of a block, with an ellipsis for the others."""
     if not clip or len(lines) <= abs(clip) + 1:
         return lines
     block = lines[0].block
@@ -214,7 +216,7 @@ def _clip(lines: list[Line], clip: int, styles: Styles, room: SideWidths) -> lis
 
 
 def _render_replacement(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> SidePair:
-    """Blocks that went beside those that came, each side without gaps."""
+    """Render removed blocks next to the blocks that were added in their place."""
 
     def side(blocks: Sequence[Block], sign: str) -> list[Line]:
         lines: list[Line] = []
@@ -226,7 +228,7 @@ def _render_replacement(context: LayoutContext, unit: DiffUnit, room: SideWidths
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """The block inside as much of its parent as it takes to show what it is, at its place there."""
+    """Return a block inside as much of its parent as is needed to recognize it, such as an item in a list."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
@@ -282,7 +284,7 @@ def _render_entry(context: LayoutContext, unit: DiffUnit, entry: model.Entry, ro
 
 
 def _is_visible(change: model.Setting, block: Block, sides: Sequence[SidePair]) -> bool:
-    """Whether an image as it was and as it is show what would be said of it."""
+    """Return whether both rendered versions of an image show the old and the new value of a setting."""
     if (
         block.kind not in ("image", "figure")
         or change.name not in ("src", "alt")
@@ -306,7 +308,7 @@ def _is_visible(change: model.Setting, block: Block, sides: Sequence[SidePair]) 
 
 
 def _move_note(direction: str, blocks: Sequence[Block]) -> str:
-    """Where blocks that moved together are, or were."""
+    """Return a note that says where the moved blocks are now, or were before."""
     first, last = blocks[0].lines[0] + 1, blocks[-1].lines[1]
     if len(blocks) == 1:
         return f"moved {direction} line {first}"
@@ -316,9 +318,9 @@ def _move_note(direction: str, blocks: Sequence[Block]) -> str:
 def _render_container_change(
     unit: DiffUnit, entry: model.Added | model.Removed, room: SideWidths, styles: Styles
 ) -> SidePair:
-    """What is said of a container that came or went around something: its name, and what is set about it."""
+    """Render the line for a container that was added or removed around its content: its name and settings."""
     block, is_new = entry.block, isinstance(entry, model.Added)
-    name = container_name(block._replace(children=())) or block.kind  # a heading in it is shown below
+    name = container_name(block._replace(children=())) or block.kind  # Its heading is shown below.
     if block.kind == "step":
         path = unit.ancestors if is_new else unit.old_ancestors
         name = f"step {_child_index(block, path[-2]) + 1}" if len(path) > 1 else name

@@ -1,4 +1,4 @@
-"""The changes of a page as units, in the order one reads them, with the threads between them."""
+"""Building of diffs: the changes of a page as units in reading order, with the threads between them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from octavo.tui.render.threads import ThreadSummary
 
 _MOST_PAIRED = 8
 _MOST_LINES_APART = 5
-"""Lines between blocks that move together: blank ones, and tags of what they stand in."""
+"""Lines between two blocks that moved together: blank lines and tags of containers."""
 _EXPANDABLE_KINDS = kinds_with("opened")
 
 
@@ -37,9 +37,12 @@ def build_diff(
     *,
     side_by_side: bool = False,
 ) -> DiffUnits:
-    """The units of a rendered diff, threads at the blocks of their keys; "" for those on the page. `side_by_side`:
-    blocks that went beside those that came in their place. They are made as they are cut: a page may have tens of
-    thousands."""
+    """Return the units of a rendered diff. Units are made while they are iterated, because a page may have tens of
+    thousands.
+
+    `threads` are by block key, with "" for the threads of the page. `side_by_side`: removed blocks are paired with the
+    blocks that were added in their place.
+    """
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffUnits()
     return _DiffBuilder(context_size, threads, title, side_by_side=side_by_side).build(diff)
@@ -48,8 +51,8 @@ def build_diff(
 def build_side(
     compared: PageComparison, side: str, threads: Mapping[str, Sequence[ThreadSummary]], title: str = ""
 ) -> DiffUnits:
-    """The units of the `new` or `old` side of a page that was rewritten, under what is said about it. Threads on the
-    other side are at the end."""
+    """Return the units of the `new` or `old` side of a rewritten page, below a note. Threads on the other side are at
+    the end."""
     was, now = compared.old, compared.new
     shown, other = (now, was) if side == "new" else (was, now)
     return _DiffBuilder(ContextSize(), threads, title).build_side(
@@ -66,7 +69,7 @@ def _rewrite_note(size: Size, side: str) -> str:
 
 
 def build_source_diff(hunks: Sequence[Hunk]) -> DiffUnits:
-    """The units of a diff of two sources."""
+    """Return the units of a source diff."""
     out = DiffUnits()
 
     def units() -> Iterator[DiffUnit]:
@@ -83,14 +86,15 @@ def build_source_diff(hunks: Sequence[Hunk]) -> DiffUnits:
 
 @dataclass(frozen=True)
 class _Replacement:
-    """Blocks that went, and those that came where they were."""
+    """Removed blocks, and the blocks that were added in their place."""
 
     removed: tuple[Block, ...]
     added: tuple[Block, ...]
 
 
 def _pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | _Replacement]:
-    """The entries, what went and came at one place together: a few at a time, so that a unit is soon set."""
+    """Yield the entries, with removals and additions in one place paired. Pairs are small, so that a unit is rendered
+    quickly."""
     removed: list[Removed] = []
     added: list[Added] = []
     for entry in (*entries, None):
@@ -115,13 +119,13 @@ def _is_replaceable(entry: Added | Removed) -> bool:
 
 @dataclass(frozen=True)
 class _JointMove:
-    """Blocks that moved together, where they were or where they are."""
+    """Blocks that moved together, at their old or their new place."""
 
     moves: tuple[Moved, ...]
 
 
 def _join_moves(entries: Iterable[Entry | _Replacement]) -> Iterator[Entry | _Replacement | _JointMove]:
-    """The entries, blocks that moved together as one."""
+    """Yield the entries, with blocks that moved together joined."""
     run: list[Moved] = []
     for entry in entries:
         is_move = isinstance(entry, Moved) and not (entry.arrives and isinstance(entry.parts, Inside))
@@ -137,7 +141,7 @@ def _join_moves(entries: Iterable[Entry | _Replacement]) -> Iterator[Entry | _Re
 
 
 def _moved_together(move: Moved, following: Moved) -> bool:
-    """Whether two blocks that stand one below the other stood so before they moved, or do now."""
+    """Return whether two moved blocks were, or are now, close to one another on the other side."""
     if move.arrives is not following.arrives:
         return False
     above, below = (move.old, following.old) if move.arrives else (move.new, following.new)
@@ -146,32 +150,35 @@ def _moved_together(move: Moved, following: Moved) -> bool:
 
 @dataclass
 class _Container:
-    """What is being written lies in it."""
+    """A container that the builder is inside of."""
 
     names: tuple[str, ...] = ()
-    """The names of what is around it, outermost first, and its own."""
+    """Names of the containers and sections around the content, outermost first."""
     named_block: Block | None = None
-    """The innermost container that has a name."""
+    """Innermost container with a name."""
     title_heading: Block | None = None
-    """The heading that is its name."""
+    """Heading that gives the container its name."""
     old_ancestors: tuple[Block, ...] = ()
     ancestors: tuple[Block, ...] = ()
-    """What it lies in on either side, outermost first, as far as that is shown around it."""
+    """Containers around the content in the new version, outermost first. `old_ancestors` are those in the old
+    version."""
     heading: str = ""
-    """The last heading that was met in it."""
+    """Text of the last heading inside the container."""
 
     @property
     def section_path(self) -> tuple[str, ...]:
-        """Where what comes next in it lies."""
+        """Names of the sections and containers around the next unit."""
         return (*self.names, self.heading) if self.heading else self.names
 
 
 def _count_posted(lines: Sequence[ThreadSummary]) -> int:
-    """How many of them are threads, not drafts of one."""
+    """Return how many of the threads are not drafts."""
     return sum(not each.is_draft for each in lines)
 
 
 class _DiffBuilder:
+    """Builder of the units of one diff."""
+
     def __init__(
         self,
         context_size: ContextSize,
@@ -216,7 +223,7 @@ class _DiffBuilder:
         return self.units
 
     def _iterate_units(self, place: Callable[[], None]) -> Iterator[DiffUnit]:
-        """All units. `place` puts them where they lie."""
+        """Yield all units, with the title of the page first. `place` adds the units."""
         place()
         for key in self._threads:
             if key not in self._shown_keys:
@@ -268,7 +275,7 @@ class _DiffBuilder:
         return self.units.count - 1
 
     def _add_entries(self, entries: Sequence[Entry]) -> None:
-        """Put them."""
+        """Add the units of entries of a diff."""
         for entry in _join_moves(_pair_replacements(entries) if self._side_by_side else entries):
             match entry:
                 case _Replacement(removed=removed, added=added):
@@ -304,7 +311,7 @@ class _DiffBuilder:
                     self._note_heading(block)
 
     def _add_move(self, moves: _JointMove) -> None:
-        """What moved together: what it is where it was, and all of it where it is."""
+        """Add blocks that moved together: a note at the old place, or the blocks at the new place."""
         first = moves.moves[0]
         olds, news = tuple(each.old for each in moves.moves), tuple(each.new for each in moves.moves)
         if not first.arrives:
@@ -321,7 +328,7 @@ class _DiffBuilder:
             self._note_heading(move.new)
 
     def _add_replaced_section(self, section: Restructured) -> None:
-        """All that went and all that came: one change, each block a unit, beside one another a few at a time."""
+        """Add a section in which everything was replaced, as one change."""
         removed, added = list(section.old), list(section.new)
         is_short = not any(map(is_long, (*removed, *added)))
         while self._side_by_side and is_short and removed and added:
@@ -336,7 +343,7 @@ class _DiffBuilder:
             self._note_heading(block)
 
     def _add_container_change(self, entry: Added | Removed) -> None:
-        """A container that came or went around what is in it."""
+        """Add a container that was added or removed around its content."""
         block = entry.block
         sides = (None, block) if isinstance(entry, Added) else (block, None)
         with self._enter(*sides):
@@ -388,15 +395,15 @@ class _DiffBuilder:
             )
 
     def _note_heading(self, block: Block) -> None:
-        """What follows lies under this heading, unless what it lies in is called by it."""
+        """Remember a heading as the section of the following units, unless it is the title of its container."""
         level = self._containers[-1]
         if block.kind == "heading" and block is not level.title_heading:
-            said = "" if self._repeats_title(block) else words(block.runs)  # the title stands above it all
+            said = "" if self._repeats_title(block) else words(block.runs)  # The title is shown at the top.
             level.heading = " ".join(said.split())
 
     @contextmanager
     def _enter(self, old: Block | None, new: Block | None) -> Iterator[None]:
-        """What is put lies in a container of both sides, or of one."""
+        """Enter a container: it becomes an ancestor of the units added inside the `with` block."""
         outer, either = self._containers[-1], new or old
         assert either is not None, "the block must have a parent"
         name = container_name(either)
@@ -409,7 +416,7 @@ class _DiffBuilder:
         self._containers.pop()
 
     def _add_block_threads(self, blocks: Sequence[Block], *, elsewhere: bool = False) -> None:
-        """The threads on blocks; `elsewhere`: which do not stand right above them, so that they quote them."""
+        """Add the threads on blocks. `elsewhere`: the threads are not right below their blocks, so they quote them."""
         for block in blocks if self._threads else ():
             for each in block.walk():
                 self._add_threads(each.key, block, each.plain() if elsewhere and each.key in self._threads else "")

@@ -1,4 +1,4 @@
-"""The two sides of a change: one above the other, or beside one another."""
+"""The two sides of a diff, one above the other or side by side, with the gutter and the notes on settings."""
 
 from __future__ import annotations
 
@@ -16,42 +16,43 @@ from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import wrap
 
 GUTTER, SIDE_GAP = 7, 3
-"""Cells of the number and the sign before the words of a side, and between two sides: a rule with a blank on either
-side of it."""
+"""Width in cells of the gutter (line number and sign), and of the rule between two sides."""
 
 
 @dataclass(frozen=True)
 class SideWidths:
-    """Cells there are for a diff, and for a side of it."""
+    """Widths in cells of a diff and of each side."""
 
     width: int
     side: int
     only_new: bool = False
-    """Whether only the new side is shown: the old one is not set."""
+    """Whether only the new side is rendered."""
 
     @classmethod
     def for_width(cls, width: int, *, split: bool) -> SideWidths:
-        """The room in `width` cells; `split`: for two sides beside one another."""
+        """Return the widths for a diff of `width` cells. `split`: the sides are side by side."""
         return cls(width, (width - SIDE_GAP) // 2 if split else width)
 
     @classmethod
     def new_side_only(cls, width: int) -> SideWidths:
-        """The room in `width` cells for the new side alone."""
+        """Return the widths for a new side of `width` cells, without an old side."""
         return cls(width, width, only_new=True)
 
     @property
     def is_split(self) -> bool:
+        """Whether the sides are side by side."""
         return self.side < self.width
 
     @property
     def text_width(self) -> int:
-        """Cells for words behind the gutter of a side, without one at its right end."""
+        """Width of the text of a side, without its gutter and a margin of one cell."""
         return self.side - GUTTER - 1
 
 
 @dataclass
 class SidePair:
-    """Lines of the old side with those of the new one they stand for. What `is_same` says the same on both sides."""
+    """Lines of the old side and the lines of the new side that correspond to them. `is_same`: both sides show the same
+    text."""
 
     old: list[Line] = field(default_factory=list)
     new: list[Line] = field(default_factory=list)
@@ -60,16 +61,16 @@ class SidePair:
 
 @dataclass(slots=True)
 class SideBySideLine(Line):
-    """A line of two sides. `block` is what its right side is about."""
+    """A line with two sides. `block` is the block of the right side."""
 
     old_block: Block | None = None
-    """What its left side is about."""
+    """Block of the left side."""
     right_start: int = 0
-    """The cell its right side begins at."""
+    """First cell of the right side."""
 
 
 def join_sides(parts: Iterable[SidePair], room: SideWidths, styles: Styles) -> list[Line]:
-    """Parts of a change, below one another."""
+    """Return the lines of all pairs, split or unified."""
     out: list[Line] = []
     for part in parts:
         if room.is_split:
@@ -80,7 +81,8 @@ def join_sides(parts: Iterable[SidePair], room: SideWidths, styles: Styles) -> l
 
 
 def merge_replacements(parts: Iterable[SidePair], room: SideWidths) -> list[SidePair]:
-    """Parts, all that went and came at one place as one; beside one another, what stands for each other stays so."""
+    """Return the pairs with consecutive changes merged, so that all removed lines precede all added lines. In a split
+    diff, lines that correspond stay next to each other."""
     out: list[SidePair] = []
     for part in parts:
         last = out[-1] if out else None
@@ -94,7 +96,7 @@ def merge_replacements(parts: Iterable[SidePair], room: SideWidths) -> list[Side
 
 
 def blank_line(room: SideWidths, styles: Styles) -> Line:
-    """An empty line between two changes."""
+    """Return the empty line between two changes."""
     return _side_by_side(SidePair([Line([])]), room, styles)[0] if room.is_split else Line([])
 
 
@@ -103,7 +105,7 @@ def _side_by_side(part: SidePair, room: SideWidths, styles: Styles) -> list[Line
     out: list[Line] = []
     for old, new in zip_longest(part.old, part.new):
         left = pad(old.pieces if old is not None else [], room.side)
-        # One stands only once on what is the same.
+        # The cursor visits identical blocks only once.
         about = old.block if old is not None and not part.is_same else None
         pieces = [*left, rule, *(new.pieces if new is not None else [Piece("", PLAIN)])]
         out.append(SideBySideLine(pieces, new.block if new is not None else None, None, about, room.side + SIDE_GAP))
@@ -111,19 +113,21 @@ def _side_by_side(part: SidePair, room: SideWidths, styles: Styles) -> list[Line
 
 
 def diff_block_at(line: Line, cell: int) -> Block | None:
-    """What a line is about at a cell."""
+    """Return the block at a cell of a line."""
     return line.old_block if isinstance(line, SideBySideLine) and cell < line.right_start - 1 else line.block
 
 
 def diff_cursor_bar(line: Line, inside: Container[int]) -> int | None:
-    """Where the bar of the cursor stands on a line: before the side that is about a block whose identity is `inside`."""
+    """Return the cell of the cursor bar on a line: before the side whose block is in `inside`, a set of identities.
+    None if there is no such side."""
     if isinstance(line, SideBySideLine) and id(line.old_block) not in inside and id(line.block) in inside:
         return line.right_start - 1
     return -2 if id(line.old_block if isinstance(line, SideBySideLine) else line.block) in inside else None
 
 
 def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """First line, last line and block of all that lines are about, of the old side before that of the new one."""
+    """Return the first line, the last line and the block of each range of lines. For the same line, the old side comes
+    first."""
     if not any(isinstance(line, SideBySideLine) for line in lines):
         return block_ranges(lines)
     old = block_ranges([Line([], line.old_block if isinstance(line, SideBySideLine) else None) for line in lines])
@@ -132,7 +136,8 @@ def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
 
 _ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
 _LONGEST_VALUE, _EXCERPT, _EXCERPT_LEAD = 200, 40, 10
-"""Characters of an attribute that are shown, those of a part of a longer one, and of these before what differs."""
+"""Characters of a setting that are shown whole, of an excerpt from a longer value, and of the excerpt before the first
+difference."""
 _ATTRIBUTE_NAMES = {
     "src": "URL",
     "alt": "alternative text",
@@ -140,19 +145,22 @@ _ATTRIBUTE_NAMES = {
     "spaced": "blank lines between items",
     "full_width": "full width",
 }
-"""Attributes that readers call otherwise."""
+"""Display names of attributes whose names users would not know."""
 
 
 def add_gutter(lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int) -> list[Line]:
-    """Lines behind a number and a sign, on the ground of the sign, which is as wide as the side."""
+    """Return lines behind a line number and a sign, on the background of the sign."""
     return add_gutter_on(lines, sign, number, styles, width, sign_background(sign, styles))
 
 
 def add_gutter_on(
     lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, ground: Style
 ) -> list[Line]:
-    """Lines behind a number and a sign, on a ground as wide as the side. Signs are + and -, ~ for what is changed in
-    place, > for what moved, and a blank. The ground wins over those of boxes and of every other row of a table."""
+    """Return lines behind a line number and a sign, on a background as wide as the side.
+
+    The signs are `+`, `-`, `~` for a change in place, `>` for a move, and a space. The background also replaces that of
+    boxes and table rows.
+    """
     shown = {"-": styles.glyphs.minus, " ": styles.glyphs.down, ">": styles.glyphs.into}.get(sign, sign)
     inks = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}
     ink = inks.get(sign, styles.line) + Style(bold=sign != " ")
@@ -178,12 +186,12 @@ def _is_box_background(piece: Piece, styles: Styles) -> bool:
 
 
 def sign_background(sign: str, styles: Styles) -> Style:
-    """The ground of what stands behind a sign."""
+    """Return the background of lines with a sign."""
     return {"+": styles.add_line, "-": styles.remove_line}.get(sign, PLAIN)
 
 
 def note_lines(text: str, styles: Styles, width: int, sign: str = "~") -> list[Line]:
-    """A sentence about a change."""
+    """Return the lines of a note about a change."""
     lines = [
         Line(part)
         for part in wrap([Piece(drawable_text(styles, text), styles.muted + Style(italic=True))], width - GUTTER - 1)
@@ -192,7 +200,7 @@ def note_lines(text: str, styles: Styles, width: int, sign: str = "~") -> list[L
 
 
 def drawable_text(styles: Styles, text: str) -> str:
-    """What is said about a change, in the signs that may be drawn."""
+    """Return a note with only the characters that may be drawn."""
     return text.translate(_ASCII_SIGNS) if styles.ascii else text
 
 
@@ -205,7 +213,7 @@ def note_sides(
     *,
     is_old_side: bool = False,
 ) -> list[SidePair]:
-    """Sentences about a change, on the new side, or with `was` on the old one."""
+    """Return notes about a change on the new side. `is_old_side`: on the old side."""
     lines = assign_block([line for text in texts for line in note_lines(text, styles, room.side, sign)], block)
     if not lines:
         return []
@@ -215,8 +223,8 @@ def note_sides(
 def render_setting_changes(
     changed: Iterable[model.Setting], kind: str, styles: Styles, room: SideWidths, block: Block | None
 ) -> list[SidePair]:
-    """What became of attributes: in a line each, those of code in as few as they fit, or when that is too short, as it was and
-    as it is."""
+    """Render changed settings on one line each, or as an old and a new side if a line is too short. Settings of code
+    share lines."""
     out: list[SidePair] = []
     line = ""
     for each in changed:
@@ -227,7 +235,7 @@ def render_setting_changes(
             *(" ".join(value.split()) if value is not None else None for value in (each.old, each.new))
         )
         if old == new:
-            old, new = each.old, each.new  # white space is what differs
+            old, new = each.old, each.new  # They differ in white space only.
         text = f"{name}: {'none' if old is None else old} → {'none' if new is None else new}"
         if cells(text) <= room.text_width:
             longer = f"{line} {styles.glyphs.between} {text.removeprefix('code ')}"
@@ -250,7 +258,7 @@ def render_setting_changes(
 
 
 def _shorten_values(old: str | None, new: str | None) -> tuple[str | None, str | None]:
-    """Of values as long as signed addresses are, what differs."""
+    """Return the excerpts of two long values in which they differ."""
     if old is None or new is None or min(len(old), len(new)) <= _LONGEST_VALUE:
         return old, new
     same = next(
@@ -261,7 +269,7 @@ def _shorten_values(old: str | None, new: str | None) -> tuple[str | None, str |
 
 
 def assign_block(lines: list[Line], block: Block | None) -> list[Line]:
-    """`lines`, those that are about nothing yet about `block`."""
+    """Assign a block to the lines that have none, and return the lines."""
     for line in lines:
         if line.block is None and line.pieces:
             line.block = block
@@ -269,7 +277,7 @@ def assign_block(lines: list[Line], block: Block | None) -> list[Line]:
 
 
 def hang_indent(lines: list[Line], prefix: str, styles: Styles) -> list[Line]:
-    """`lines` behind what stands before the first of them."""
+    """Return lines with a prefix on the first one, and with an equal indent on the others."""
     if not prefix:
         return lines
     return indent(lines, [Piece(prefix, styles.muted, None, True)], [Piece(" " * cells(prefix), PLAIN, None, True)])

@@ -1,4 +1,4 @@
-"""Rows of a table that changed, with their head."""
+"""Rendering of changed tables: the header and the changed rows."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Cells = list[list[Piece]]
 
 @dataclass(frozen=True)
 class _ChangedRow:
-    """A row of the old table, of the new one, or of both, behind their signs. With the same sign its words are the same
-    on both sides."""
+    """A row of the old table, the new table, or both, with the signs of its sides. Equal signs mean equal text on both
+    sides."""
 
     old: Cells | None
     new: Cells | None
@@ -41,7 +41,8 @@ class _ChangedRow:
 def render_table_change(
     context: LayoutContext, old: Block, new: Block, table: model.Table, room: SideWidths, part: int = 0
 ) -> list[SidePair]:
-    """The rows of a table that changed, below its head, or of its slice `part`; rows between them are counted."""
+    """Render the header and the changed rows of a table, or the rows of slice number `part`. Counters stand for
+    unchanged rows."""
     styles, inner = context.styles, room.text_width
     pairs = table.columns[:_MOST_COLUMNS]
     was = [_run_pieces(_column_title(pair.old), styles, styles.strong) for pair in pairs]
@@ -54,7 +55,7 @@ def render_table_change(
     aligns = [(pair.new or pair.old or _NO_COLUMN).align for pair in pairs]
 
     def shaped(new: Block) -> list[int]:
-        """The widths of the columns of all slices."""
+        """Return the column widths for all slices."""
         olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
         rows = [(row, olds) for row in sample_rows(old).children] + [(row, news) for row in sample_rows(new).children]
         every = [_row_cells(row, places, pairs, styles) for row, places in rows] if part else body
@@ -82,7 +83,7 @@ def render_table_change(
 
     hair = both(Piece(styles.glyphs.across * min(inner, grid.width), styles.line, None, True))
     parts = [shown(head), hair] if (any(was) or any(now)) and not goes_on else []
-    # Rows of several lines are hard to tell apart.
+    # Rows of several lines need a separator.
     is_tall = any(len(row_lines(cells, grid)) > 1 for cells in body)
     for index, row in enumerate(rows):
         if isinstance(row, _ChangedRow):
@@ -116,12 +117,13 @@ def render_table_change(
 def _changed_rows(
     table: model.Table, pairs: Sequence[model.ColumnPair], styles: Styles
 ) -> tuple[list[_ChangedRow | int], list[model.Setting]]:
-    """The rows that changed, how many unchanged ones are between them, and which links in them lead elsewhere."""
+    """Return the changed rows, with the number of unchanged rows between them, and the settings that the rows do not
+    show."""
     rows: list[_ChangedRow | int] = []
     elsewhere: list[model.Setting] = []
     olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
     for given in table.rows:
-        # Rows of which one was made, or that were made of one, are compared as one.
+        # Rows that were split or joined are compared as one row.
         entry = given.entries[0] if isinstance(given, model.Restructured) else given
         match entry:
             case model.Same(new=same):
@@ -158,13 +160,13 @@ def _changed_rows(
 def _row_settings(
     entry: model.Changed | model.Moved, cells: Sequence[model.Cell], *, is_same: bool
 ) -> Iterator[model.Setting]:
-    """What differs in a row beside what is on show; `is_same`: both of its sides look the same."""
+    """Yield the changes in a row that its cells do not show. `is_same`: both sides of the row look the same."""
     title = shortened(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(setting for cell in cells for setting in cell.settings)):
-        if is_same or each.name != "value":  # a box or stars are on show
+        if is_same or each.name != "value":  # Checkboxes and ratings are visible.
             yield replace(each, name=name + each.name)
-    text = {(each.old, each.new) for each in entry.settings}  # the target of a card is in a cell as well
+    text = {(each.old, each.new) for each in entry.settings}  # The target of a card is also in a cell.
     for cell in cells:
         if cell.words is not None:
             yield from (each for each in changed_runs(cell.words.words) if (each.old, each.new) not in text)

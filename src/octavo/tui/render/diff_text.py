@@ -1,4 +1,4 @@
-"""A text that changed: its signs, grounds and marks, and what is said about it in words."""
+"""Rendering of changed text, code and source, with the changed words marked."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from octavo.tui.render.wrap import wrap
 def render_word_changes(
     styles: Styles, old: Block, new: Block, parts: model.Words, room: SideWidths, prefixes: tuple[str, str] = ("", "")
 ) -> list[SidePair]:
-    """The old text and the new one, or where they look the same only that, and what else differs. `leads` stand before
-    their first lines."""
+    """Render the old and the new text, or only one of them if they look the same, and the settings that differ.
+    `prefixes` go before the first line of each side."""
     others = in_place_styles(styles)
     sides: list[list[Line]] = []
     for block, prefix, op, style in (
@@ -60,12 +60,12 @@ def render_word_changes(
 
 
 def look_the_same(old: Sequence[Line], new: Sequence[Line]) -> bool:
-    """Whether two sides show the same words."""
+    """Return whether two sides show the same text."""
     return [line.text.rstrip() for line in old] == [line.text.rstrip() for line in new]
 
 
 def invisible_change(words: Iterable[model.Word]) -> model.Setting:
-    """What came and went in a text that looks the same."""
+    """Return a change of invisible characters as a change of settings."""
     removed, added = ("".join(word.run.text for word in words if word.op == op) for op in ("delete", "insert"))
     return model.Setting(
         "invisible characters", *(in_words(text) if not text.strip() else text for text in (removed, added))
@@ -73,7 +73,7 @@ def invisible_change(words: Iterable[model.Word]) -> model.Setting:
 
 
 def in_place_styles(styles: Styles) -> dict[str, Style]:
-    """The marks of words that stayed, and look otherwise or lead elsewhere now."""
+    """Return the styles of unchanged words with a changed format or link."""
     style = Style(reverse=True) if styles.mono else styles.cursor
     return {"format": style, "link": style}
 
@@ -81,7 +81,7 @@ def in_place_styles(styles: Styles) -> dict[str, Style]:
 def mark_words(
     words: Sequence[model.Word], runs: Sequence[Run], styles: Styles, base: Style | None, word_styles: dict[str, Style]
 ) -> list[Piece]:
-    """Runs in the style their words' fate asks for."""
+    """Return runs as styled text, with the style of each operation on its words."""
     out: list[Piece] = []
     for word, part in zip(words, render_each_run(runs, styles, base), strict=True):
         style = word_styles.get(word.op)
@@ -92,7 +92,7 @@ def mark_words(
 def render_code_change(
     context: LayoutContext, old: Block, new: Block, lines: Sequence[model.Line], room: SideWidths, part: int = 0
 ) -> list[SidePair]:
-    """Lines of code that changed, with a few around them, or those of its slice `part`."""
+    """Render the changed lines of code and the lines around them, or the lines of slice number `part`."""
     styles, tokens = context.styles, [code_tokens(context, block) or [] for block in (old, new)]
     was, now = (_muted_line(_title(block), block, block.lines[0] + 1, styles, room) for block in (old, new))
     parts = [SidePair(was, now, is_same=True)] if part < 2 else []
@@ -116,7 +116,7 @@ def _muted_line(words: str, block: Block | None, number: int | None, styles: Sty
 
 
 def render_source_change(lines: Sequence[model.Line], styles: Styles, room: SideWidths) -> list[SidePair]:
-    """Lines of source, those that changed in both sides."""
+    """Render the lines of a hunk of a source diff."""
     return merge_replacements(
         (part for line in lines for part in _render_line(line, styles, room, (None, None), ([], []))), room
     )
@@ -168,7 +168,7 @@ def _displayed_text(text: str) -> str:
 
 
 def _pieces(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], styles: Styles) -> list[Piece]:
-    """A line in the colours of its language, words that are new or gone marked over them, tabs as blanks."""
+    """Return a line of code with syntax colors, its changed words marked, and tabs as spaces."""
     marks = iter(words)
     mark, left = next(marks, (PLAIN, ""))
     out: list[Piece] = []

@@ -1,4 +1,4 @@
-"""The units of a diff: its parts that are set at once, and how much of what did not change is among them."""
+"""The units of a diff, which are rendered one by one, and the amount of unchanged context among them."""
 
 from __future__ import annotations
 
@@ -13,59 +13,60 @@ from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.threads import ThreadSummary
 
 _SCATTERED_KIND, _LAST_LINE = "footnotes", 1 << 30
-"""What has its parts on any lines of the page, and a line that no page has."""
+"""Kind of block whose children may be on any lines of the page, and a line number beyond every page."""
 
 
 class DiffUnit(NamedTuple):
-    """A part of a diff that is set at once.
+    """A part of a diff that is rendered in one step.
 
-    Kinds: title, block (unchanged), fold, entry (a change), exchange (blocks that went and
-    those that came in their place), label (where what follows lies), note (a sentence), setting (of the page), lines (of
-    source), threads.
+    Kinds: `title`, `block` (unchanged), `fold` (collapsed blocks), `entry` (a change), `exchange` (removed blocks with
+    the blocks that were added in their place), `label` (the place of the next block), `note` (a sentence), `setting`
+    (of the page), `lines` (of source), `threads`.
     """
 
     kind: str
     block: Block | None = None
     old: Block | None = None
-    """What stands for it on the old side."""
+    """The same block in the old version."""
     entry: Entry | None = None
     ancestors: tuple[Block, ...] = ()
-    """What the block lies in and may have to be shown as part of, outermost first: of a page as it is, for what is on it."""
+    """Containers around the block in the new version, outermost first, if they are needed to render the block."""
     old_ancestors: tuple[Block, ...] = ()
-    """The same of the page as it was."""
+    """Containers around the block in the old version, outermost first."""
     text: str = ""
     section_path: tuple[str, ...] = ()
-    """Where what follows lies: the section and what holds it, outermost first."""
+    """Names of the section and containers of the next block, outermost first."""
     change_number: int = -1
-    """Which change it is, counted from 0; -1 for what is none."""
+    """Number of the change, counted from 0. -1 if the unit is not a change."""
     lines: tuple[Line, ...] = ()
     threads: tuple[tuple[ThreadSummary, str], ...] = ()
     is_tight: bool = False
-    """It stands right below what is before it."""
+    """Whether there is no blank line above the unit."""
     slice_number: int = 0
-    """Which slice of a long change it is, counted from 1; 0 for the whole."""
+    """Number of the slice of a long change, counted from 1. 0 for a whole change."""
     setting: Setting | None = None
     removed: tuple[Block, ...] = ()
     added: tuple[Block, ...] = ()
-    """What came in place of what is gone. Of a move, where all that moved together was and is."""
+    """Blocks that replace the `removed` ones. For a move, `removed` and `added` are all blocks that moved together,
+    before and after."""
     follows_move: bool = False
-    """It moved together with what stands above it."""
+    """Whether the unit moved together with the unit above."""
     hidden_blocks: tuple[Block, ...] = ()
-    """What is folded."""
+    """Collapsed blocks that the unit stands for."""
     line_limit: int = 0
-    """Only so many of its lines are shown, the first ones, or if it is below 0 the last ones; 0 for all."""
+    """Number of lines that are visible: the first lines, or the last lines if negative. 0 for all lines."""
 
     @property
     def is_container_change(self) -> bool:
-        """Whether it says that a container came or went around what follows."""
+        """Whether the unit is a container that was added or removed around its content."""
         return isinstance(self.entry, (Added, Removed)) and bool(self.entry.entries)
 
     def contains(self, key: str) -> bool:
-        """Whether the block called `key` is shown by it, or folded."""
+        """Return whether the block with `key` is visible or collapsed in the unit."""
         return any(block.has(key) for block in (*self.blocks, *self.hidden_blocks))
 
     def hides(self, block: Block) -> bool:
-        """Whether a block of the page as it is, or what goes by its name, is folded."""
+        """Return whether a block of the new version, or a block with its key, is collapsed in the unit."""
         line = block.lines[0]
         near = [
             each for each in self.hidden_blocks if each.lines[0] <= line < each.lines[1] or each.kind == _SCATTERED_KIND
@@ -74,27 +75,27 @@ class DiffUnit(NamedTuple):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """What it shows, of either side."""
+        """Blocks of the unit, in both versions."""
         was = self.entry.old if isinstance(self.entry, (Changed, Moved)) else None
         return tuple(each for each in (self.block, self.old, was, *self.removed, *self.added) if each is not None)
 
 
 class DiffUnits:
-    """The units of a diff, and their counts. `steps` makes them one by one."""
+    """The units of a diff and the numbers of changes and threads. `build` makes the units one by one."""
 
     count = 0
     thread_count = 0
 
     def __init__(self) -> None:
         self.units: list[DiffUnit] = []
-        """The units that are made."""
+        """Units that are made."""
         self.remaining: Iterator[DiffUnit] = iter(())
-        """The units that are still to be made."""
+        """Units that are not made yet."""
         self._first_lines, self._end_lines = array("l"), array("l")
-        """Between which lines all that each unit shows stands, of either side: to ask all units for it takes long."""
+        """First and last lines of each unit in either version, for a quick search."""
 
     def build(self) -> Iterator[DiffUnit]:
-        """Make the units, and yield each."""
+        """Make the remaining units, and yield each of them."""
         for unit in self.remaining:
             wholes = [whole_block(block) for block in unit.blocks]
             is_anywhere = any(block.kind == _SCATTERED_KIND for block in wholes)
@@ -104,7 +105,7 @@ class DiffUnits:
             yield unit
 
     def units_at_line(self, line: int) -> list[int]:
-        """The units that may show what stands on a line of either side."""
+        """Return the indexes of the units that may show a line of either version."""
         return [
             at
             for at, (first, end) in enumerate(zip(self._first_lines, self._end_lines, strict=True))
@@ -112,13 +113,13 @@ class DiffUnits:
         ]
 
     def complete(self) -> DiffUnits:
-        """Return the changes with all their units, which may take long to be made."""
+        """Make all remaining units, which may take long, and return the whole."""
         deque(self.build(), maxlen=0)
         return self
 
 
 class ContextSize:
-    """How much of what did not change is shown."""
+    """Amount of unchanged blocks around changes."""
 
     STEPS = (0, 1, 3, 8, 1 << 30)
 
@@ -128,12 +129,12 @@ class ContextSize:
 
     @property
     def blocks(self) -> int:
-        """Unchanged blocks on each side of a change."""
+        """Number of unchanged blocks on each side of a change."""
         return self.STEPS[self.step]
 
     @property
     def is_brief(self) -> bool:
-        """Whether the blocks around a change are there to tell where one is: a few lines, and only of what is read."""
+        """Whether only a few lines of prose are shown around a change, to recognize the place."""
         return self.blocks <= 1
 
     def increase(self) -> None:
@@ -145,6 +146,6 @@ class ContextSize:
 
 
 def may_contain(block: Block, other: Block) -> bool:
-    """Whether a block, or a slice of one, may be or have in it another one of the same page, by the lines they stand on."""
+    """Return whether a block or slice may contain another block of the same page, judged by their source lines."""
     first, end = whole_block(block).lines
     return first <= other.lines[0] < end or block.kind == _SCATTERED_KIND

@@ -1,4 +1,5 @@
-"""What a page points at: files, embeds, other pages, shared content, integrations, and what is unknown."""
+"""Rendering of blocks that refer to something: files, embeds, pages, reusable content, integrations, and blocks of
+unknown kinds."""
 
 from __future__ import annotations
 
@@ -30,16 +31,16 @@ from octavo.tui.widgets.wording import in_a_line
 
 
 def file_name(address: str) -> str:
-    """The last part of an address, as people write it. Empty for a file that is written out as data."""
+    """Return the last part of an address, decoded. Empty for a `data:` address."""
     if address[:5].lower() == "data:":
         return ""
     path = address.split("?")[0].split("#")[0].rstrip("/")
-    # What is uploaded has its whole path in the last part of its address.
+    # The last part of the address of an uploaded file contains its whole path.
     return flatten_emoji(safe_line(unquote(path.rsplit("/", 1)[-1]).rsplit("/", 1)[-1]) or address)
 
 
 def host_of(address: str) -> str:
-    """The host an address names, or what stands in its place."""
+    """Return the host of an address, or the whole address if it has no host."""
     try:
         return (urlsplit(address).hostname or address).removeprefix("www.")
     except ValueError:
@@ -47,7 +48,7 @@ def host_of(address: str) -> str:
 
 
 def _address_after_host(address: str) -> str:
-    """What an address has after its host."""
+    """Return the part of an address after its host."""
     try:
         rest = urlunsplit(urlsplit(address)._replace(scheme="", netloc=""))
     except ValueError:
@@ -56,7 +57,7 @@ def _address_after_host(address: str) -> str:
 
 
 def render_bar(context: LayoutContext, left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Line]:
-    """What it is, behind its sign, and at the right where from, on a ground of its own. What has no room goes on below."""
+    """Render a bar with a sign and text, and more text at the right. Text that does not fit wraps."""
     styles, room = context.styles, width - 2
     left, right = ([piece._replace(text=flatten_emoji(piece.text)) for piece in side] for side in (left, right))
     sign, words = left[:1], left[1:]
@@ -72,14 +73,14 @@ def render_bar(context: LayoutContext, left: Sequence[Piece], right: Sequence[Pi
 
 
 def add_caption(context: LayoutContext, block: Block, lines: list[Line], width: int) -> list[Line]:
-    """Lines, and below them the caption of their block."""
+    """Return the lines followed by the caption of their block."""
     style = context.styles.muted + Style(italic=True)
     caption = wrap(context.inline(block.runs, style), width - 3) if block.runs else []
     return [*lines, *(Line([Piece("   ", PLAIN, None, True), *pieces]) for pieces in caption if pieces)]
 
 
 def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A file to download: its name, kind and size."""
+    """Render a file: its name, type and size."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
     title = context.link_targets.title_of(src) if context.link_targets is not None else None
     if title is not None and title.problem:
@@ -96,18 +97,19 @@ def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def _render_broken(context: LayoutContext, words: str, trouble: str, width: int) -> list[Line]:
-    """What stands in the place of something that leads nowhere, and why."""
+    """Render a broken link with the reason."""
     styles, why = context.styles, in_a_line(trouble)
     left = [Piece(f"{styles.glyphs.no} ", styles.error, None, True), Piece(words, styles.error)]
     if width_of(left) + cells(why) + 2 > width - 2:
-        why = why.partition(" at ")[0]  # where there is nothing is said in full when one goes there
+        why = why.partition(" at ")[0]  # The full reason is shown when the link is opened.
     return render_bar(context, left, [Piece(why, styles.muted, None, True)], width)
 
 
 def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Something that another site shows: its host and address, without the host where there is no room for all of it, and
-    at last without what is asked of it where a line of its own has no room for the rest. Of the platform's own pages: their
-    titles."""
+    """Render an embed: its title or host, and its address.
+
+    If the address does not fit, its host is left out, then its query.
+    """
     styles, url = context.styles, str(block.attrs.get("url") or "")
     title = context.link_targets.title_of(url) if context.link_targets is not None else None
     refused = link_destination(url) is LinkDestination.REFUSED
@@ -136,7 +138,7 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
 
 
 def render_content_ref(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A link on a line of its own: the title of what it leads to, with its path or space."""
+    """Render a link block: the title of its target, with its path or space."""
     styles, glyphs, url = context.styles, context.styles.glyphs, str(block.attrs.get("url") or "")
     words = content_ref_text(block)
     targets = context.link_targets
@@ -162,13 +164,13 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
 
 
 def content_ref_text(block: Block) -> str:
-    """What a link on a line of its own says when nobody knows what it leads to."""
+    """Return the text of a link block whose target is not known."""
     words = " ".join("".join(run.text for run in block.runs).split()).removesuffix(".md")
     return words or file_name(str(block.attrs.get("url") or ""))
 
 
 def render_include(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Return reusable content below the name of its file, or only that name if the server sent no content."""
+    """Render reusable content below the name of its file, or only that name if the server sent no content."""
     styles, target = context.styles, str(block.attrs.get("target") or "")
     is_elsewhere = target.startswith(("https://", "/s/"))
     spot = Clickable("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
@@ -185,7 +187,7 @@ def render_include(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_integration(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A block that an integration draws: its name, and what was given to it."""
+    """Render a block of an integration: its name and its arguments."""
     styles, name = context.styles, str(block.attrs.get("name") or "integration")
     if not has_start(block) and not block.text:
         return context.flow_in(block, width)
@@ -207,7 +209,7 @@ def render_integration(context: LayoutContext, block: Block, width: int) -> list
 
 
 def render_unknown(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A block nobody knows: its name, what it was given, and all it holds."""
+    """Render a block of an unknown kind: its name, arguments and content."""
     styles = context.styles
     name = str(block.attrs.get("name") or block.kind)
     rows = _render_arguments(dict(block.attrs.get("arguments") or {}), styles, width - 4) if has_start(block) else []

@@ -1,4 +1,4 @@
-"""What stands in the place of a block that could not be set, or not be painted: its source, in a box that says so."""
+"""Handling of bugs in rendering: a block that cannot be rendered is shown as source."""
 
 from __future__ import annotations
 
@@ -14,36 +14,35 @@ from octavo.tui.render.wrap import wrap
 
 T = TypeVar("T")
 _SOURCE_LINES = 60
-"""Lines of a source that are shown: there may be a box for each slice of a long block."""
+"""Most lines of source in a box. Each slice of a long block may have a box of its own."""
 _LONGEST = 20_000
 _log = logging.getLogger(__name__)
 
 
 def run_guarded(work: Callable[[], T], fallback: Callable[[], T]) -> T:
-    """What `work` makes of a block. Where a bug ends it, the bug goes to the log, and what `instead` makes stands there.
+    """Return the result of `work`. If it raises an exception, log it and return the result of `fallback`.
 
-    What a bug raises is any `Exception`, so that is what is caught, here and nowhere else in the app: whoever reads a page
-    wants the rest of it, and nobody has tried all that strangers write. But for `MemoryError`, which is not about a block;
-    `CancelledError`, `KeyboardInterrupt` and `SystemExit` are no `Exception`.
+    This is the only place in the app that catches `Exception`: a bug in one block, on input that nobody tried, must not
+    hide the rest of the page. `MemoryError` is raised again, because it is not about the block.
     """
     try:
         return work()
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001  # as said above
+    except Exception:  # noqa: BLE001  # See the docstring.
         _log.exception("Could not show a block.")
     return fallback()
 
 
 def block_source(source: str, block: Block) -> str:
-    """How a block stands in a source. Empty where it has none."""
-    from octavo.documents.suggesting import written  # no frame needs it
+    """Return the source of a block. Empty if the page has no source."""
+    from octavo.documents.suggesting import written  # lazy: only for failed blocks
 
     return written(source, block) if source else ""
 
 
 def render_failed_block(block: Block, source_of: Callable[[Block], str], styles: Styles, width: int) -> list[Line]:
-    """Return a box with the kind of a block and its source, or its text if there is no source."""
+    """Render a box with the kind of a block and its source, or its text if there is no source."""
     text = run_guarded(lambda: source_of(block) or block.plain(), lambda: "")[:_LONGEST]
     rows = flatten_emoji(text).expandtabs(4).split("\n")
     lines = [Line(part) for row in rows[:_SOURCE_LINES] for part in wrap([Piece(row, styles.text)], width - 4)]

@@ -1,4 +1,4 @@
-"""Rows of signs set beside, above and around each other, of which one stands on the line."""
+"""Rectangles of characters with a baseline, and functions that combine them into formulas."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _TALL_BRACKETS = {
 }
 _BAR = "─"
 _SEPARATORS = " ()[]{}|,.;:!"
-"""Signs that a line of a fraction may touch."""
+"""Characters that may touch the line of a fraction."""
 
 
 class FormulaBox(NamedTuple):
-    """Rows of signs, and which of them stands on the line."""
+    """Rows of characters, one of which is the baseline."""
 
     rows: tuple[str, ...]
     baseline: int = 0
@@ -39,19 +39,20 @@ class FormulaBox(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What stands on the line."""
+        """Row at the baseline."""
         return self.rows[self.baseline]
 
     @property
     def is_tall(self) -> bool:
+        """Whether the box has several rows."""
         return len(self.rows) > 1
 
     def strip(self) -> FormulaBox:
-        """The box without blanks at its sides, where it is one row."""
+        """Return the box without spaces at its ends, if it has one row."""
         return self if self.is_tall else FormulaBox((self.text.strip(),))
 
     def pad(self, width: int, *, right: bool = False) -> FormulaBox:
-        """The box with blanks up to `width`, behind its signs or before them."""
+        """Return the box padded with spaces to `width`, after its rows or before them."""
         return FormulaBox(
             tuple(" " * (width - cells(row)) + row if right else row + " " * (width - cells(row)) for row in self.rows),
             self.baseline,
@@ -62,8 +63,8 @@ EMPTY_BOX = FormulaBox(("",))
 
 
 def join_boxes(boxes: Iterable[FormulaBox], *, apart: bool = True) -> FormulaBox:
-    """Boxes one after the other on one line. `apart`: what would run into each other has a blank between, and no more
-    than one is kept of those at the ends of two."""
+    """Return boxes side by side on one baseline. `apart`: boxes that would run into each other get a space between, and
+    two adjacent spaces become one."""
     kept: list[FormulaBox] = []
     for box in boxes:
         if kept and apart:
@@ -88,7 +89,7 @@ def join_boxes(boxes: Iterable[FormulaBox], *, apart: bool = True) -> FormulaBox
 
 
 def _gap(left: FormulaBox, right: FormulaBox) -> str:
-    """Blanks between two boxes where the line of a fraction, or what stands above and below, would read as one."""
+    """Return the spaces needed between two boxes to keep fraction lines and scripts separate."""
     last, first = left.text[-1:], right.text[:1]
     if _BAR in (last, first) and last not in _SEPARATORS and first not in _SEPARATORS:
         return " "
@@ -100,7 +101,7 @@ def _gap(left: FormulaBox, right: FormulaBox) -> str:
 
 
 def stack(parts: Sequence[FormulaBox], base: int) -> FormulaBox:
-    """Boxes one below the other, each in the middle; that numbered `base` stands on the line."""
+    """Return boxes one above the other, centered. Box number `base` is at the baseline."""
     wide = max(part.width for part in parts)
     rows: list[str] = []
     line = 0
@@ -113,18 +114,18 @@ def stack(parts: Sequence[FormulaBox], base: int) -> FormulaBox:
 
 
 def fraction(over: FormulaBox, under: FormulaBox, *, line: bool = True) -> FormulaBox:
-    """One box above another, with a line between them or without."""
+    """Return one box above another, with or without a line between."""
     between = FormulaBox(((_BAR if line else " ") * (max(over.width, under.width) + 2),))
     return stack([over, between, under], 1)
 
 
 def add_overline(inside: FormulaBox) -> FormulaBox:
-    """A box below a line."""
+    """Return a box below a line."""
     return stack([FormulaBox((_BAR * inside.width,)), inside], 1)
 
 
 def add_brace(inside: FormulaBox, *, over: bool) -> FormulaBox:
-    """A box below or above a brace as wide as it is."""
+    """Return a box below or above a brace of the same width."""
     half = max(0, inside.width - 3) // 2
     wide = max(3, inside.width)
     brace = f"{_BAR * half}{'┴' if over else '┬'}".ljust(wide - 2, _BAR)
@@ -133,7 +134,7 @@ def add_brace(inside: FormulaBox, *, over: bool) -> FormulaBox:
 
 
 def add_brackets(left: str, inside: FormulaBox, right: str) -> FormulaBox:
-    """A box in brackets as tall as it is."""
+    """Return a box between brackets of the same height."""
     if not inside.is_tall:
         return FormulaBox((f"{left}{inside.text}{right}",))
     return join_boxes([_tall_bracket(left, inside), inside, _tall_bracket(right, inside)], apart=False)
@@ -151,8 +152,8 @@ def _tall_bracket(sign: str, inside: FormulaBox) -> FormulaBox:
 
 
 def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, pairs: bool = False) -> FormulaBox:
-    """Rows of cells, each column as wide as it needs. `pairs`: columns meet in pairs, the first of which ends where the
-    second begins, and rows of fractions have air between them."""
+    """Return rows of cells in aligned columns. `pairs`: odd columns are right-aligned, and rows with fractions get
+    blank lines between."""
     count = max(map(len, rows), default=0)
     wide = [max((row[at].width for row in rows if at < len(row)), default=0) for at in range(count)]
     lines = [
@@ -178,7 +179,8 @@ def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, pairs:
 
 
 def add_scripts(base: FormulaBox, under: FormulaBox | None, over: FormulaBox | None) -> FormulaBox:
-    """A box with scripts at its right: in small signs where there are some for them and it is one line."""
+    """Return a box with a subscript and a superscript: as small characters if possible, else as rows below and
+    above."""
     small = [
         None if script.is_tall or base.is_tall else to_script(script.text, table)
         for script, table in ((under, SUBSCRIPTS), (over, SUPERSCRIPTS))
@@ -195,7 +197,7 @@ def add_scripts(base: FormulaBox, under: FormulaBox | None, over: FormulaBox | N
 
 
 def add_root(degree: str, inside: FormulaBox) -> FormulaBox:
-    """A box below a root sign."""
+    """Return a box below a root sign."""
     indent = " " * max(1, cells(degree) + 1)
     rows = [f"{indent}┌{_BAR * inside.width}"]
     for at, row in enumerate(inside.rows):

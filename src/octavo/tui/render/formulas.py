@@ -1,5 +1,8 @@
-"""Formulas in one line, or in two dimensions with fractions one part above the other, limits above and below, roots, tall
-brackets and rows of matrices. What they say is readable and never an error; what has no sign is shown by its name."""
+"""Rendering of LaTeX formulas as text: in one line, or stacked with fractions, limits, roots, tall brackets and
+matrices.
+
+A formula never causes an error. A command without a character of its own is shown by its name.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from octavo.tui.render.latex import (
 _FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
 _BINOMIALS = frozenset({"binom", "dbinom", "tbinom"})
 _FRACTION_SEPARATORS = frozenset({"over", "atop", "choose"})
-"""What stands between two parts of a group, and sets one above the other."""
+"""Commands between two parts of a group that put one part above the other."""
 _STACKED_OPERATORS, _IGNORED = (
     frozenset(names.split())
     for names in (
@@ -38,7 +41,7 @@ _STACKED_OPERATORS, _IGNORED = (
         "huge Huge",
     )
 )
-"""What has its scripts below and above, and what shows nothing."""
+"""Commands with their scripts below and above, and commands that show nothing."""
 _BLANK_COMMANDS = frozenset({"label", "color", "hspace", "vspace", "mspace", "phantom"})
 _TEXT_COMMANDS = frozenset({"text", "textrm", "textbf", "textit", "texttt", "textsf", "mbox", "mathrm", "operatorname"})
 _ACCENTS = {
@@ -62,17 +65,18 @@ _ENVIRONMENT_BRACKETS = {
 _SPACED_SIGNS = frozenset("·⋅÷∘⟹⟸⟺⟶⟵⟷↪≲≳≺≻≤≥≠≈≡∼≃≅∝≪≫→←⇒⇐⇔↔↦∈∉⊂⊆⊃⊇∪∩×±∧∨⊕⊗∣=")
 _UNAMBIGUOUS = re.compile(r"[\w.∞′]+[⁰-₟ᵃ-ᶿ²³¹]*|\([^()]*\)|\|[^|]*\||.", re.S)
 _MOST_ROWS, _MOST_CELLS = 40, 400
-"""Rows of a formula that is stacked, and cells of its matrices: what is more has no room anywhere."""
+"""Most rows of a stacked formula, and most cells of its matrices."""
 
 
 def format_inline(source: str, *, ascii: bool = False) -> str:
-    """The formula in one line; the source itself when only ASCII may be drawn, or when it is too long or too deep."""
+    """Return a formula in one line. Returns the source if only ASCII is allowed, or if the formula is too long or too
+    deep."""
     box = None if ascii or len(source) > LONGEST else _layout_formula(source, False)
     return " ".join((source if box is None else box.text).split())
 
 
 def format_stacked(source: str, width: int) -> list[str] | None:
-    """The rows of a formula; None when it has no room, or nothing in it is to be stacked."""
+    """Return the rows of a formula. None if the formula does not fit, or does not need several rows."""
     if len(source) > LONGEST or source.count("&") + source.count("\\\\") > _MOST_CELLS:
         return None
     box = _layout_formula(source, True)
@@ -83,13 +87,13 @@ def format_stacked(source: str, width: int) -> list[str] | None:
 
 @lru_cache(256)
 def _layout_formula(source: str, stacked: bool) -> FormulaBox | None:
-    """The formula as a box of one row or several; None when it is too deep or cannot be read."""
+    """Return a formula as a box. None if it is too deep or cannot be parsed."""
     parts = parse_latex(source)
     return None if parts is None else _FormulaLayout(stacked).grid(parts, "")
 
 
 class _PartReader:
-    """What stands in a group, and how far it is set."""
+    """Reader of the parts of a group, one after the other."""
 
     def __init__(self, parts: LatexParts) -> None:
         self._parts = parts
@@ -100,16 +104,16 @@ class _PartReader:
 
     @property
     def upcoming(self) -> LatexPart:
-        """What comes next; an empty text at the end."""
+        """Next part. Empty at the end."""
         return self._parts[self._index] if self else ""
 
     def read_next(self) -> LatexPart:
-        """What comes next, past which is gone."""
+        """Return the next part and move past it."""
         self._index += 1
         return self._parts[self._index - 1]
 
     def skip(self, *names: str) -> bool:
-        """Go past blanks, and commands of these names. Whether there were such commands."""
+        """Skip spaces and the commands with these names. Return whether there were such commands."""
         found = False
         while self and (_is_blank(self.upcoming) or _command_name(self.upcoming) in names):
             found = _command_name(self.read_next()) in names or found
@@ -125,13 +129,13 @@ def _is_blank(part: LatexPart) -> bool:
 
 
 class _FormulaLayout:
-    """Sets what the library read, in one line or stacked."""
+    """Layout of parsed LaTeX, in one line or stacked."""
 
     def __init__(self, stacked: bool) -> None:
         self._is_stacked = stacked
 
     def grid(self, parts: LatexParts, environment: str) -> FormulaBox:
-        """Rows of cells: those of an environment, or of a formula that has several."""
+        """Return the rows and cells of an environment or of a formula with several rows."""
         rows: list[list[list[LatexPart]]] = [[[]]]
         for part in parts:
             if part == "&":
@@ -153,8 +157,8 @@ class _FormulaLayout:
         )
 
     def row(self, items: _PartReader, until: str = "", *, below: bool = False) -> FormulaBox:
-        """What comes, one after the other, up to the command `until`. `below`: the group is divided, and this is what
-        stands below."""
+        """Return the parts up to the command `until`, side by side. `below`: the parts are the lower half of a
+        fraction."""
         out: list[FormulaBox] = []
         while items:
             item = items.upcoming
@@ -174,7 +178,7 @@ class _FormulaLayout:
         return join_boxes(out)
 
     def _part_box(self, part: LatexPart, following: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
-        """One sign, group, environment or command with what belongs to it."""
+        """Return a character, group, environment or command, with the parts that belong to it."""
         match part:
             case LatexCommand():
                 return self._command_box(part.name, part.arguments, following, before)
@@ -185,7 +189,7 @@ class _FormulaLayout:
         return _spaced_sign(" " if part.isspace() or part in "&~" else "′" if part == "'" else part)
 
     def _group_box(self, parts: LatexParts) -> FormulaBox:
-        """An argument or a group."""
+        """Return an argument or a group."""
         return self.row(_PartReader(parts)).strip()
 
     def _command_box(
@@ -249,7 +253,7 @@ class _FormulaLayout:
         return inside
 
     def _sign_box(self, name: str, items: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
-        """The sign of a command; of one that has none its name, apart from the letters around it."""
+        """Return the character of a command, or its name, separated from adjacent letters."""
         sign = command_sign(name)
         if len(sign) < 2 or not sign.isalpha():
             return _spaced_sign(sign)
@@ -258,7 +262,7 @@ class _FormulaLayout:
         return FormulaBox((f"{aside}{sign}{behind}",))
 
     def _operator_box(self, name: str, given: Sequence[LatexParts], items: _PartReader) -> FormulaBox:
-        """A sign or a word with its limits, below and above where it is stacked."""
+        """Return an operator with its limits, which are below and above if stacked."""
         if "brace" in name:
             core = self._group_box(given[-1]) if given else EMPTY_BOX
             core = formula_boxes.add_brace(core, over=name == "overbrace") if self._is_stacked and core.width else core
@@ -277,7 +281,7 @@ class _FormulaLayout:
         return core if "brace" in name else join_boxes([core, FormulaBox((" ",))])
 
     def _bracketed_box(self, items: _PartReader) -> FormulaBox:
-        """What stands between `\\left` and `\\right`."""
+        """Return the parts between `\\left` and `\\right`."""
         left = self._read_delimiter(items)
         inside = self.row(items, until="right")
         if items:
@@ -295,7 +299,7 @@ class _FormulaLayout:
         return "" if sign == "." else sign
 
     def _read_scripts(self, items: _PartReader, sign: LatexPart) -> tuple[FormulaBox | None, FormulaBox | None]:
-        """What is set below and above what stands before."""
+        """Read and return the subscript and the superscript of the part before."""
         found: dict[LatexPart, FormulaBox] = {}
         while True:
             items.skip("limits", "nolimits")
@@ -345,7 +349,7 @@ def _spaced_sign(sign: str) -> FormulaBox:
 
 
 def _plain_text(parts: LatexParts) -> str:
-    """The words of an argument as they are written."""
+    """Return the text of an argument as it is written."""
     out = ""
     for part in parts:
         match part:

@@ -1,4 +1,4 @@
-"""Pictures of a page: which there are, and a small one as half blocks, two pixels to a cell."""
+"""Images of a page: the list of them, and thumbnails drawn with half blocks, two pixels per cell."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ HALF = "▀"
 
 @dataclass(frozen=True)
 class ImageReference:
-    """A picture as a page speaks of it."""
+    """An image as a page refers to it."""
 
     src: str
     alt: str = ""
     caption: str = ""
     dark: str = ""
-    """What stands in its place on a dark ground."""
+    """Address of the image for dark backgrounds. Empty if there is none."""
 
     def source_for(self, *, dark: bool) -> str:
-        """The address that counts on such a ground."""
+        """Return the address for dark or light backgrounds."""
         return self.dark if dark and self.dark else self.src
 
 
 class ThumbnailQuery(NamedTuple):
-    """A picture to be shown within its page: where the page at `at` says it is, and the cells it has to fit."""
+    """Thumbnail to load: its target as seen from a page, and the cells that it has to fit."""
 
     page: ContentRef
     target: links.Target
@@ -47,7 +47,7 @@ class ThumbnailQuery(NamedTuple):
 
 
 def page_images(blocks: Iterable[Block]) -> tuple[ImageReference, ...]:
-    """The pictures of a page in reading order, each once."""
+    """Return the images of a page in reading order, each once."""
     found: dict[str, ImageReference] = {}
     for block in blocks:
         for each in block.walk():
@@ -77,7 +77,7 @@ def _line(value: object) -> str:
 
 
 def render_half_blocks(small: ScaledPicture) -> list[list[Piece]]:
-    """The rows of a picture: the upper pixel of each cell is its sign, the lower one its ground."""
+    """Render an image. In each cell the upper pixel is the foreground and the lower pixel the background."""
     out: list[list[Piece]] = []
     wide, data = small.columns * 3, small.pixels
     for top in range(0, small.rows, 2):
@@ -100,7 +100,7 @@ def render_half_blocks(small: ScaledPicture) -> list[list[Piece]]:
     return out
 
 
-@lru_cache(maxsize=4096)  # each is 400 bytes: of all that photographs have, they would be 25 MB
+@lru_cache(maxsize=4096)  # 400 bytes each: all colors of photographs would take 25 MB.
 def _pixel_color(pixel: bytes) -> Color:
-    # What `Color.from_rgb` makes, in a tenth of the time.
+    # The same as `Color.from_rgb`, in a tenth of the time.
     return Color(f"#{pixel.hex()}", ColorType.TRUECOLOR, None, ColorTriplet(*pixel))

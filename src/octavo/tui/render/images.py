@@ -1,4 +1,4 @@
-"""Images: each in its frame with what is known of it, those of a gallery side by side where there is room."""
+"""Rendering of images: each in a frame with its facts, and those of a gallery side by side."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from octavo.tui.render.wrap import wrap
 from octavo.tui.widgets.wording import in_a_line
 
 WIDEST, NARROWEST, LEAST_SIDE_BY_SIDE = 64, 24, 28
-"""Cells of a frame: at most, at least where its page says how wide it is, and at least where it has others beside it."""
+"""Widths of a frame in cells: at most, at least with a width set on the page, and at least side by side."""
 GAP = 2
 PIXELS_PER_CELL = 9
-"""Of a cell, as browsers draw text: what makes a width in pixels one in cells."""
+"""Width of a cell in pixels, to convert the width of an image."""
 TALLEST = 14
-"""Lines of a small picture in its frame."""
+"""Most lines of a thumbnail."""
 
 _COPIES = re.compile(r"(?: +\(1?\)?)+(?=[ .])")
 _ONLY_WORDS = re.compile(r"[\W_]+")
@@ -32,7 +32,7 @@ _LENGTH = re.compile(r"\s*(\d{1,5})(?:\.\d*)?\s*(px|%)?\s*")
 
 
 def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Images in their frames."""
+    """Render the images of a figure."""
     images = [child for child in block.children if child.kind == "image"]
     beside = min(len(whole_block(block).children), 3, (width + GAP) // (LEAST_SIDE_BY_SIDE + GAP))
     align = str(block.attrs.get("align") or "")
@@ -54,7 +54,7 @@ def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line
 
 
 def render_image(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """The frame of an image: its alternative text, its name and what is known of its file, its caption."""
+    """Render an image in a frame: alternative text, name, facts and caption."""
     hint = _LENGTH.fullmatch(str(block.attrs.get("width") or ""))
     wide = min(width, WIDEST)
     if hint is not None:
@@ -64,7 +64,7 @@ def render_image(context: LayoutContext, block: Block, width: int) -> list[Line]
 
 
 def _frame(context: LayoutContext, block: Block, wide: int, least: int = 0) -> list[Line]:
-    """A frame of `wide` cells with at least so many lines in it, and the caption below."""
+    """Return a frame of `wide` cells with at least `least` lines in it, and the caption below."""
     styles, glyphs = context.styles, context.styles.glyphs
     src = str(block.attrs.get("src") or "")
     spot = Clickable("image", src)
@@ -84,7 +84,7 @@ def _caption(context: LayoutContext, block: Block) -> list[Piece]:
 
 
 def _frames_caption(block: Block) -> bool:
-    """Whether the caption stands in the frame: where there is no alternative text, or it says the same."""
+    """Return whether the caption goes inside the frame: without alternative text, or if both are the same."""
     alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), words(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 
@@ -94,8 +94,8 @@ def _alternative_text(block: Block) -> str:
 
 
 def _shown_name(src: str, wide: int) -> str:
-    """What the file of an image is called, where the border of its frame has room for that. Of a copy of a copy it is
-    said once that it is one."""
+    """Return the name of the file if the border has room for it. Repeated copy numbers such as `(1) (1)` are left out
+    if that helps."""
     name = file_name(src)
     if cells(name) > wide - 8:
         name = _COPIES.sub("", name)
@@ -103,9 +103,11 @@ def _shown_name(src: str, wide: int) -> str:
 
 
 def _frame_lines(context: LayoutContext, block: Block, wide: int, spot: Clickable | None) -> list[Line]:
-    """What stands in a frame: the image where it is wanted small, its alternative text or caption, why it is not there. That
-    both are missing is said quietly, or the name that has no room in the border: on many pages all are. And an image that is
-    a link says where to in words."""
+    """Return the lines inside a frame: the thumbnail, the alternative text or caption, the link, and the reason if the
+    image is missing.
+
+    Without any text, a muted line shows the name of the file or that there is no alternative text.
+    """
     styles, src = context.styles, str(block.attrs.get("src") or "")
     alt = _alternative_text(block)
     if _frames_caption(block):
@@ -136,7 +138,7 @@ def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
 
 
 def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Line]:
-    """The image itself, small, where that is wanted and it is here."""
+    """Render the thumbnail of an image. Empty if thumbnails are off or it is not loaded."""
     cache = context.deferred.thumbnails if context.deferred is not None else None
     targets = context.link_targets
     if (
@@ -150,7 +152,7 @@ def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Li
     from octavo.tui.render.half_block_pictures import (
         ThumbnailQuery,
         render_half_blocks,
-    )  # only where somebody wants them
+    )  # lazy: thumbnails are off by default
 
     small = cache.get(ThumbnailQuery(targets.context.page_ref, targets.resolve(src), columns, TALLEST))
     if small is None or not small.pixels:

@@ -1,4 +1,4 @@
-"""Runs of text as pieces: marks, links, code, keys, mentions, buttons, formulas."""
+"""Rendering of inline text: marks, links, code, keys, mentions, buttons and formulas."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from octavo.tui.render.link_targets import LinkTargets
 
 _LONGEST_SCRIPT = 3
-"""More letters than these are not set above or below the line."""
+"""Most letters of a text that is shown as superscript or subscript."""
 _WORD_SEPARATORS = re.compile(r"[\s_-]+")
 _BLANKS = re.compile(r"[ \t]+")
 _MARKS = {
@@ -32,7 +32,7 @@ _MARKS = {
 
 
 def icon_text(name: str, text: str, styles: Styles) -> str:
-    """The sign for an icon, or its name in words and brackets; nothing where those words are `said` beside it."""
+    """Return the character for an icon, or its name in brackets. Empty if that name is part of the adjacent `text`."""
     if sign := icon_sign(name, ascii=styles.ascii):
         return sign
     words = icon_words(name)
@@ -42,7 +42,7 @@ def icon_text(name: str, text: str, styles: Styles) -> str:
 
 
 def label_with_icon(name: object, label: str, styles: Styles) -> str:
-    """A label behind the icon called `name`, if it has one."""
+    """Return a label behind its icon, if it has one."""
     sign = icon_text(str(name), label, styles) if name else ""
     return f"{sign} {flatten_emoji(label)}" if sign else flatten_emoji(label)
 
@@ -50,14 +50,14 @@ def label_with_icon(name: object, label: str, styles: Styles) -> str:
 def render_runs(
     runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
 ) -> list[Piece]:
-    """The pieces of `runs`, on text of style `base`. A break is a line feed in a piece. `targets` says what links lead
-    to and what that is called."""
+    """Return runs as styled text on the style `base`. A line feed marks a line break. `targets` gives the titles and
+    destinations of links."""
     return [piece for part in render_each_run(_collapse_blanks(runs), styles, base, targets) for piece in part]
 
 
 def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
-    """Runs with one blank where their words have several in a row, as in a browser. Blanks at the beginning of a line
-    indent it."""
+    """Return runs with repeated spaces collapsed, as in a browser. Spaces at the start of a line are kept as its
+    indent."""
     out: list[Run] = []
     before = "\n"
     for run in runs:
@@ -76,7 +76,7 @@ def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
 def render_each_run(
     runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
 ) -> list[list[Piece]]:
-    """The pieces of `runs`, those of each run by themselves."""
+    """Return the styled text of each run."""
     background = styles.text if base is None else base
     out: list[list[Piece]] = []
     spot: Clickable | None = None
@@ -118,7 +118,7 @@ def _render_run(
     ends: tuple[bool, bool],
     targets: LinkTargets | None,
 ) -> list[Piece]:
-    """The pieces of one run. `ends` says whether a link begins and ends with it."""
+    """Return the styled text of one run. `ends`: whether a link begins and ends with the run."""
     attrs, glyphs, text = run.attrs, styles.glyphs, flatten_emoji(run.text.replace("\t", " "))
     if styles.ascii:
         text = text.replace("•", glyphs.bullets[0])
@@ -130,7 +130,7 @@ def _render_run(
         case "image":
             name = text.strip() or file_part(str(attrs.get("src") or "")) or "image"
             style, seen = styles.muted + Style(italic=True), Clickable("image", str(attrs.get("src") or ""))
-            sign = non_breaking(f"{glyphs.picture} ", styles)  # stays with its name at the end of a line
+            sign = non_breaking(f"{glyphs.picture} ", styles)  # The sign stays on the line of its name.
             if run.link is None:
                 return [Piece(f"{sign}{name}", style, seen)]
             where = link_destination(run.link) if targets is None else targets.destination(run.link)
@@ -139,7 +139,7 @@ def _render_run(
         case "icon":
             return [Piece(text, background + styles.accent, spot)] if text else []
         case "math":
-            from octavo.tui.render.formulas import format_inline  # few pages have any
+            from octavo.tui.render.formulas import format_inline  # lazy: few pages have formulas
 
             return [Piece(format_inline(text, ascii=styles.ascii), background + Style(italic=True), spot)]
         case "expression":
@@ -167,7 +167,7 @@ def _render_run(
         return [Piece(non_breaking(f" {text} ", styles), styles.chip, spot)]
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _LONGEST_SCRIPT and any(char.isalpha() for char in text):
-            style += styles.muted  # small letters are too small to be read as words
+            style += styles.muted  # Words in superscript are hard to read.
         elif styles.ascii:
             text = f"^{text}" if "sup" in run.marks else f"_{text}"
         else:
@@ -183,7 +183,7 @@ def _render_run(
 def _render_button(
     run: Run, label: str, styles: Styles, background: Style, spot: Clickable | None, targets: LinkTargets | None
 ) -> list[Piece]:
-    """A button. One that leads nowhere looks as if it did nothing, and says why when it is pressed."""
+    """Return a button. A button with a broken link looks disabled, and gives the reason when it is pressed."""
     attrs = run.attrs
     style = styles.button if attrs.get("style") == "primary" else styles.chip
     if spot is None and attrs.get("action") in ("ask", "search", "select"):
@@ -204,14 +204,15 @@ def _render_button(
 
 
 def non_breaking(text: str, styles: Styles) -> str:
-    """`text` with blanks at which no line ends, so that a button or a key stays in one piece."""
+    """Return a text with non-breaking spaces, so that a button or a key is not wrapped."""
     return text if styles.ascii or len(text) > 40 else text.replace(" ", "\u00a0")
 
 
 def _render_link(
     where: LinkDestination, text: str, style: Style, styles: Styles, spot: Clickable | None, ends: tuple[bool, bool]
 ) -> list[Piece]:
-    """The words of a link. Blanks at its ends are none of them: a link of blanks alone shows nothing, as in a browser."""
+    """Return the text of a link and its sign. Spaces at its ends are outside the link, and a link of only spaces is not
+    shown, as in a browser."""
     first, last = ends
     words = text.lstrip() if first else text
     before, words = text[: len(text) - len(words)], words.rstrip() if last else words
@@ -239,12 +240,12 @@ def _render_link(
 
 
 def superscript(text: str) -> str:
-    """`text` in superscript signs where there are some for all of it, else behind `^`."""
+    """Return a text in superscript characters, or behind `^` if a character is missing."""
 
     return text.translate(SUPERSCRIPTS) if all(ord(c) in SUPERSCRIPTS for c in text) else f"^{text}"
 
 
 def subscript(text: str) -> str:
-    """`text` in subscript signs where there are some for all of it, else behind `_`."""
+    """Return a text in subscript characters, or behind `_` if a character is missing."""
 
     return text.translate(SUBSCRIPTS) if all(ord(c) in SUBSCRIPTS for c in text) else f"_{text}"

@@ -1,4 +1,4 @@
-"""LaTeX read by pylatexenc into parts: signs, commands with their arguments, groups and environments."""
+"""Parsing of LaTeX with pylatexenc into characters, commands, groups and environments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HTML_NAMES = (
     "rarr larr lrarr harr uarr darr Rarr Larr Lrarr Harr rArr lArr lrArr hArr uArr dArr infin alef sub sube supe isin exist "
     "empty reals natnums cnums Complex real plusmn sdot ang and or lang rang thetasym weierp bull sect"
 )
-"""Commands that KaTeX, which the platform uses, has by the names of entities in HTML."""
+"""Commands of KaTeX that are named after HTML entities."""
 _SIGNS = {
     "ne": "≠",
     "iff": "⇔",
@@ -72,7 +72,7 @@ _SIGNS = {
     "Z": "ℤ",
     **dict(zip(_HTML_NAMES.split(), "→←↔↔↑↓⇒⇐⇔⇔⇒⇐⇔⇔⇑⇓∞ℵ⊂⊆⊇∈∃∅ℝℕℂℂℜ±⋅∠∧∨⟨⟩ϑ℘•§", strict=True)),
 }
-"""What the library does not know, or knows by signs that few fonts have."""
+"""Characters of commands that the library does not know, or maps to characters that few fonts have."""
 _ESCAPED = re.compile(r"(?<![A-Za-z]{2})\\_|\\_(?![A-Za-z]{2})")
 _OPENING = re.compile(
     r"\\(begin|end|left|right)(?![A-Za-z])|\\([(\[\])])|\\(?:[A-Za-z]+|\\)\*?\s*(\[)|\\.|([{}\]])", re.S
@@ -80,12 +80,12 @@ _OPENING = re.compile(
 _OPENS = {"begin": 0, "left": 1, "(": 2, "[": 3, "{": 4}
 _CLOSES = {"end": 0, "right": 1, ")": 2, "]": 3, "}": 4}
 LONGEST, DEEPEST = 2000, 40
-"""Signs of a formula, and how deep parts of it stand in each other. The library takes 20 ms for the longest, and a few
-frames of Python for each level."""
+"""Most characters of a formula and most levels of nesting. The library takes 20 ms for the longest formula, and some
+stack frames per level."""
 
 
 class LatexCommand(NamedTuple):
-    """A command, what it was given, and the blanks behind it."""
+    """A command with its arguments and the spaces after it."""
 
     name: str
     arguments: tuple[LatexParts, ...] = ()
@@ -93,13 +93,13 @@ class LatexCommand(NamedTuple):
 
 
 class LatexGroup(NamedTuple):
-    """What stands in braces, or in the brackets of an argument that may be left out."""
+    """Parts in braces or in the brackets of an optional argument."""
 
     parts: LatexParts
 
 
 class LatexEnvironment(NamedTuple):
-    """What stands between `\\begin` and `\\end`."""
+    """Parts between `\\begin` and `\\end`."""
 
     name: str
     parts: LatexParts
@@ -111,7 +111,7 @@ LatexParts: TypeAlias = "tuple[LatexPart, ...]"
 
 @lru_cache(64)
 def parse_latex(source: str) -> LatexParts | None:
-    """The parts of a formula as it stands in Markdown; None when it is too long, too deep or cannot be read."""
+    """Return the parts of a formula as it is written in Markdown. None if it is too long, too deep or invalid."""
     source = _unescape_markdown(source) if len(source) <= LONGEST else source
     if len(source) > LONGEST or _nesting_depth(source) > DEEPEST:
         return None
@@ -123,15 +123,15 @@ def parse_latex(source: str) -> LatexParts | None:
 
 
 def _unescape_markdown(source: str) -> str:
-    """LaTeX without the backslashes that Markdown puts before its own signs, but for those in names of several words, and
-    with its percent signs: but before the end of a line they begin a remark."""
+    """Return LaTeX without the backslashes of Markdown, except inside names with underscores. Percent signs are escaped
+    on the last line, where they do not begin a comment."""
     source = _ESCAPED.sub("_", source.replace("\\\\_", "_")).replace("\\*", "*")
     above, line, last = source.rpartition("\n")
     return above + line + re.sub(r"(?<!\\)%", r"\\%", last)
 
 
 def command_sign(name: str) -> str:
-    """The sign a command stands for, or its name."""
+    """Return the character of a command, or its name."""
     if (own := _SIGNS.get(name)) is not None:
         return own
     known = getattr(_sign_database().get_macro_spec(name), "simplify_repl", None)
@@ -139,7 +139,8 @@ def command_sign(name: str) -> str:
 
 
 def _nesting_depth(source: str) -> int:
-    """How deep parts stand in each other at most: each kind is counted by itself, since what ends nothing may stand there."""
+    """Return the deepest nesting. Each kind of bracket is counted on its own, because unbalanced ones may be in
+    between."""
     open_now, deepest = [0] * len(_OPENS), 0
     for match in _OPENING.finditer(source):
         sign = next((each for each in match.groups() if each), "")
@@ -153,7 +154,7 @@ def _nesting_depth(source: str) -> int:
 
 @cache
 def _parser_context() -> Any:
-    """What the library is told of commands: how many arguments they take."""
+    """Return the specification of commands for the parser: how many arguments each takes."""
     context = LatexContextDb()
     context.add_context_category(
         "mathematics",

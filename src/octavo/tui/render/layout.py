@@ -1,4 +1,4 @@
-"""Blocks as lines: which module sets which kind, and a page cut into units that are set when they are looked at."""
+"""Layout of pages: the renderer of each kind of block, and the units of a page that are rendered one by one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from octavo.tui.render.styles import ASCII, PLAIN, UNICODE, Styles
 
 def _render_openapi(context: LayoutContext, block: Block, width: int) -> list[Line]:
     from octavo.tui.render import (
-        openapi,  # what they need takes 10 ms to load, and few pages have any
+        openapi,  # lazy: OpenAPI, 10 ms, on few pages
         page_operations,
     )
 
@@ -37,7 +37,7 @@ def _render_operation_part(context: LayoutContext, block: Block, width: int) -> 
 
 
 def _render_diagram(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    from octavo.tui.render import diagrams  # few pages have any
+    from octavo.tui.render import diagrams  # lazy: few pages have diagrams
 
     return diagrams.render_diagram(context, block, width)
 
@@ -78,37 +78,37 @@ _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
     **dict.fromkeys(("api-section", "api-parameter", "api-response"), _render_operation_part),
 }
 _SQUEEZED_WIDTH = 2 * NARROWEST
-"""In less room than this, what stands deep may have pushed the lines beyond it: they lose some of their indent."""
+"""Width in cells below which lines may overflow because of deep nesting, and lose some of their indent."""
 
 
 class PageUnit(NamedTuple):
-    """A part of a page that is set at once: a block of its top level, or a slice of a long one."""
+    """A part of a page that is rendered in one step: a top-level block or a slice of it."""
 
     block: Block
     gap: int = 0
-    """Blank lines above it."""
+    """Blank lines above the unit."""
     slice: Block | None = None
-    """The slice of the block, when it is not the whole."""
+    """Slice of the block. None for the whole block."""
     rows: int = 1
-    """About how many lines it takes, with the blank ones, beside those of `letters`."""
+    """Estimated lines, including blank ones, besides the lines of wrapped text with `letters` letters."""
     letters: int = 0
     block_above: Block | None = None
-    """The block above it."""
+    """Block above the unit."""
 
 
 class Layout(NamedTuple):
-    """Blocks set in a width."""
+    """Blocks laid out in a width."""
 
     lines: list[Line]
     clickables: list[ClickableSpan]
     anchors: dict[str, int]
-    """The line each anchor of a heading stands on."""
+    """Line of each heading by its anchor."""
     block_ranges: list[tuple[int, int, Block]]
     """First line, last line and block, for each block that can be commented on."""
 
 
 def render_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """The lines of one block; of a kind nobody knows, all that it holds in a box with its name."""
+    """Render a block. A block of an unknown kind is rendered in a box with its name."""
     within = context.position
 
     def fallback() -> list[Line]:
@@ -131,7 +131,7 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
         lines = [squeeze(line, context.widest(width)) for line in lines]
     own: Block | None = block
     if (cut := slice_bounds(block)) is not None:
-        # One stands on a long block where it begins, and on what is in it.
+        # The cursor can be on the start of a long block and on its children.
         own = cut.whole if cut.is_first or not block.children else None
     for line in lines:
         if line.block is None or line.block is block:
@@ -144,8 +144,8 @@ def _render_children(context: LayoutContext, block: Block, width: int) -> list[L
 
 
 def split_into_units(blocks: Iterable[Block], before: Block | None = None) -> Iterator[PageUnit]:
-    """Blocks of the top level of a page as units, with the blank lines between them; `before`: the block above them. They
-    are cut as they are asked for. What is left of one that cannot be cut is set as it is."""
+    """Yield the top-level blocks of a page as units. `before` is the block above them. If splitting fails, the whole
+    block is one unit."""
     for block in blocks:
         cut, whole = _block_units(block, before), PageUnit(block)
         while (unit := run_guarded(partial(next, cut, None), partial(_same_unit, whole))) is not None:
@@ -169,19 +169,19 @@ def _block_units(block: Block, before: Block | None) -> Iterator[PageUnit]:
 
 
 def render_unit(context: LayoutContext, unit: PageUnit, width: int) -> list[Line]:
-    """The lines of a unit with the blank ones above it."""
+    """Render a unit with the blank lines above it."""
     context.block_above = unit.block_above
     lines = render_block(context, unit.slice or unit.block, width)
     return [Line([]) for _ in range(unit.gap)] + lines if lines else []
 
 
 def estimate_height(unit: PageUnit, width: int) -> int:
-    """About how many lines a unit takes, without setting it."""
+    """Return the approximate number of lines of a unit, without rendering it."""
     return unit.rows + unit.letters // max(width, 1)
 
 
 def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
-    """About how many lines a block takes, and how many letters that take as many lines as they need."""
+    """Return the approximate number of fixed lines of a block, and the number of letters of its wrapped text."""
     if block.runs and not block.children:
         return 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2), sum(
             len(run.text) for run in block.runs
@@ -205,7 +205,7 @@ def _render_and_check(context: LayoutContext, unit: PageUnit, width: int) -> lis
 
 
 def block_ranges(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]:
-    """First line, last line and block of each run of lines that are about one block."""
+    """Return the first line, the last line and the block of each range of lines that belong to one block."""
     out: list[tuple[int, int, Block]] = []
     for number, line in enumerate(lines, first):
         block = line.block
@@ -227,8 +227,11 @@ def block_ranges(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, 
 def lay_out(
     blocks: Iterable[Block], width: int, styles: Styles, folds: Folds | None = None, *, room: int = 0, source: str = ""
 ) -> Layout:
-    """All of `blocks` in `width` cells; wide tables and code at the top level may take `room`. `source`: where they stand.
-    Others paint the lines, so it is seen here whether that can be done."""
+    """Lay out all blocks in `width` cells. Wide tables and code at the top level may take `room` cells. `source` is the
+    text of the page.
+
+    Painting is tried too, so that a faulty block is found here.
+    """
     source_of = partial(block_source, source)
     context = LayoutContext(styles, folds or Folds(), render_block, room=room, source_of=source_of)
     lines: list[Line] = []
@@ -246,18 +249,19 @@ def lay_out(
 
 
 MARGIN, WIDEST = 2, 110
-"""Columns at the left and the right, and columns of the widest text."""
+"""Width in cells of the left and right margins, and of the widest text."""
 
 
 def print_document(document: Document, columns: int, *, colors: bool, ascii: bool = False) -> str:
-    """Return a page for a terminal with so many columns. Without `colors` it has only bold and underline."""
+    """Return a page as text for a terminal with `columns` columns. Without `colors` it has only bold and underlined
+    text."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
     lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), styles, source=document.source).lines
     return "".join(f"{_terminal_line(line)}\n" for line in [Line([]), *lines, Line([])])
 
 
 def _terminal_styles(*, ascii: bool) -> Styles:
-    """Return styles without backgrounds: the background of the terminal may be dark or light."""
+    """Return styles without backgrounds, because the background of the terminal may be dark or light."""
     cyan, dim = Style(color="cyan"), Style(dim=True)
     return Styles(
         muted=dim,

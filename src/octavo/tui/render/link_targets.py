@@ -1,4 +1,4 @@
-"""What the links of a page lead to, and what that is called: pages of the space at once, all else once it is found."""
+"""Targets of the links of a page. Titles of pages of the space are known at once, others are loaded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class LinkDestination(Enum):
-    """Where an address leads."""
+    """Kind of destination of an address."""
 
     PAGE = "page"
     ANCHOR = "anchor"
@@ -32,11 +32,11 @@ class LinkDestination(Enum):
     MAIL = "mail"
     BROKEN = "broken"
     REFUSED = "refused"
-    """A scheme that is never opened: only http, https and mailto are."""
+    """A scheme that is never opened. Only http, https and mailto are opened."""
 
 
 def link_destination(address: str) -> LinkDestination:
-    """Where `address`, as it is written in the source, leads."""
+    """Return the kind of destination of an address as written in the source."""
     if not address or "broken-reference" in address or address.startswith(("/broken/", "broken/")):
         return LinkDestination.BROKEN
     if address.startswith("#"):
@@ -57,28 +57,29 @@ def link_destination(address: str) -> LinkDestination:
 
 
 NOT_HERE = "not in this folder"
-"""Where something is that a folder's page leads to: in another space."""
+"""Location of a target outside a local folder."""
 _MEANINGLESS_TEXTS = frozenset({"", "broken-reference", "mention"})
 
 
 class LinkTitle(NamedTuple):
-    """What a link leads to, as people know it."""
+    """Title and location of a link target."""
 
     title: str = ""
     emoji: str = ""
-    """Its emoji."""
+    """Emoji of the page."""
     where: str = ""
-    """What tells it from others of that title: its path, its space, its kind and size."""
+    """Path, space, or type and size, to distinguish equal titles."""
     problem: str = ""
-    """Why it leads nowhere: a sentence."""
+    """Sentence that says why the link is broken. Empty if it is not."""
 
     @property
     def text(self) -> str:
+        """Emoji and title."""
         return f"{self.emoji} {self.title}".strip()
 
 
 class TitleQuery(NamedTuple):
-    """Something to find the name of, as a link from `at` calls it."""
+    """Link target to find the title of, as seen from `page_ref`."""
 
     page_ref: ContentRef
     target: links.Target
@@ -86,23 +87,23 @@ class TitleQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class LinkContext:
-    """A tree whose pages link to each other and to elsewhere. `origins` are where the application of the platform is."""
+    """Page tree in which links are resolved. `origins` are the addresses of the platform's app."""
 
     tree: PageTree
     page_ref: ContentRef
     origins: tuple[str, ...] = ()
     is_folder: bool = False
-    """It is a folder on this machine: what is elsewhere is not gone, but not in it."""
+    """Whether the tree is a local folder. Targets outside it are then not broken, but not available."""
 
     @cached_property
     def pages(self) -> dict[str, Page]:
-        """The pages of the tree by id."""
+        """Pages of the tree by id."""
         return {page.id: page for page in self.tree.walk()}
 
     @cached_property
     def known_places(self) -> links.Places:
-        """What links may lead to."""
-        from octavo.documents import links  # it takes 10 ms to load, and only links need it
+        """Places that links may lead to."""
+        from octavo.documents import links  # lazy: 10 ms, only for links
 
         pages = links.by_path(
             (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
@@ -110,7 +111,7 @@ class LinkContext:
         return links.Places(pages, frozenset(self.pages), None, self.page_ref.space_id, self.origins)
 
     def page_path(self, page_id: str) -> str:
-        """Where a page lies, as its relative links see it."""
+        """Return the path of a page for resolving its relative links."""
         page = self.pages.get(page_id)
         if page is None:
             return ""
@@ -120,7 +121,7 @@ class LinkContext:
 
 
 class LinkTargets:
-    """What the links of one page lead to."""
+    """Targets of the links of one page."""
 
     def __init__(
         self,
@@ -129,26 +130,26 @@ class LinkTargets:
         titles: AsyncCache[TitleQuery, LinkTitle] | None = None,
         space_of: Callable[[str], LinkTitle | None] = lambda space: None,
     ) -> None:
-        """`space_of` names the spaces that are known."""
+        """Resolve the links of the page `page_id` in `context`. `space_of` returns the title of a space, or None."""
         self.context, self.page_id = ground, page_id
         self._titles, self._space_title = titles, space_of
         self._resolved: dict[str, links.Target] = {}
 
     def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
-        """Return the same targets with other titles, or with none if these have none."""
+        """Return the same targets with other titles, or without titles if these targets have none."""
         return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
 
     def resolve(self, href: str) -> links.Target:
-        """Where `href` leads."""
-        from octavo.documents import links  # it takes 10 ms to load, and only links need it
+        """Return the target of `href`."""
+        from octavo.documents import links  # lazy: 10 ms, only for links
 
         if href not in self._resolved:
             self._resolved[href] = links.resolve(href, self.context.page_path(self.page_id), self.context.known_places)
         return self._resolved[href]
 
     def title_of(self, href: str) -> LinkTitle | None:
-        """What `href` leads to, if that is known by now and has a name."""
-        from octavo.documents import links  # it takes 10 ms to load, and only links need it
+        """Return the title of the target of `href`. None if it has none, or if it is not loaded yet."""
+        from octavo.documents import links  # lazy: 10 ms, only for links
 
         match self.resolve(href):
             case links.Broken(is_beyond=True) if self.context.is_folder:
@@ -167,8 +168,8 @@ class LinkTargets:
                 return self._titles.get(TitleQuery(self.context.page_ref, target)) if self._titles is not None else None
 
     def destination(self, href: str) -> LinkDestination:
-        """What kind of place `href` leads to."""
-        from octavo.documents import links  # it takes 10 ms to load, and only links need it
+        """Return the kind of destination of `href`."""
+        from octavo.documents import links  # lazy: 10 ms, only for links
 
         match self.resolve(href):
             case links.Blocked():
@@ -185,12 +186,12 @@ class LinkTargets:
         return LinkDestination.BROKEN if named.problem else LinkDestination.PAGE
 
     def text_of(self, runs: tuple[Run, ...]) -> str:
-        """The text of runs as it is shown."""
+        """Return the visible text of runs."""
         return "".join([run.text if run.link is None else self.link_text(run) or run.text for run in runs])
 
     def link_text(self, run: Run, *, alone: bool = True) -> str | None:
-        """What stands in the place of the words of a link that says no more than an address does. `alone`: the link has
-        no other words."""
+        """Return the title to show instead of a link text that only repeats the address. None to keep the text.
+        `alone`: the link has no other text."""
         address = run.link or ""
         if (
             run.kind not in ("text", "mention", "code")
@@ -207,14 +208,14 @@ class LinkTargets:
 
 
 def app_origins(page: Page | None) -> tuple[str, ...]:
-    """Where the application of the platform is that shows a page."""
+    """Return the address of the platform's app that shows a page."""
     app = page.urls.app if page is not None else None
     scheme, found, rest = (app or "").partition("://")
     return (f"{scheme}://{rest.partition('/')[0]}",) if found else ()
 
 
 def repeats_address(run: Run) -> bool:
-    """Whether the words of a link are no more than the file name or the address it leads to."""
+    """Return whether the text of a link only repeats its file name or address."""
     text, address = run.text.strip(), run.link or ""
     if not text or text in _MEANINGLESS_TEXTS:
         return bool(address)

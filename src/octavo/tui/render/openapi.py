@@ -1,4 +1,4 @@
-"""Interfaces that are described elsewhere: an operation in one line, opened in full from its specification."""
+"""Rendering of OpenAPI blocks: one line per operation, with details from its specification when expanded."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from octavo.tui.render.wrap import wrap
 
 _PLACES = {"path": "in the path", "query": "in the query", "header": "in headers", "cookie": "in cookies"}
 _MOST_LISTED = 400
+"""Most operations that are listed for a whole specification."""
 _MOST_LINES = 1200
-"""Operations of a whole specification, and lines of one operation, that are shown."""
+"""Most lines of the details of a block."""
 
 
 def method_style(method: str, styles: Styles) -> Style:
-    """What a method does, as a colour: reading, making, changing, taking away."""
+    """Return the color of a method: reading, creating, changing or deleting."""
     style = {
         "POST": styles.success,
         "PUT": styles.warning,
@@ -36,7 +37,7 @@ def method_style(method: str, styles: Styles) -> Style:
 
 
 def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Return an OpenAPI block: its summary in one line, and its details when expanded."""
+    """Render an OpenAPI block: its summary in one line, and its details when expanded."""
     if not has_start(block):
         return context.flow_in(block, width)
     styles, attrs = context.styles, block.attrs
@@ -50,7 +51,7 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
         and above.kind == block.kind
         and _loaded_specification(context.deferred, above)[1] == trouble
     ):
-        trouble = ""  # it is said of the first of several
+        trouble = ""  # Repeated only once for adjacent blocks.
     query = operation_query(specification, block) if specification is not None else None
     operation, is_known = _known_operation(context.deferred, query)
     is_whole = variant in ("schemas", "file")
@@ -79,7 +80,7 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def operation_query(specification: Specification, block: Block) -> OperationQuery:
-    """What a block shows of a specification."""
+    """Return the query for the part of a specification that a block refers to."""
     attrs = block.attrs
     variant, path = str(attrs.get("variant") or "operation"), str(attrs.get("path") or "")
     name = str(attrs.get("name") or path) if variant == "webhook" else path
@@ -88,7 +89,7 @@ def operation_query(specification: Specification, block: Block) -> OperationQuer
 
 
 def find_operation(query: OperationQuery) -> Operation | None:
-    """The operation or webhook that is wanted."""
+    """Return the operation or webhook of a query. None if the specification does not have it."""
     if query.variant == "webhook":
         return query.specification.webhook(query.path, query.method or "post")
     return query.specification.operation(query.method or "get", query.path) if query.path else None
@@ -97,7 +98,7 @@ def find_operation(query: OperationQuery) -> Operation | None:
 def render_operation_details(
     context: LayoutContext, query: OperationQuery, operation: Operation | None, width: int
 ) -> list[Line]:
-    """All that an opened block shows, as far as it is not too much."""
+    """Render the details of an expanded block, cut at a limit."""
     if query.variant == "schemas":
         lines = _render_schemas(context, query.specification, query.schemas, width)
     elif query.variant == "file":
@@ -108,12 +109,12 @@ def render_operation_details(
         more = Line([Piece("The rest of this block is too long to show.", context.styles.muted, None, True)])
         lines = [*lines[:_MOST_LINES], more]
     for line in lines:
-        line.block = None  # a comment on any of it is one on the whole
+        line.block = None  # A comment on any line is a comment on the whole block.
     return lines
 
 
 def _known_operation(sources: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
-    """The operation that is wanted, and whether that is known by now."""
+    """Return the operation of a query if it is loaded, and whether it is loaded."""
     if query is None or query.variant in ("schemas", "file"):
         return None, True
     cache = sources.operations if sources is not None else None
@@ -126,7 +127,7 @@ def _known_operation(sources: DeferredContent | None, query: OperationQuery | No
 def _loaded_details(
     context: LayoutContext, query: OperationQuery, operation: Operation | None, width: int
 ) -> list[Line]:
-    """What an opened block shows, as far as it is known by now."""
+    """Return the details of a block if they are loaded, else an ellipsis."""
     cache = context.deferred.details if context.deferred is not None else None
     if cache is None:
         return render_operation_details(context, query, operation, width)
@@ -135,7 +136,7 @@ def _loaded_details(
 
 
 def curl_command(sources: DeferredContent, block: Block) -> str:
-    """The command that sends what a block shows, if that is known."""
+    """Return the curl command of an OpenAPI block. Empty if it is not loaded."""
     if block.kind != "openapi":
         return ""
     specification, _ = _loaded_specification(sources, block)
@@ -146,7 +147,7 @@ def curl_command(sources: DeferredContent, block: Block) -> str:
 
 
 def _loaded_specification(sources: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
-    """Return the specification that a block names, or why there is none."""
+    """Return the specification that a block refers to, or why there is none."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     title = spec or source
     if not title:
@@ -164,7 +165,7 @@ def _loaded_specification(sources: DeferredContent | None, block: Block) -> tupl
 def _summary_parts(
     block: Block, operation: Operation | None, styles: Styles, spot: Clickable | None
 ) -> tuple[list[Piece], Piece, str]:
-    """What is shown: its sort or method, what it is called or its path, and its summary."""
+    """Return the method or type, the path or name, and the summary of a block."""
     attrs = block.attrs
     variant = str(attrs.get("variant") or "operation")
     if variant in ("schemas", "file"):
@@ -186,8 +187,8 @@ def _summary_parts(
 def _render_bar(
     context: LayoutContext, left: list[Piece], address: Piece, summary: str, right: str, width: int
 ) -> list[Line]:
-    """A line on a ground of its own, with what it is `from` at the right where that has room. No address is ever cut: one
-    that is too long goes on below, and so does the summary."""
+    """Render the line of a block on a background, with its source at the right if it fits. The path is never shortened:
+    a long path and the summary wrap."""
     styles, room = context.styles, width - 1
     right_pieces = [Piece(right, styles.muted, None, True)] if right else []
     summary_pieces = [Piece("  ", PLAIN, None, True), Piece(summary, styles.text, None, True)] if summary else []
@@ -203,8 +204,7 @@ def _render_bar(
 
 
 def wrap_address(left: list[Piece], address: Piece, width: int) -> list[list[Piece]]:
-    """A method and the whole of an address, in lines below each other where they are too long for one: a line ends with a
-    step of the address."""
+    """Return a method and its path in lines that break after slashes."""
     hang = width_of(left)
     rows = [left]
     if hang > width // 2:
@@ -286,7 +286,7 @@ def _group_heading(words: str, styles: Styles, above: list[Line], beside: str = 
 
 
 def _render_response(context: LayoutContext, response: Response, width: int, shown: set[Field]) -> list[Line]:
-    """An answer. What several are made of is said once."""
+    """Render a response. A schema that was already shown is only named."""
     styles = context.styles
     good = response.status.startswith(("1", "2", "3"))
     head = [Piece(response.status, (styles.success if good else styles.error) + Style(bold=True))]
@@ -315,7 +315,7 @@ def _render_body(context: LayoutContext, body: Body, width: int) -> list[Line]:
 
 
 def _render_schema(context: LayoutContext, schema: Field, width: int) -> list[Line]:
-    """What is in a schema, without its name."""
+    """Render the content of a schema, without its name."""
     styles = context.styles
     out = _render_markdown(context, schema.description, width)
     if schema.note:
@@ -352,7 +352,7 @@ def _render_field(context: LayoutContext, each: Field, width: int) -> list[Line]
 def _render_markdown(context: LayoutContext, markdown: str, width: int, *, gap: bool = False) -> list[Line]:
     if not markdown:
         return []
-    from octavo.documents.parse import parse  # the parser takes long to load, and only what is opened needs it
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms, only for expanded blocks
 
     lines = context.flow(parse(markdown).blocks, width)
     for line in lines:

@@ -1,4 +1,4 @@
-"""Operations that are written out on the page, with their parameters and answers."""
+"""Rendering of operations that are written out on the page, with their parameters and responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.tui.render.wrap import fit_title, wrap
 
 
 def render_operation_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """An operation written out: its address, what it takes, what it answers."""
+    """Render an operation: its address, parameters and responses."""
     styles, attrs = context.styles, block.attrs
     method = str(attrs.get("method") or "get").upper()
     address = f"{attrs.get('host') or ''}{attrs.get('path') or ''}"
@@ -30,7 +30,8 @@ def render_operation_block(context: LayoutContext, block: Block, width: int) -> 
 
 
 def render_operation_parts(context: LayoutContext, block: Block, width: int, named: str = "") -> list[Line]:
-    """Sections, parameters and answers, each group below its name, but for the one that is `named` above."""
+    """Render sections, parameters and responses. Each group follows its name, except the group that is `named`
+    above."""
     styles, cut = context.styles, slice_bounds(block)
     out: list[Line] = []
     goes_on = cut is not None and not cut.is_first
@@ -60,7 +61,7 @@ def render_operation_parts(context: LayoutContext, block: Block, width: int, nam
 
 
 def _group_name(child: Block) -> str:
-    """The name of the group that a part of an operation belongs to."""
+    """Return the name of the group that a part of an operation belongs to."""
     match child.kind:
         case "api-section":
             name = str(child.attrs.get("name") or "")

@@ -1,4 +1,4 @@
-"""Lines as strips, and what is laid over them: marks, labels, bars."""
+"""Painting of lines as Textual strips, and of marks, labels and bars over them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.tui.widgets.scrolling import let_go
 
 
 def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
-    """A line behind a margin, `width` cells wide, on the ground of `base`."""
+    """Return a line as a strip of `width` cells, behind a margin, on the style `base`."""
     if not line.pieces:
         return Strip.blank(width, base)
     used = margin + line.width
@@ -28,7 +28,7 @@ def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
 
 
 def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[int, Line], Strip]) -> set[int]:
-    """The units of rows of which one cannot be painted."""
+    """Return the units with a line that cannot be painted."""
 
     def is_painted(unit: int, line: Line) -> bool:
         return paint(unit, line) is not None
@@ -37,8 +37,8 @@ def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[in
 
 
 def overlay_text(strip: Strip, at: int, text: str, style: Style) -> Strip:
-    """`text` laid over a strip from cell `at` on, as far as the strip goes. Where there is less room than that it begins at
-    the left edge."""
+    """Return a strip with `text` over it from a cell on. A negative cell counts as 0, and the text is cut at the end of
+    the strip."""
     width = strip.cell_length
     at = max(0, at)
     room = width - at
@@ -52,7 +52,7 @@ def overlay_text(strip: Strip, at: int, text: str, style: Style) -> Strip:
 
 
 def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
-    """A strip with stretches of it in another style."""
+    """Return a strip with other styles in some ranges of cells."""
     width = strip.cell_length
     within = [(max(0, start), min(end, width), style) for start, end, style in spans if max(0, start) < min(end, width)]
     if not within:
@@ -67,8 +67,8 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
-    """The words of the page in `lines` from a place to another, each a line and a character from the left edge of the
-    pane; no place: the very start or end. Borders, bars and bullets are left out."""
+    """Return the text of the page between two places, each a line number and a column of the pane. None stands for the
+    start or the end. Decorations are left out."""
     out: list[str] = []
     for number, line in enumerate(lines):
         low = start[1] - margin if start is not None and start[0] == number else 0

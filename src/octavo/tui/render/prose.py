@@ -1,4 +1,4 @@
-"""Headings, paragraphs, lists, quotes, formulas, notes: text as it runs."""
+"""Rendering of text blocks: headings, paragraphs, lists, quotes, formulas and notes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from octavo.tui.render.wrap import wrap
 from octavo.tui.terminal.text_direction import reads_from_right
 
 _SAMPLE_ITEMS = 40
-"""Items of a list that say on which side its bullets stand."""
+"""Items that decide on which side the bullets of a list are."""
 
 
 def render_page_title(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """The title of the page above a rule of its length, and its description."""
+    """Render the title of a page above a rule, and its description."""
     styles = context.styles
     lines = _align(context.text_lines(block.runs, width, styles.strong), block, width)
     longest = max((line.width for line in lines), default=0)
@@ -33,7 +33,7 @@ def render_page_title(context: LayoutContext, block: Block, width: int) -> list[
 
 
 def render_source(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Lines of source as they are written, with their numbers."""
+    """Render lines of source with their line numbers."""
     styles = context.styles
     out: list[Line] = []
     for number, row in enumerate(block.text.split("\n"), block.lines[0] + 1):
@@ -44,7 +44,8 @@ def render_source(context: LayoutContext, block: Block, width: int) -> list[Line
 
 
 def render_heading(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A heading, with a rule below the first two levels: across the page for the second, else as long as the words."""
+    """Render a heading. Levels 1 and 2 have a rule below: as long as the text, or across the page for a top-level
+    heading of level 2."""
     styles, level = context.styles, int(block.attrs.get("level", 2))
     lines = _align(context.text_lines(block.runs, width, styles.heading(level)), block, width)
     if level <= 2 and context.rules_headings and has_end(block):
@@ -54,13 +55,15 @@ def render_heading(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_paragraph(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A paragraph, at the right when it is read from right to left. Its letters stay in the order in
-    which they are read: the terminal turns them round, or `right_to_left.py` when it does not."""
+    """Render a paragraph, right-aligned for right-to-left text.
+
+    The letters stay in reading order: the terminal reverses them, or `right_to_left.py` if the terminal does not.
+    """
     return _align(context.text_lines(block.runs, width), block, width)
 
 
 def is_right_to_left(block: Block) -> bool:
-    """Whether the words of a block are read from right to left."""
+    """Return whether the text of a block reads from right to left."""
     return reads_from_right(words(block.runs))
 
 
@@ -75,7 +78,7 @@ def _align(lines: list[Line], block: Block, width: int) -> list[Line]:
 
 
 def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A list, hanging from its bullets or numbers."""
+    """Render a list with hanging bullets or numbers."""
     styles = context.styles
     cut, whole = slice_bounds(block), whole_block(block)
     first = int(block.attrs.get("start") or 1)
@@ -85,7 +88,7 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     margin = 1 if level == 0 else 0
     out: list[Line] = []
     context.list_depth = level + 1
-    # Bullets of one list stand on one side, though an item or two begin with a Latin word.
+    # All bullets of a list are on one side, even if some items begin with a Latin word.
     sample = whole.children[:_SAMPLE_ITEMS]
     from_right = 2 * sum(map(_starts_right_to_left, sample)) > len(sample)
     for number, item in enumerate(block.children, first):
@@ -115,7 +118,7 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def item_marker(block: Block, at: int, level: int, styles: Styles) -> str:
-    """The bullet, number or box of the item `at` of a list that stands in so many others."""
+    """Return the bullet, number or checkbox of item `at` in a list at nesting level `level`."""
     glyphs, item = styles.glyphs, block.children[at]
     if item.kind == "task":
         done = bool(item.attrs.get("checked"))
@@ -133,7 +136,7 @@ def _starts_right_to_left(item: Block) -> bool:
 
 
 def is_loose(block: Block) -> bool:
-    """Whether the items of a list have blank lines between them."""
+    """Return whether a list has blank lines between its items."""
     block = whole_block(block)
     if block.attrs.get("tight", True) is False:
         return True
@@ -145,13 +148,13 @@ def is_loose(block: Block) -> bool:
 
 
 def render_quote(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A quotation behind a bar."""
+    """Render a quote behind a bar."""
     bar = [Piece(context.styles.glyphs.down + " ", context.styles.muted, None, True)]
     return indent(context.flow_in(block, width - 2, is_open=True), bar, bar)
 
 
 def render_divider(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A line across the measure, with air at both ends."""
+    """Render a horizontal line in the middle third of the width."""
     third = width // 3
     line = rule(width - 2 * third, context.styles)
     line.pieces = [Piece(" " * third, PLAIN, None, True), *line.pieces]
@@ -159,9 +162,8 @@ def render_divider(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A formula on lines of its own: stacked where it has fractions and the like and room for them, else a line for each
-    row of its source that ends."""
-    from octavo.tui.render.formulas import format_inline, format_stacked  # few pages have any
+    """Render a formula block: stacked if it needs and fits it, else one line for each row of its source."""
+    from octavo.tui.render.formulas import format_inline, format_stacked  # lazy: few pages have formulas
 
     styles = context.styles
     stacked = None if styles.ascii or slice_bounds(block) is not None else format_stacked(block.text, width - 4)
@@ -177,7 +179,7 @@ def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """The notes at the end of a page."""
+    """Render the notes at the end of a page."""
     styles = context.styles
     cut = slice_bounds(block)
     out = [] if cut is not None and not cut.is_first else [rule(min(width, 20), styles)]
@@ -195,7 +197,7 @@ def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[L
 
 
 def render_conflict_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Both sides of a passage that two people changed, each behind its name."""
+    """Render both sides of a conflict in the text, each under its name."""
     styles, glyphs = context.styles, context.styles.glyphs
     bar = [Piece(glyphs.bar + " ", styles.error, None, True)]
     out = [Line([Piece(f"{glyphs.no} Conflict", styles.error + styles.strong, None, True)])] if has_start(block) else []
@@ -210,7 +212,7 @@ def render_conflict_block(context: LayoutContext, block: Block, width: int) -> l
 
 
 def render_condition(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Blocks that only some readers see, below the condition."""
+    """Render blocks that only some visitors see, below the condition."""
     styles = context.styles
     rail = [Piece(styles.glyphs.rail + " ", styles.muted, None, True)]
     word = "shown if" if block.kind == "if" else "else if" if block.attrs.get("expression") else "else"

@@ -1,4 +1,4 @@
-"""Lines before they are painted: pieces of text with a style, and the boxes and indents around them."""
+"""Lines of styled text before painting, and functions that cut, pad, indent and frame them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _FLAGS = str.maketrans({0x1F1E6 + at: chr(ord("A") + at) for at in range(26)})
 
 
 def flatten_emoji(text: str) -> str:
-    """`text` without what makes emoji one wider or narrower in some terminals than in others: what asks for a picture,
-    a key cap, a skin, or for several to be drawn as one. All that was joined stands side by side, flags are letters."""
+    """Return a text without the modifiers that make the width of emoji differ between terminals. Joined emoji become
+    separate, and flags become letters."""
     return text if text.isascii() else _EMOJI_MODIFIERS.sub(_replace_modifier, text).translate(_FLAGS)
 
 
 def _replace_modifier(found: re.Match[str]) -> str:
-    """Nothing, unless it joins letters, which many scripts need."""
+    """Return the joiner if it joins letters, which many scripts need, else an empty text."""
     text, at = found.string, found.start()
     joins_signs = text[at - 1 : at] > _LAST_LETTER and text[at + 1 : at + 2] > _LAST_LETTER
     return found[0] if found[0] == _JOINER and not joins_signs else ""
@@ -36,10 +36,10 @@ def _replace_modifier(found: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clickable:
-    """What can be opened at a place. The pieces of one link share one spot, over line ends too.
+    """Target of a click. All pieces of one link share one clickable, also across lines.
 
-    Kinds: link (target: its address), image and file (target: their address), fold (target: key of the block),
-    tab (target: key of the tabs, index: which of them).
+    Kinds: link (target: address), image and file (target: address), fold (target: key of the block), tab (target: key
+    of the tabs, index: number of the tab), note (target: label), and the actions of buttons.
     """
 
     kind: str
@@ -48,27 +48,27 @@ class Clickable:
 
 
 class Piece(NamedTuple):
-    """A stretch of a line in one style."""
+    """A piece of text in one style."""
 
     text: str
     style: Style = PLAIN
     clickable: Clickable | None = None
     is_decoration: bool = False
-    """Drawn around the text of the page: borders, bars, bullets. It is neither found nor copied."""
+    """Whether the text is drawn around the page's text, such as a border or a bullet. It is not searched or copied."""
 
 
 _LONGEST_CACHED = 60
-"""Letters of a text whose width is kept."""
+"""Most letters of a text whose width is cached."""
 
 
 @dataclass(slots=True)
 class Line:
-    """A line of a page: its pieces, and the block a comment on this line would be about."""
+    """A line of styled text, and the block that a comment on this line is about."""
 
     pieces: list[Piece]
     block: Block | None = None
     strip: Strip | None = None
-    """As it was painted last."""
+    """Strip from the last painting. None if the line is not painted."""
 
     @property
     def text(self) -> str:
@@ -79,12 +79,12 @@ class Line:
         return width_of(self.pieces)
 
     def prepend(self, prefix: list[Piece]) -> Line:
-        """The line behind a prefix."""
+        """Return the line behind a prefix."""
         return Line(prefix + self.pieces, self.block)
 
 
 class ClickableSpan(NamedTuple):
-    """A place on a line that can be opened, in cells from the left end of the line."""
+    """Range of cells on a line that can be clicked."""
 
     line: int
     start: int
@@ -95,21 +95,21 @@ class ClickableSpan(NamedTuple):
 
 
 def cells(text: str) -> int:
-    """How many cells `text` takes."""
+    """Return the width of a text in cells."""
     return len(text) if text.isascii() else cell_len(text) if len(text) > _LONGEST_CACHED else _cells(text)
 
 
 _cells = lru_cache(4096)(cell_len)
-"""How many cells a short text takes: bars and signs are measured at each depth anew."""
+"""Return the width of a short text in cells. Borders and signs are measured often."""
 
 
 def width_of(pieces: Iterable[Piece]) -> int:
-    """How many cells `pieces` take."""
+    """Return the width of styled text in cells."""
     return sum([len(text) if (text := piece[0]).isascii() else cells(text) for piece in pieces])
 
 
 def crop(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
-    """The cells from `start` to before `end`. A wide character at an edge becomes a space."""
+    """Return the cells from `start` up to, but not including, `end`. A wide character at an edge becomes a space."""
     out: list[Piece] = []
     at = 0
     for piece in pieces:
@@ -133,7 +133,7 @@ def crop(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
 
 
 def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Piece]:
-    """At most `width` cells of `pieces`, with a sign at the end when some are left out."""
+    """Return styled text shortened to `width` cells, with the sign `more` at the end if text is left out."""
     if width_of(pieces) <= width:
         return list(pieces)
     if width < 1:
@@ -144,8 +144,8 @@ def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Pie
 
 
 def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_words: bool = False) -> list[Piece]:
-    """The `width` cells in sight of a line that is moved to the left by `start`, with a sign at each end beyond which there is
-    more: it is cut where the cells end, or `at_words`."""
+    """Return the visible `width` cells of a line that is scrolled by `start`, with a sign at each end that has more.
+    `at_words`: the text is cut at spaces."""
     end, whole = start + width, width_of(pieces)
     before, after = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, whole)))
     low, high = start + before, end - after
@@ -163,7 +163,7 @@ def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at
         kept = crop(kept, cells(text[:first]), cells(text[:last]))
         gap = cells(text[:first])
     left = [Piece(more + " " * gap, PLAIN, None, True)] if before else []
-    # The sign stands at the very right, where all lines end that go on.
+    # The sign is at the right edge on all lines that continue.
     room = " " * (width - width_of([*left, *kept]) - cells(more))
     return [*left, *kept, *([Piece(room + more, PLAIN, None, True)] if after else [])]
 
@@ -173,7 +173,7 @@ def _has_text(pieces: Iterable[Piece]) -> bool:
 
 
 def pad(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None = None) -> list[Piece]:
-    """`pieces` brought to `width` cells by blanks, on the side that `align` says."""
+    """Return styled text padded to `width` cells, on the side that `align` implies."""
     room = width - width_of(pieces)
     if room <= 0:
         return pieces
@@ -184,12 +184,12 @@ def pad(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None
 
 
 def with_background(ground: Style, pieces: Iterable[Piece]) -> list[Piece]:
-    """`pieces` laid on a ground; those that have a ground of their own keep it."""
+    """Return styled text on a background. Pieces with a background of their own keep it."""
     return [Piece(text, ground + style, spot, furniture) for text, style, spot, furniture in pieces]
 
 
 def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list[Line]:
-    """`lines` behind a prefix, the first one behind another."""
+    """Return lines behind a prefix, with another prefix for the first line."""
     out = []
     prefix = first
     for line in lines:
@@ -199,7 +199,8 @@ def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list
 
 
 def squeeze(line: Line, width: int) -> Line:
-    """A line brought to `width` cells, if it is wider, by leaving out blanks and borders at its left, then at its right."""
+    """Return a line that fits `width` cells. Spaces and borders at its left are left out first, then those at its
+    right."""
     over = width_of(line.pieces) - width
     if over <= 0:
         return line
@@ -225,8 +226,11 @@ def box(
     ground: Style = PLAIN,
     edges: tuple[bool, bool] = (True, True),
 ) -> list[Line]:
-    """A rounded box, `width` cells wide, around lines of at most `width` - 4 cells. `title` and `right` stand in its
-    upper border, `foot` at the right of its lower one. `edges`: whether it has these, or is a slice of one."""
+    """Return lines in a rounded box of `width` cells. The lines must fit `width` - 4 cells.
+
+    `title` and `right` are in the upper border, `foot` is in the lower one. `edges`: whether the box has an upper and a
+    lower border, which a slice may not have.
+    """
     glyphs = styles.glyphs
     edge = ground + (styles.line if border is None else border)
     inner = width - 4
@@ -258,7 +262,7 @@ def box(
 
 
 def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
-    """What stands below something wide: how many columns are off its left side and off its right one."""
+    """Return the note below a wide table or code block: how many columns are hidden at the left and at the right."""
     if not left:
         return f"{right} more {'column' if right == 1 else 'columns'} {glyphs.right}"
     if not right:
@@ -267,12 +271,12 @@ def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
 
 
 def rule(width: int, styles: Styles, sign: str | None = None, style: Style | None = None) -> Line:
-    """A line across."""
+    """Return a horizontal line."""
     return Line([Piece((sign or styles.glyphs.across) * width, styles.line if style is None else style, None, True)])
 
 
 def clickable_spans(lines: Iterable[Line], first: int = 0) -> list[ClickableSpan]:
-    """The places in `lines` that can be opened, in reading order."""
+    """Return the ranges in lines that can be clicked, in reading order."""
     out: list[ClickableSpan] = []
     for number, line in enumerate(lines, first):
         at = 0
@@ -289,12 +293,12 @@ def clickable_spans(lines: Iterable[Line], first: int = 0) -> list[ClickableSpan
 
 
 def segments(pieces: Iterable[Piece], base: Style) -> list[Segment]:
-    """`pieces` as they are painted on a ground of style `base`."""
+    """Return styled text as Rich segments on the style `base`."""
     return [Segment(piece.text, base + piece.style) for piece in pieces]
 
 
 class BlockCells(NamedTuple):
-    """The cells of a line, from `start` to before `end`, that are about one block."""
+    """Cells of a line, from `start` up to, but not including, `end`, that belong to one block."""
 
     start: int
     end: int
@@ -303,40 +307,41 @@ class BlockCells(NamedTuple):
 
 @dataclass(slots=True)
 class SplitLine(Line):
-    """A line about several blocks. `block` is what holds them all."""
+    """A line with several blocks side by side. `block` is the container of them all."""
 
     block_cells: tuple[BlockCells, ...] = ()
 
     def prepend(self, prefix: list[Piece]) -> Line:
-        """The line behind a prefix."""
+        """Return the line behind a prefix."""
         return SplitLine(prefix + self.pieces, self.block, None, tuple(shift_cells(self.block_cells, width_of(prefix))))
 
 
 def shift_cells(parts: Iterable[BlockCells], by: int) -> list[BlockCells]:
-    """Parts as far to the right as that."""
+    """Return the ranges of cells moved to the right."""
     return [BlockCells(start + by, end + by, block) for start, end, block in parts]
 
 
 def block_cells(line: Line, width: int) -> list[BlockCells]:
-    """What a line of at most `width` cells is about."""
+    """Return the ranges of cells that belong to blocks, on a line of at most `width` cells."""
     if isinstance(line, SplitLine) and line.block_cells:
         return list(line.block_cells)
     return [BlockCells(0, width, line.block)] if line.block is not None else []
 
 
 def line_blocks(line: Line) -> list[Block]:
-    """What a line is about."""
+    """Return the blocks of a line."""
     return [part.block for part in block_cells(line, 0)]
 
 
 def block_at_cell(line: Line, cell: int) -> Block | None:
-    """What a line is about at a cell."""
+    """Return the block at a cell of a line."""
     parts = line.block_cells if isinstance(line, SplitLine) else ()
     return next((part.block for part in parts if part.start - 1 <= cell < part.end), line.block)
 
 
 def cursor_bar(line: Line, inside: Container[int]) -> int | None:
-    """Where the bar of the cursor stands on a line: before the part that is about a block whose identity is `inside`."""
+    """Return the cell of the cursor bar on a line: before the block that is in `inside`, a set of identities. None if
+    there is no such block."""
     before: int | None = None
     for start, end, block in line.block_cells if isinstance(line, SplitLine) else ():
         if id(block) in inside:

@@ -1,5 +1,8 @@
-"""Tables: columns as wide as they need, narrowed by wrapping, moved when even that is too wide. Each row is a block one
-can stand on. Rows that are hard to tell apart lie on two grounds, and have hairlines between them where there are none."""
+"""Rendering of tables, of single rows as records, and of copied tables as text.
+
+A table that is too wide scrolls sideways. Each row is a block for the cursor. In long tables and in tables with tall
+rows, every other row has a background, or rows have lines between them.
+"""
 
 from __future__ import annotations
 
@@ -45,18 +48,18 @@ if TYPE_CHECKING:
     from octavo.tui.render.link_targets import LinkTargets
 
 _FIRST_ROWS, _LONGEST_ROWS, _SAMPLE_TEXT = 60, 8, 20_000
-"""The widths of a table that is set in slices are told by so many rows: the longest in each column, and its first, until
-they hold so many letters."""
+"""Rows of the sample that decides the column widths of a long table: the first rows, the longest rows of each column,
+and the most text in all."""
 _recent_samples: RecentResults[Block, Block] = RecentResults()
 MOST_CELLS = 20_000
 _MANY_ROWS = 8
-"""Rows of a longer table lie on two grounds, even when each is one line."""
+"""Number of rows from which every other row has a background."""
 _PIXELS_PER_CELL = 8
-"""How many pixels of a column's width, as the web has it, are a cell."""
+"""Pixels of a column width that make a cell."""
 
 
 def visible_columns(block: Block) -> list[tuple[int, Column]]:
-    """The columns that are shown, with their places in a row."""
+    """Return the visible columns with their index in a row."""
     given, rows = list(block.attrs.get("columns") or ()), block.children
     wide = map(len, cells_by_column(rows)) if has_merged_cells(rows) else (len(row.children) for row in rows)
     given += [Column()] * (max(wide, default=0) - len(given))
@@ -66,7 +69,7 @@ def visible_columns(block: Block) -> list[tuple[int, Column]]:
 def cell_pieces(
     cell: Block | None, column: Column, styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
 ) -> list[Piece]:
-    """What stands in a cell, by the type of its column."""
+    """Return the styled text of a cell, by the type of its column."""
     if cell is None:
         return []
     glyphs, value = styles.glyphs, cell.attrs.get("value")
@@ -101,7 +104,7 @@ def cell_pieces(
 
 
 def select_labels(cell: Block, column: Column) -> list[str]:
-    """What is chosen in a cell of a select, as people read it."""
+    """Return the labels of the options that are selected in a cell."""
     ids = (part.strip() for part in words(cell.runs).split(","))
     return [flatten_emoji(" ".join(column.options.get(each, each).split())) for each in ids if each]
 
@@ -109,7 +112,8 @@ def select_labels(cell: Block, column: Column) -> list[str]:
 def grid_for(
     block: Block, columns: Sequence[tuple[int, Column]], styles: Styles, targets: LinkTargets | None = None
 ) -> Callable[[int], TableGrid]:
-    """What sets these columns of a table for so many cells; it is wider only when they cannot be narrowed that far."""
+    """Return a function that fits the columns of a table to a number of cells. The grid is wider only if the columns
+    cannot be narrowed that far."""
     rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
     cut_at = slice_bounds(block)
     is_first = cut_at is None or cut_at.is_first
@@ -145,13 +149,13 @@ def grid_for(
 
 
 def _reads_from_right(rows: Sequence[Sequence[list[Piece]]], at: int) -> bool:
-    """Whether most cells of a column are read from right to left."""
+    """Return whether most cells of a column read from right to left."""
     texts = [text for row in rows if (text := cell_text(row[at])) and not text.isascii()]
     return 2 * sum(map(reads_from_right, texts)) > len(rows) if texts else False
 
 
 def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A table."""
+    """Render a table."""
     styles, glyphs = context.styles, context.styles.glyphs
     cut_at, whole = slice_bounds(block), whole_block(block)
     columns = context.shared_by_slices("columns", whole, visible_columns)
@@ -206,7 +210,8 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _fit_table(
     context: LayoutContext, block: Block, columns: Sequence[tuple[int, Column]], width: int, room: int
 ) -> tuple[TableGrid, bool]:
-    """The table in the room it gains from, and whether any of its rows takes several lines."""
+    """Return the table with its column widths, and whether any row takes several lines. The full room is used only if
+    that helps."""
     grid = grid_for(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
     if room > width and (
@@ -217,8 +222,8 @@ def _fit_table(
 
 
 def sample_rows(block: Block) -> Block:
-    """A long table with only those of its rows that say how wide its columns are: the longest of each, and the first. Those
-    of the tables asked for last are kept: to look at ten thousand rows takes as long as a frame."""
+    """Return a long table with only the rows that decide its column widths. The result is cached, because 10 000 rows
+    take as long as a frame."""
     return _recent_samples.get(block) or _recent_samples.put(block, _sample_rows(unmerge_cells(block)))
 
 
@@ -244,11 +249,11 @@ def _text_length(cell: Block) -> int:
 
 
 _LABEL = 24
-"""Cells that the names of fields take at most beside the values; where there is no room for both they stand above."""
+"""Widest field name beside its value, in cells. Without room for both, the name is above the value."""
 
 
 def record_document(table: Block, row: Block) -> Document:
-    """A row as a document of its own, whose one block has a cell for each column of the table, hidden ones too."""
+    """Return a row as a document with one block, which has a cell for each column, including hidden ones."""
     at = next((index for index, each in enumerate(table.children) if each is row), 0)
     line = cells_by_column(table.children[: at + 1])[at] if row in table.children else list(row.children)
     given = list(table.attrs.get("columns") or ())
@@ -266,7 +271,7 @@ def record_document(table: Block, row: Block) -> Document:
 
 
 def render_record(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """The fields of a row: their names, and beside or below them their values."""
+    """Render the fields of a row: their names beside or above their values."""
     styles = context.styles
     cut, columns = slice_bounds(block), block.attrs["columns"]
     if cut is not None:
@@ -294,7 +299,7 @@ def render_record(context: LayoutContext, block: Block, width: int) -> list[Line
 
 
 def copied_text(block: Block) -> str:
-    """What is copied of a block: of a table and its rows lines of fields between tabs, of others the words."""
+    """Return the text that is copied for a block: lines with tabs for a table or a row, else the plain text."""
     if block.kind == "table":
         columns: tuple[Column, ...] = tuple(block.attrs.get("columns") or ())
         head = [] if block.attrs.get("header_hidden") else ["\t".join(_one_line(words(each.title)) for each in columns)]

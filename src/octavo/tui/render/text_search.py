@@ -1,4 +1,4 @@
-"""Finding words in a page, in what is folded too, and where they stand once it is set."""
+"""Search in a page, including collapsed content, and the places of matches on rendered lines."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from octavo.tui.render.styled_lines import Line, cells
 _NAMES = ("title", "description", "path", "name", "date", "summary", "url", "alt")
 _MOST_MATCHES = 10_000
 _SECTION_LETTERS, _SECTION_ENTRIES = 10_000, 200
-"""A stretch of the words of a page is about so long."""
+"""Approximate size of a section of the text, in letters and in blocks."""
 
 
 class Match(NamedTuple):
-    """A place where the words were found: the unit, which of the finds in it, and the block that holds it."""
+    """A match: its unit, its number within the unit, and the block that contains it."""
 
     unit: int
     nth: int
     block: Block
     path: tuple[Block, ...]
-    """The blocks it stands in, from the top one down to its own."""
+    """Blocks around the match, from the top-level block down to its own block."""
 
 
 class MatchSpan(NamedTuple):
-    """A stretch of a line that belongs to a find, in cells."""
+    """Range of cells on a line that belongs to a match."""
 
     line: int
     start: int
@@ -38,7 +38,7 @@ class MatchSpan(NamedTuple):
 
 
 def pattern(needle: str) -> re.Pattern[str]:
-    """Finds `needle` literally in folded text, over line ends too."""
+    """Return a pattern that finds `needle` literally in folded text, also across lines."""
     parts = (r"\s+" if char.isspace() else re.escape(char) for char in " ".join(fold(needle).split()))
     return re.compile(r"\n?".join(parts).replace(r"\n?\s+\n?", r"\s+"))
 
@@ -50,7 +50,7 @@ class _BlockText(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """The words of some blocks as one folded text, and where those of each begin."""
+    """Text of some blocks as one folded text, with the offset of each block."""
 
     text: str
     starts: list[int]
@@ -58,7 +58,7 @@ class _Section(NamedTuple):
 
 
 class TextFinder:
-    """The words of a page, read once, a stretch at a time as they are searched."""
+    """Searchable text of a page, which is read in sections as the search advances."""
 
     def __init__(
         self,
@@ -66,13 +66,13 @@ class TextFinder:
         text_of: Callable[[tuple[Run, ...]], str] = words,
         letters: int = _SECTION_LETTERS,
     ) -> None:
-        """`blocks`: each top block, or slice of one, with the number of its unit. `reads` gives runs as they are shown. A
-        stretch has about so many `letters`: few where it takes long to say what the words are."""
+        """`blocks` has each top-level block or slice with its unit. `text_of` returns the visible text of runs. A
+        section has about `letters` letters: pass a small number if `blocks` is slow."""
         self._blocks, self._text_of, self._letters = iter(blocks), text_of, letters
         self._sections: list[_Section] = []
 
     def find(self, needle: str) -> Iterator[Match | None]:
-        """Where `needle` is, in reading order; None wherever one may stop for a while."""
+        """Yield the matches of `needle` in reading order, and None where the search may pause."""
         counts: dict[int, int] = {}
         found = 0
         for stretch in self._iterate_sections() if fold(needle).strip() else ():
@@ -96,7 +96,7 @@ class TextFinder:
                 return
 
     def _read_section(self) -> bool:
-        """Read another stretch. False at the end."""
+        """Read another section, and return whether there was one."""
         texts: list[str] = []
         starts: list[int] = []
         entries: list[_BlockText] = []
@@ -105,7 +105,7 @@ class TextFinder:
             unit, block = next(self._blocks, (-1, None))
             if block is None:
                 break
-            read += 1  # to see that one has no words may take as long
+            read += 1  # Blocks without text take time too.
             for entry, text in self._block_texts(unit, block, ()):
                 text = fold(text)
                 entries.append(entry)
@@ -134,7 +134,7 @@ class TextFinder:
 
 
 def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
-    """Where `needle` stands in `lines` as they are set."""
+    """Return the places of `needle` on rendered lines."""
     if not fold(needle).strip():
         return []
     parts: list[str] = []

@@ -1,4 +1,4 @@
-"""Lays out the threads of a diff, each on a dotted rail."""
+"""Rendering of the threads and suggestions in a diff, beside a dotted line."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 
 def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
-    """Threads with their places, such as `thread 1/2`, behind a rail at `indent`. Each is a block of the kind `thread`,
-    whose key is its id."""
+    """Render threads with their numbers, such as `thread 1/2`, beside a dotted line at cell `indent`. Each thread is a
+    block of kind `thread` with its id as key."""
     glyphs = styles.glyphs
     rail = [Piece(" " * indent + glyphs.rail + " ", styles.note, None, True)]
     inner = width - indent - 2
@@ -71,7 +71,7 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
 
 
 def render_diff_unit_or_threads(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
-    """Return the lines of a unit of a diff, which may be the threads on a block."""
+    """Render a unit of a diff, which may be the threads on a block."""
     if unit.kind == "threads":
         return render_threads(unit.threads, context.styles, room.width, GUTTER - 2)
     return render_diff_unit(context, unit, room)
@@ -104,7 +104,7 @@ def _message_lines(
         lines += [[]] * bool(lines and more) + [line.pieces for line in more]
     if len(lines) > most or len(text) > _MOST_TEXT:
         lines = [*lines[: most - 1], [Piece(styles.glyphs.more, styles.muted, None, True)]]
-    # What is folded in a comment is opened where the thread is shown, not here.
+    # Collapsed content of a comment is expanded in the thread view, not here.
     return [
         [p._replace(clickable=None) if p.clickable and p.clickable.kind in ("fold", "tab") else p for p in line]
         for line in lines
@@ -113,7 +113,7 @@ def _message_lines(
 
 @lru_cache(maxsize=256)
 def _blocks(text: str) -> tuple[Block, ...]:
-    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
 
     return parse(keep_quoted_lines(text)).blocks[:_MOST_LINES]
 

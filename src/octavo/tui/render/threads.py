@@ -1,4 +1,4 @@
-"""A thread between the lines of a diff, as data."""
+"""Threads between the lines of a diff, as data, and quotations in comments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textwrap import dedent
 from octavo.documents.suggesting import fence
 
 DRAFT = "draft "
-"""How the key of a draft begins; the place of the draft follows."""
+"""Prefix of the key of a draft."""
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,12 @@ class ThreadReply:
     text: str
     """Markdown, of which the first lines are shown."""
     suggestion_diffs: tuple[Hashable, ...] = ()
-    """Comparisons (`comparison.Compared`) of the suggestions in `text` with their block. Empty while they are not loaded."""
+    """Comparisons (`PageComparison`) for the suggestions in `text`. Empty until they are loaded."""
 
 
 @dataclass(frozen=True)
 class ThreadSummary:
-    """What a rail shows of a thread. `text` is markdown, of which the first lines are shown. `replies` counts all of them, `answers` are those to show."""
+    """Summary of a thread. `text` is Markdown, of which the first lines are shown. `reply_count` counts all replies."""
 
     author: str
     age: str
@@ -36,25 +36,25 @@ class ThreadSummary:
     is_open: bool = True
     shown_replies: tuple[ThreadReply, ...] = ()
     key: str = ""
-    """The id of the thread."""
+    """Id of the thread."""
     is_outdated: bool = False
-    """Its block is not as it was when it was begun, or is gone."""
+    """Whether the block of the thread was changed or deleted."""
     quote: str = ""
-    """The words it is about, where they do not stand above it."""
+    """Text that the thread is about, if its block is not right above."""
     is_pending: bool = False
-    """It is held for a review: `age` says so, and nobody else sees it yet."""
+    """Whether the comment waits for a review to be submitted. `age` says so."""
     is_review: bool = False
-    """These are the words of a review, which nobody waits for an answer to."""
+    """Whether the text belongs to a review, which nobody has to answer."""
     is_draft: bool = False
-    """It is no thread yet: these words are not sent."""
+    """Whether the text is an unsent draft."""
     unsent: str = ""
-    """The mark of what is written in it and not sent."""
+    """Mark of an unsent reply. Empty if there is none."""
     suggestion_diffs: tuple[Hashable, ...] = ()
-    """Comparisons (`comparison.Compared`) of the suggestions in `text` with their block. Empty while they are not loaded."""
+    """Comparisons (`PageComparison`) for the suggestions in `text`. Empty until they are loaded."""
 
     @property
     def state(self) -> str:
-        """What became of it, in a word or two."""
+        """State of the thread in one or two words."""
         if self.is_pending or self.is_draft:
             return "not sent yet"
         became = "review" if self.is_review else "open" if self.is_open else "resolved"
@@ -66,24 +66,24 @@ _QUOTE = re.compile(r" {0,3}> ?")
 _QUOTED = re.compile(r"^ {0,3}>", re.MULTILINE)
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _BLOCK_START = re.compile(r"\s{0,3}(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|[>|=]|-{3}|\{%|<)")
-"""How a line begins that goes on no paragraph."""
+"""Beginning of a line that does not continue a paragraph."""
 
 
 def quote_excerpt(text: str) -> str:
-    """The beginning of what is written about, in the lines it has."""
+    """Return the beginning of a text, in its own lines."""
     lines = "\n".join(line.rstrip() for line in dedent(text).split("\n") if line.strip())
     return lines if len(lines) <= _CHARACTERS else lines[: _CHARACTERS - 1] + "…"
 
 
 def quote_markdown(text: str, *, is_code: bool) -> str:
-    """Markdown that quotes the beginning of a text, in the lines it has."""
+    """Return Markdown that quotes the beginning of a text, in its own lines."""
     beginning = quote_excerpt(text)
     source = fence(beginning) if is_code else beginning.replace("\n", "\\\n")
     return "\n".join(f"> {line}" for line in source.split("\n"))
 
 
 def keep_quoted_lines(markdown: str) -> str:
-    """A comment in which quoted lines stay lines: who quotes code seldom puts a fence around it."""
+    """Return a comment with hard line breaks in its quotes, because people rarely put a fence around quoted code."""
     if not _QUOTED.search(markdown):
         return markdown
     rows = markdown.split("\n")

@@ -1,6 +1,8 @@
-"""Breaking text into lines: at spaces, between CJK characters but never before closing or after opening marks, between
-the syllables of scripts without spaces, after the hyphens of words that are made of words, and inside other words only
-when they are longer than a line."""
+"""Wrapping of text into lines.
+
+Lines break at spaces, between CJK characters (never before closing or after opening marks), between the syllables of
+scripts without spaces, after hyphens in compound words, and inside other words only if they are longer than a line.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,12 @@ _OPENING = "（［｛「『【〔《〈｟“‘(\\[{"
 _CLOSING = "、。，．！？：；）］｝」』】〕》〉｠”’ーｰ…‥・々〻ゝゞヽヾぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ゛゜%,.!?:;)\\]}"
 _MARKS = "\u0300-\u036f\u302a-\u302f\u3099\u309a\ufe00-\ufe0f\u200d"
 _SYLLABLES = (
-    # Thai and Lao: vowels that are written first, a consonant, its marks and the vowels behind it, signs at the end.
+    # Thai and Lao: leading vowels, a consonant, its marks and following vowels, final signs.
     "[\u0e40-\u0e44\u0ec0-\u0ec4]*[\u0e01-\u0e2e\u0e81-\u0eae\u0edc-\u0edf]"
     "[\u0e2f-\u0e3a\u0e45-\u0e4e\u0eaf-\u0ebd\u0ec6-\u0ece]*"
-    # Khmer: a consonant or vowel, what is put below it, its marks.
+    # Khmer: a consonant or vowel, its subscripts, its marks.
     "|[\u1780-\u17b3](?:\u17d2[\u1780-\u17b3])*[\u17b6-\u17d1\u17d3-\u17dd]*"
-    # Burmese: a consonant, what is stacked below it, its marks, and consonants that close the syllable.
+    # Burmese: a consonant, its stacked consonants, its marks, and final consonants.
     "|[\u1000-\u102a\u103f](?:\u1039[\u1000-\u102a]|[\u102b-\u1038\u103a-\u103e]|[\u1000-\u102a](?=[\u1039\u103a]))*"
 )
 _SYLLABIC = "\u0e01-\u0e2e\u0e40-\u0e44\u0e81-\u0eae\u0ec0-\u0ec4\u0edc-\u0edf\u1780-\u17b3\u1000-\u102a\u103f"
@@ -35,19 +37,19 @@ _LATIN_WORDS = re.compile(r"[^ ]+ *| +")
 _ITEM = re.compile(r"^ *(?:[•*]|\d{1,3}\.) ", re.MULTILINE)
 _WORD_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u2013\u2014](?=[^\W\d_]{2})")
 _HYPHENATED = re.compile(r"[\"'“‘(]*[^\W\d_]+(?:['’\u2010\u2013\u2014-][^\W\d_]+)+[^\w/@=:\\]*")
-"""What parts a word made of words, and such a word. No option, name of a file or address is one."""
+"""A compound word with hyphens or dashes. Command line options, file names and addresses are not compound words."""
 _BREAK_SIGNS = r"[/\-_.?&=,:;#]+|(?<=[\w)])(?=%[0-9A-Fa-f]{2})"
 _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(])")
 _LOOKAHEAD = 3
-"""Letters behind a break that say whether it is one."""
+"""Letters after a possible break that decide whether it is one."""
 _NO_BREAK = re.compile(r"(?!)")
 _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
-"""An address or a number in letters and digits: no part of it means anything."""
+"""An identifier of letters and digits, which has no meaningful parts."""
 
 
 def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
-    """`pieces` broken into lines of at most `width` cells. A line feed in them ends a line."""
+    """Return styled text wrapped into lines of at most `width` cells. A line feed also ends a line."""
     width = max(1, width)
     text = "".join([piece.text for piece in pieces])
     if "\n" not in text and cells(text) <= width:
@@ -61,7 +63,7 @@ def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
 
 
 def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
-    """As `wrap`, for lines of which some are items of a list: what goes on stands below their words, not their bullets."""
+    """Return text wrapped like `wrap`, with hanging indents for lines that are list items."""
     text = "".join([piece.text for piece in pieces])
     if (cells(text) <= width and "\n" not in text) or not _ITEM.search(text):
         return wrap(pieces, width)
@@ -71,7 +73,7 @@ def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
         part = _slice_pieces(pieces, [(at, at + len(line))])[0]
         at += len(line) + 1
         item = _ITEM.match(line)
-        is_icon = not out and line.startswith("*")  # in ASCII it looks like a bullet
+        is_icon = not out and line.startswith("*")  # In ASCII an icon can look like a bullet.
         hang = cells(item.group()) if item is not None and not is_icon else 0
         if not hang or hang > width // 2:
             out += wrap(part, width)
@@ -83,7 +85,8 @@ def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
 
 
 def fit_title(title: Sequence[Piece], lines: list[Line], width: int) -> tuple[Sequence[Piece], list[Line]]:
-    """The title and the lines of a box of `width` cells. A title for which its border has no room stands above the lines."""
+    """Return the title and the lines of a box of `width` cells. A title that does not fit the border becomes the first
+    lines."""
     title = [piece._replace(text=flatten_emoji(piece.text)) for piece in title]
     if width_of(title) <= width - 6:
         return title, lines
@@ -91,14 +94,14 @@ def fit_title(title: Sequence[Piece], lines: list[Line], width: int) -> tuple[Se
 
 
 def _word_pattern(text: str) -> re.Pattern[str]:
-    """What finds the words of a text: where there are spaces between them, more is not looked for."""
+    """Return the pattern that finds the words of a text: a simple one if words are separated by spaces."""
     spaced = text.isascii() or not any("\u0e01" <= each <= "\u115f" or each >= "\u2e80" for each in set(text))
     return _LATIN_WORDS if spaced else _multilingual_words()
 
 
 @cache
 def _multilingual_words() -> re.Pattern[str]:
-    # It takes three milliseconds to compile: at the start they are missed.
+    # Compiled on first use: it takes 3 ms, which a start would notice.
     return re.compile(
         f"[{_OPENING}]*(?:[{_CJK}][{_MARKS}]*|{_SYLLABLES}|[^ {_CJK}{_OPENING}{_SYLLABIC}]+)[{_CLOSING}{_MARKS}]* *"
         f"|[{_OPENING}]+ *|[{_SYLLABIC}]| +"
@@ -133,14 +136,15 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _hyphenated_head(word: str, room: int) -> int:
-    """How much of a word made of words, up to a hyphen, fits into `room` cells."""
+    """Return the length of the part of a compound word, up to a hyphen, that fits `room` cells."""
     if not _WORD_HYPHEN.search(word) or not _HYPHENATED.fullmatch(word):
         return 0
     return max((match.end() for match in _WORD_HYPHEN.finditer(word) if cells(word[: match.end()]) <= room), default=0)
 
 
 def _split_long_word(word: str, width: int) -> list[int]:
-    """Where to cut a word longer than a line: after a sign or before a capital that divides it, else where the line is full."""
+    """Return where to break a word that is longer than a line: after punctuation or before a capital, else where the
+    line is full."""
     if word.isascii():
         edges: Sequence[int] = range(len(word) + 1)
         ends = edges
@@ -169,7 +173,7 @@ def _split_long_word(word: str, width: int) -> list[int]:
 
 
 def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int:
-    """How far from `start` the last break of a word is, up to `end`. 0 if there is none."""
+    """Return the distance from `start` to the last break of a word before `end`. 0 if there is none."""
     size = end - start
     found = breaks.finditer(word[start : end + _LOOKAHEAD])
     return max((min(each.end(), size) for each in found if each.start() < size or each.end() == size), default=0)
