@@ -136,7 +136,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
         lambda: conversion.read_html(text.replace("[", "<div>").replace("{", "<b>")).markdown(str),
         conversion.ConversionFailure,
     ),
-    "formula": lambda text: formulas.formula(text[:2000], 80),
+    "formula": lambda text: formulas.format_stacked(text[:2000], 80),
     "drawings": lambda text: [*diagrams.parse_drawings(text.encode() + b"\n")],
     "picture": lambda text: picture_files.read_answer(text.encode() + b"\n"),
 }

@@ -29,8 +29,8 @@ from octavo.documents.merging.page_merge import merge
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.conflict_page import prepare
-from octavo.tui.render.quotes import lines_kept
+from octavo.tui.render.conflict_page import prepare_conflicts
+from octavo.tui.render.threads import keep_quoted_lines
 from tests.benchmarks.page_app import PROBE, Probed
 
 EARLY = ["j"] * 6 + ["ctrl+d"] * 4
@@ -144,7 +144,7 @@ class Written(Pressed):
         await asyncio.sleep(0.3)
         self.stalls.clear()
         self.loaded.clear()
-        self.view.show_markdown(lines_kept(text), key="preview")
+        self.view.show_markdown(keep_quoted_lines(text), key="preview")
         await asyncio.sleep(0.05)
 
 
@@ -164,7 +164,9 @@ class Merged(Pressed):
         self.view.clear()
         await asyncio.sleep(0.3)
         self.loaded.clear()
-        pieces = await asyncio.to_thread(lambda: prepare(merge(text, edited(text), edited(text, "y")), edited(text)))
+        pieces = await asyncio.to_thread(
+            lambda: prepare_conflicts(merge(text, edited(text), edited(text, "y")), edited(text))
+        )
         self.stalls.clear()
         self.view.show(pieces, {}, key=name, sides=("main", "#1"))
         self.loaded.set()

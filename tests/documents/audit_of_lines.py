@@ -10,18 +10,17 @@ from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Document
 from octavo.tui.render.block_slices import is_diagram
-from octavo.tui.render.diagrams import find
-from octavo.tui.render.inline import inline
+from octavo.tui.render.column_widths import COLUMN_GAP
+from octavo.tui.render.deferred import DiagramQuery
+from octavo.tui.render.diagrams import draw_diagram, drawing_problem
+from octavo.tui.render.diagrams import normalize_diagram as read_diagram
+from octavo.tui.render.inline import render_runs
 from octavo.tui.render.layout import lay_out
-from octavo.tui.render.layout_context import Folds, trail
-from octavo.tui.render.mermaid import read as read_diagram
-from octavo.tui.render.mermaid import undrawable
-from octavo.tui.render.side_by_side_blocks import SplitLine
-from octavo.tui.render.source_values import Diagram
-from octavo.tui.render.styled_lines import Line, Piece, cells, steady
+from octavo.tui.render.layout_context import Folds, path_to_block
+from octavo.tui.render.styled_lines import Line, Piece, SplitLine, cells, flatten_emoji
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.tables import GAP, columns_of
-from octavo.tui.render.tables import read as read_table
+from octavo.tui.render.tables import grid_for as read_table
+from octavo.tui.render.tables import visible_columns
 from octavo.tui.widgets.themes import themes
 from tests.documents.independent_reader import components, lost, read
 
@@ -90,7 +89,7 @@ def coloured() -> Styles:
     """The look of the first theme."""
     theme = themes()[0]
     named = {"accent": theme.accent, "foreground": theme.foreground, "surface": theme.surface, "panel": theme.panel}
-    return Styles.of({**theme.variables, **{name: value or "" for name, value in named.items()}})
+    return Styles.from_theme({**theme.variables, **{name: value or "" for name, value in named.items()}})
 
 
 def opened(document: Document, tab: Block | None = None) -> Folds:
@@ -100,7 +99,7 @@ def opened(document: Document, tab: Block | None = None) -> Folds:
         if block.kind in ("expandable", "code", "prompt", "openapi"):
             folds.opened[block.key] = True
     if tab is not None:
-        folds.reveal(next(path for block in document.blocks if (path := trail(block, tab.key))))
+        folds.reveal(next(path for block in document.blocks if (path := path_to_block(block, tab.key))))
     return folds
 
 
@@ -110,7 +109,7 @@ def set_lines(document: Document, width: int, look: Styles, *, room: int = 0, fo
     lines = lay_out(document.blocks, width, look, folds, room=room).lines
     for block in document.walk():
         if block.kind == "tabs":
-            chosen = folds.chosen(block)
+            chosen = folds.chosen_tab(block)
             for at, tab in enumerate(block.children):
                 lines += lay_out(tab.children, width, look, folds, room=room).lines if at != chosen else []
     return lines
@@ -122,8 +121,8 @@ def text_of(lines: Iterable[Line]) -> str:
 
 
 def _said(piece: Piece) -> str:
-    is_mark = piece.spot is not None and piece.spot.kind == "note" and _NOTE.fullmatch(piece.text)
-    return " " if piece.furniture or is_mark else piece.text
+    is_mark = piece.clickable is not None and piece.clickable.kind == "note" and _NOTE.fullmatch(piece.text)
+    return " " if piece.is_decoration or is_mark else piece.text
 
 
 def faults(document: Document, widths: Sequence[int], source: str = "") -> Iterator[Fault]:
@@ -168,14 +167,14 @@ def _too_wide(lines: Iterable[Line], room: int) -> Iterator[Fault]:
 def _unsteady(lines: Iterable[Line]) -> Iterator[Fault]:
     """Text that takes more or fewer cells in one terminal than in another."""
     for line in lines:
-        if steady(line.text) != line.text:
+        if flatten_emoji(line.text) != line.text:
             yield Fault(_at(line), f"of another width elsewhere: {line.text.strip()}")
 
 
 def _unknown_blocks(lines: Iterable[Line]) -> Iterator[Fault]:
     """Boxes of blocks that nobody knows, where the platform does, and where nothing says whose box it is."""
     for line in lines:
-        if any(piece.furniture and piece.text == "unknown block" for piece in line.pieces):
+        if any(piece.is_decoration and piece.text == "unknown block" for piece in line.pieces):
             name = line.text.partition("unknown block")[0].strip(" ╭╮─")
             if not name or name in PLATFORM_TAGS:
                 yield Fault(_at(line), f"unknown block: {name or 'without a name'}")
@@ -185,13 +184,13 @@ def _cut(lines: Iterable[Line], look: Styles, movable: Iterable[Block], when: st
     """Lines that end in a mark, but for those of blocks that can be moved to show the rest."""
     moves = {id(within) for block in movable for within in block.walk()}
     for line in lines:
-        is_cut = any(piece.furniture and piece.text == look.glyphs.more for piece in line.pieces)
+        is_cut = any(piece.is_decoration and piece.text == look.glyphs.more for piece in line.pieces)
         if is_cut and not any(id(within) in moves for block in _about(line) for within in block.walk()):
             yield Fault(_at(line), f"cut {when}: {line.text.strip()}")
 
 
 def _about(line: Line) -> list[Block]:
-    parts = line.parts if isinstance(line, SplitLine) else ()
+    parts = line.block_cells if isinstance(line, SplitLine) else ()
     return [block for block in (line.block, *(part.block for part in parts)) if block is not None]
 
 
@@ -246,7 +245,7 @@ def _room_in_code(
     for line in lines:
         if line.block is None or line.block.kind != "code" or glyphs.more not in line.text:
             continue
-        if not any(piece.furniture and piece.text.strip() == glyphs.more for piece in line.pieces):
+        if not any(piece.is_decoration and piece.text.strip() == glyphs.more for piece in line.pieces):
             continue
         if gap.search(line.text) or line.width < free.get(id(line.block), 0) - 1:
             yield Fault(_at(line), f"room left in code: {line.text.strip()}")
@@ -265,7 +264,7 @@ def _broken_words(document: Document, width: int) -> Iterator[Fault]:
     much as its own longest word, and its text, or some of it, needs."""
     look = Styles.plain()
     for block in document.walk():
-        columns = columns_of(block) if block.kind == "table" and len(block.children) <= _MOST_ROWS else []
+        columns = visible_columns(block) if block.kind == "table" and len(block.children) <= _MOST_ROWS else []
         grid = read_table(block, columns, look)(width) if columns else None
         if grid is None or grid.width > width:
             continue
@@ -282,7 +281,7 @@ def _broken_words(document: Document, width: int) -> Iterator[Fault]:
             max(word, min(few, max((cells(part) for text in column for part in text.split("\n")), default=1)))
             for word, column in zip(words, texts, strict=True)
         ]
-        if sum(needed) + GAP * (len(needed) - 1) > width:
+        if sum(needed) + COLUMN_GAP * (len(needed) - 1) > width:
             continue
         for at, (word, own) in enumerate(zip(words, grid.widths, strict=True)):
             if word > own:
@@ -310,7 +309,7 @@ def _undrawn(document: Document) -> Iterator[Fault]:
         if is_diagram(block):
             text = block.text or str(dict(block.attrs.get("arguments") or {}).get("content") or "")
             _, source = read_diagram(text)
-            problem = undrawable(source) or asyncio.run(find(Diagram(source, False))).problem
+            problem = drawing_problem(source) or asyncio.run(draw_diagram(DiagramQuery(source, False))).problem
             if problem and "took longer" not in problem:
                 yield Fault(block.lines[0] + 1, f"a diagram not drawn: {problem}")
 
@@ -319,7 +318,9 @@ def _unknown_icons(document: Document) -> Iterator[Fault]:
     look = Styles.plain()
     for block in document.walk():
         for run in block.runs:
-            shown = "".join(piece.text for piece in inline((run,), look)).strip() if run.kind == "icon" else "words"
+            shown = (
+                "".join(piece.text for piece in render_runs((run,), look)).strip() if run.kind == "icon" else "words"
+            )
             if shown in ("", look.glyphs.diamond):
                 yield Fault(block.lines[0] + 1, f"unknown icon {run.attrs.get('name')}")
             if run.kind == "text" and "code" not in run.marks:

@@ -19,7 +19,7 @@ import pytest
 from octavo.documents.blocks import Run
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
-from octavo.tui.render.styled_lines import Piece, cut
+from octavo.tui.render.styled_lines import Piece, crop
 from octavo.tui.render.styles import PLAIN
 from tests.documents import audit_of_lines
 from tests.documents.audit import misplaced, tree_text
@@ -86,7 +86,7 @@ def test_the_checker_finds_nothing_where_nothing_is_wrong(source: str) -> None:
 
 def cut_short(pieces: Sequence[Piece], start: int, width: int, more: str) -> list[Piece]:
     """The first cells of a line that is moved, with room left behind them."""
-    return [*cut(pieces, start, start + width - 5), Piece(more, PLAIN, None, True)]
+    return [*crop(pieces, start, start + width - 5), Piece(more, PLAIN, None, True)]
 
 
 ROW = "const client = await ServiceClientFactory.init<Indexer>({ network: Network.MAIN_NETWORK });"

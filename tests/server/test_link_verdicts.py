@@ -13,7 +13,7 @@ from octavo.documents.links import Broken, ToAnchor, ToPage
 from octavo.documents.usages import usages
 from octavo.server import loader
 from octavo.server.world import World
-from octavo.tui.render.link_targets import LinkContext, Targets
+from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.review.merge_effects import _dead
 from tests.server.asking import Ask
 
@@ -102,9 +102,9 @@ async def verdicts(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
 
 def cannot_follow(context: LinkContext, page_id: str, documents: dict[str, Document]) -> list[str]:
     """Return the links of a page that lead to no page, or to no heading of it, as the reader follows them."""
-    targets, broken = Targets(context, page_id), []
+    targets, broken = LinkTargets(context, page_id), []
     for usage in usages(documents[page_id]):
-        target = targets.target(usage.says)
+        target = targets.resolve(usage.says)
         anchor, there = "", page_id
         if usage.kind != "address":
             continue

@@ -17,7 +17,7 @@ from octavo.tui.comments.composer import Composer
 from octavo.tui.comments.offers import Offers, emoji_begun
 from octavo.tui.reader.markdown_preview import preview
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.quotes import lines_kept
+from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.widgets.draft_clock import DraftClock
 from octavo.tui.widgets.long_text import WrappedRows
 from octavo.tui.widgets.safe_text import safe_lines
@@ -394,7 +394,7 @@ async def test_to_look_at_a_long_text_and_write_on_wraps_it_not_anew_and_reads_i
         app.preview = preview
         composer = await app.write("> quoted\n" * 2000)
         await pilot.pause()
-        with Calls(WrappedRows.wrap, lines_kept) as looked:
+        with Calls(WrappedRows.wrap, keep_quoted_lines) as looked:
             await pilot.press("ctrl+r")
             await until(pilot, lambda: "quoted" in shown(app) and bool(app.screen.query(PageView)))
             await pilot.press("ctrl+r")

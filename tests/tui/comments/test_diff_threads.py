@@ -25,7 +25,7 @@ def test_a_thread_whose_block_is_gone_is_outdated_and_says_what_it_was_about() -
     }
     outdated = thread_lines(hanging, lambda id: "", is_outdated=lambda thread: thread.id == "t4")
     lines = [line for each in outdated.values() for line in each]
-    told = {line.key: (line.outdated, line.about) for line in lines}
+    told = {line.key: (line.is_outdated, line.quote) for line in lines}
     assert told == {
         "t1": (True, "words that were here"),
         "t2": (False, ""),
@@ -39,5 +39,5 @@ def test_the_newest_replies_are_shown_and_all_are_counted() -> None:
     (line,) = thread_lines({"b": [comment("t", Target(), 5)]}, lambda id: "on its way" * (id == "r4"), {"t": replies})[
         "b"
     ]
-    assert [answer.text for answer in line.answers] == ["Reply 2", "Reply 3", "Reply 4"]
-    assert (line.replies, line.answers[-1].age) == (5, "on its way")
+    assert [answer.text for answer in line.shown_replies] == ["Reply 2", "Reply 3", "Reply 4"]
+    assert (line.reply_count, line.shown_replies[-1].age) == (5, "on its way")

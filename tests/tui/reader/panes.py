@@ -48,7 +48,7 @@ class PaneApp(App[None], Generic[P]):
     def on_page_view_row_wanted(self, message: PageView.RowWanted) -> None:
         open_row(self, message)
 
-    on_address_wanted = keep
+    on_copy_url_requested = keep
     on_link_followed = keep
     on_page_loaded = keep
     on_reader_block_chosen = keep

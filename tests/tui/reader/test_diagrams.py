@@ -12,12 +12,11 @@ from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render import diagrams
-from octavo.tui.render.diagrams import find
-from octavo.tui.render.layout import set_block
+from octavo.tui.render.deferred import DiagramQuery
+from octavo.tui.render.deferred_loaders import deferred_content
+from octavo.tui.render.diagrams import draw_diagram, drawing_problem, normalize_diagram
+from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.mermaid import read, undrawable
-from octavo.tui.render.source_finders import sources
-from octavo.tui.render.source_values import Diagram
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import ASCII, Styles
 from octavo.tui.terminal import child_programs
@@ -54,18 +53,18 @@ def block_of(markdown: str) -> Block:
 
 
 def setting(*, look: Styles | None = None) -> LayoutContext:
-    return LayoutContext(look or Styles(), Folds(), set_block, sources=sources())
+    return LayoutContext(look or Styles(), Folds(), render_block, deferred=deferred_content())
 
 
 async def drawn(markdown: str, width: int, *, look: Styles | None = None) -> tuple[list[Line], LayoutContext]:
     """A diagram as it is set once it was found."""
     here, block = setting(look=look), block_of(markdown)
-    set_block(here, block, width)
-    assert here.sources is not None
-    for late, key in here.sources.take_missed():
-        late.want(key)
-        assert await late.work()
-    return set_block(here, block, width), here
+    render_block(here, block, width)
+    assert here.deferred is not None
+    for late, key in here.deferred.take_missing():
+        late.request(key)
+        assert await late.load_requested()
+    return render_block(here, block, width), here
 
 
 def text_of(lines: list[Line]) -> str:
@@ -78,7 +77,7 @@ async def test_a_diagram_is_drawn_once_it_is_found() -> None:
     assert "│ Measure " in text_of(lines)
     assert "►" in text_of(lines)
     assert {line.width for line in lines} == {60}
-    before = set_block(setting(), block_of(f"```mermaid\n{SMALL}\n```"), 60)
+    before = render_block(setting(), block_of(f"```mermaid\n{SMALL}\n```"), 60)
     assert "A[Measure] --> B[Publish]" in text_of(before)
     assert "Not drawn" not in text_of(before)
 
@@ -93,8 +92,8 @@ async def test_what_is_wider_than_the_room_moves() -> None:
     block = block_of(f"```mermaid\n{WIDE}\n```")
     assert "more columns ›" in lines[-1].text
     assert "Station 19" not in text_of(lines)
-    here.folds.move(block.key, 10_000)
-    moved = set_block(here, block, 60)
+    here.folds.pan_by(block.key, 10_000)
+    moved = render_block(here, block, 60)
     assert "Station" in text_of(moved)
     assert "more columns" in moved[-1].text
     assert {line.width for line in moved} == {60}
@@ -107,8 +106,8 @@ async def test_what_a_wide_diagram_begins_with_is_on_show() -> None:
     source = f"```mermaid\ngraph TD\n  A([A ship]) --> S\n{ways}\n```"
     lines, here = await drawn(source, 40)
     assert "A ship" in text_of(lines[:6])
-    here.folds.move(block_of(source).key, -10_000)
-    assert "A ship" not in text_of(set_block(here, block_of(source), 40))
+    here.folds.pan_by(block_of(source).key, -10_000)
+    assert "A ship" not in text_of(render_block(here, block_of(source), 40))
 
 
 async def test_ascii_only_is_drawn_with_ascii_only() -> None:
@@ -135,7 +134,7 @@ async def test_memory_and_output_are_bounded() -> None:
 
 
 async def test_a_drawing_holds_no_terminal_sequences() -> None:
-    found = await find(Diagram("flowchart LR\n  A[x\x1b]52;c;aGk=\x07y] --> B[\x9b31m]", False))
+    found = await draw_diagram(DiagramQuery("flowchart LR\n  A[x\x1b]52;c;aGk=\x07y] --> B[\x9b31m]", False))
     said = "\n".join("\n".join(lines) for lines in found.drawings) + found.problem
     assert not any((char < " " and char != "\n") or "\x7f" <= char < "\xa0" for char in said)
 
@@ -154,14 +153,14 @@ def test_what_the_program_says_beside_drawings_is_not_believed(answer: bytes) ->
     ],
 )
 def test_what_cannot_be_drawn_is_not_tried(source: str, why: str) -> None:
-    assert why in undrawable(read(source)[1])
-    shown = text_of(set_block(setting(), block_of(f"```mermaid\n{source}\n```"), 70))
+    assert why in drawing_problem(normalize_diagram(source)[1])
+    shown = text_of(render_block(setting(), block_of(f"```mermaid\n{source}\n```"), 70))
     assert why in " ".join(shown.split())
 
 
 def test_settings_and_remarks_are_not_drawn() -> None:
     text = '---\ntitle: "Two steps"\nconfig:\n  a: 1\n---\n%%{init: {"a": {"b": 1}}}%%\n%% a remark\n' + SMALL
-    assert read(text) == ("Two steps", SMALL)
+    assert normalize_diagram(text) == ("Two steps", SMALL)
 
 
 async def test_the_program_that_draws_is_told_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,8 +172,10 @@ async def test_the_program_that_draws_is_told_nothing_of_ours(monkeypatch: pytes
 
 
 def test_a_line_of_a_label_in_a_flowchart_begins_in_one_way() -> None:
-    assert read('graph LR\nA["one<br/>two"] --> B')[1] == 'graph LR\nA["one\\ntwo"] --> B'
-    assert read("sequenceDiagram\nNote over A: one<br>two")[1] == "sequenceDiagram\nNote over A: one<br>two"
+    assert normalize_diagram('graph LR\nA["one<br/>two"] --> B')[1] == 'graph LR\nA["one\\ntwo"] --> B'
+    assert (
+        normalize_diagram("sequenceDiagram\nNote over A: one<br>two")[1] == "sequenceDiagram\nNote over A: one<br>two"
+    )
 
 
 @pytest.mark.parametrize("opened", [False, True], ids=["drawn", "unfolded"])
@@ -206,8 +207,11 @@ async def test_the_cursor_stays_on_show_when_what_is_above_it_gets_longer(opened
 )
 def test_what_a_diagram_is_called_for_screen_readers_is_its_title_and_no_part_of_it(kind: str, described: str) -> None:
     spoken = f"{kind}\n    accTitle: A short name\n    {described}\n    A-->B\n"
-    assert [read(spoken)[0], *read(spoken)[1].split()] == ["A short name", *read(f"{kind}\n    A-->B\n")[1].split()]
-    assert read(f"---\ntitle: Own\n---\n{spoken}")[0] == "Own"
+    assert [normalize_diagram(spoken)[0], *normalize_diagram(spoken)[1].split()] == [
+        "A short name",
+        *normalize_diagram(f"{kind}\n    A-->B\n")[1].split(),
+    ]
+    assert normalize_diagram(f"---\ntitle: Own\n---\n{spoken}")[0] == "Own"
 
 
 async def test_a_chart_whose_lines_have_names_is_drawn() -> None:
@@ -276,7 +280,7 @@ sequenceDiagram
     ],
 )
 def test_lines_of_sequence_diagrams(line: str, drawn_as: str) -> None:
-    assert read(f"sequenceDiagram\n{line}")[1] == f"sequenceDiagram\n{drawn_as}".rstrip("\n")
+    assert normalize_diagram(f"sequenceDiagram\n{line}")[1] == f"sequenceDiagram\n{drawn_as}".rstrip("\n")
 
 
 @pytest.mark.parametrize(
@@ -295,6 +299,6 @@ def test_lines_of_sequence_diagrams(line: str, drawn_as: str) -> None:
     ],
 )
 async def test_arrows_of_flowcharts_are_drawn_in_their_least_length(arrow: str, drawn_as: str) -> None:
-    source = read(f"flowchart LR\n{arrow}")[1]
+    source = normalize_diagram(f"flowchart LR\n{arrow}")[1]
     assert source == f"flowchart LR\n{drawn_as}"
-    assert (await find(Diagram(source, False))).drawings
+    assert (await draw_diagram(DiagramQuery(source, False))).drawings

@@ -7,14 +7,14 @@ import pytest
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.diff_sequence import changes
+from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import Unfolding
-from octavo.tui.render.layout import set_block
+from octavo.tui.render.diff_units import ContextSize
+from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.thread_layout import set_diff_unit_or_threads
-from octavo.tui.render.thread_lines import Answer, ThreadLine
+from octavo.tui.render.thread_layout import render_diff_unit_or_threads
+from octavo.tui.render.threads import ThreadReply, ThreadSummary
 from tests.tui.reader.panes import PaneApp, bar_at, links, screen
 from tests.tui.reader.picture import check, text_of
 
@@ -110,10 +110,10 @@ def side(app: PaneApp[DiffView]) -> str:
 @pytest.mark.parametrize("split", [False, True])
 def test_every_kind_of_change_looks_as_it_was_approved(width: int, split: bool) -> None:
     compared = compare(BEFORE, AFTER)
-    setting = LayoutContext(Styles.plain(), Folds(), set_block)
-    room = SideWidths.of(min(width, 108) if not split else width, split=split)
-    found = changes(compared.diff, Unfolding(), {}, "Retries", side_by_side=split).whole()
-    lines = [line for unit in found.units for line in set_diff_unit_or_threads(setting, unit, room)]
+    setting = LayoutContext(Styles.plain(), Folds(), render_block)
+    room = SideWidths.for_width(min(width, 108) if not split else width, split=split)
+    found = build_diff(compared.diff, ContextSize(), {}, "Retries", side_by_side=split).complete()
+    lines = [line for unit in found.units for line in render_diff_unit_or_threads(setting, unit, room)]
     assert [line.text for line in lines if line.width > room.width] == []
     check(f"diff-{'sides' if split else 'kinds'}-{width}", text_of(lines))
 
@@ -183,7 +183,7 @@ async def test_a_rewritten_page_is_shown_as_it_is_then_as_it_was_then_by_its_cha
     app = view_app()
     compared = compare(OLD_PAGE, NEW_PAGE)
     old, new = compared.old.blocks[3], compared.new.blocks[3]
-    threads = {key: [ThreadLine("Tom", "1 d", f"About {key}.", key=f"t-{key}")] for key in (old.key, new.key)}
+    threads = {key: [ThreadSummary("Tom", "1 d", f"About {key}.", key=f"t-{key}")] for key in (old.key, new.key)}
     async with app.run_test(size=(120, 80)) as pilot:
         app.pane.show(compared, key="p")
         app.pane.contents.set_threads(threads)
@@ -252,9 +252,11 @@ async def test_each_thread_is_a_stop_and_its_replies_are_asked_for_once_it_is_on
     compared = compare("Same.\n\nold words\n", "Same.\n\nnew words\n")
     key = compared.new.blocks[1].key
     threads = [
-        ThreadLine("Tom", "1 d", "First.", replies=2, key="t1"),
-        ThreadLine("Ada", "2 d", "Second, [look](there.md).", key="t2", outdated=True),
-        ThreadLine("Zoe", "3 d", "Third.", replies=1, key="t3", answers=(Answer("Kim", "1 h", "Yes."),)),
+        ThreadSummary("Tom", "1 d", "First.", reply_count=2, key="t1"),
+        ThreadSummary("Ada", "2 d", "Second, [look](there.md).", key="t2", is_outdated=True),
+        ThreadSummary(
+            "Zoe", "3 d", "Third.", reply_count=1, key="t3", shown_replies=(ThreadReply("Kim", "1 h", "Yes."),)
+        ),
     ]
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(compared, key="p")
@@ -272,7 +274,7 @@ async def test_each_thread_is_a_stop_and_its_replies_are_asked_for_once_it_is_on
 async def test_a_thread_on_the_old_side_lies_below_the_change() -> None:
     app = view_app()
     compared = compare("old words\n\nlast\n", "new words\n\nlast\n")
-    threads = {compared.old.blocks[0].key: [ThreadLine("Tom", "1 d", "Why?", key="t1")]}
+    threads = {compared.old.blocks[0].key: [ThreadSummary("Tom", "1 d", "Why?", key="t1")]}
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(compared, key="p")
         app.pane.contents.set_threads(threads)
@@ -311,10 +313,10 @@ def test_long_changes_are_set_in_slices_that_look_like_one(split: bool) -> None:
     rows = "\n".join(f"| row {number} | value {number} |" for number in range(150))
     before = f"| Name | Value |\n| --- | --- |\n{rows}\n\n" + "\n".join(f"* item {number}" for number in range(3))
     after = before.replace("value", "longer value") + "\n" + "\n".join(f"* more {number}" for number in range(100))
-    setting = LayoutContext(Styles.plain(), Folds(), set_block)
-    units = changes(compare(before, after).diff, Unfolding(), {}, side_by_side=split).whole().units
-    assert max(unit.part for unit in units) == 3
-    lines = [set_diff_unit_or_threads(setting, unit, SideWidths.of(150, split=split)) for unit in units]
+    setting = LayoutContext(Styles.plain(), Folds(), render_block)
+    units = build_diff(compare(before, after).diff, ContextSize(), {}, side_by_side=split).complete().units
+    assert max(unit.slice_number for unit in units) == 3
+    lines = [render_diff_unit_or_threads(setting, unit, SideWidths.for_width(150, split=split)) for unit in units]
     assert max(map(len, lines)) < 250
     text = text_of(line for each in lines for line in each)
     assert text.count("Name") == 1 + split

@@ -13,15 +13,15 @@ from octavo.documents.parse import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.diff_sequence import changes, source_changes
+from octavo.tui.render.diff_sequence import build_diff, build_source_diff
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import Unfolding
-from octavo.tui.render.layout import set_block
+from octavo.tui.render.diff_units import ContextSize
+from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.thread_layout import set_diff_unit_or_threads
-from octavo.tui.render.thread_lines import Answer, ThreadLine
+from octavo.tui.render.thread_layout import render_diff_unit_or_threads
+from octavo.tui.render.threads import ThreadReply, ThreadSummary
 from octavo.tui.widgets.commands import active_commands
 from tests.tui.reader.panes import PaneApp, bar_at, screen
 from tests.tui.reader.picture import check, text_of
@@ -75,12 +75,12 @@ AFTER = (
     .replace("Gone tomorrow.\n", "### New\n\n* Deploy code that accepts both.\n")
     .replace("old.md", "new.md")
 )
-THREAD = ThreadLine(
+THREAD = ThreadSummary(
     "Tom W.",
     "21 min",
     "Is it 24 h, or until it is revoked? [/x] says nothing.",
-    replies=2,
-    answers=(Answer("Ada L.", "15 min", "24 h is the default."),),
+    reply_count=2,
+    shown_replies=(ThreadReply("Ada L.", "15 min", "24 h is the default."),),
     key="t1",
 )
 
@@ -94,7 +94,7 @@ def view_app() -> PaneApp[DiffView]:
     return PaneApp(DiffView())
 
 
-def show(app: PaneApp[DiffView], before: str = BEFORE, after: str = AFTER, **threads: list[ThreadLine]) -> None:
+def show(app: PaneApp[DiffView], before: str = BEFORE, after: str = AFTER, **threads: list[ThreadSummary]) -> None:
     found = {key_of(text.replace("_", " ")): lines for text, lines in threads.items()}
     app.pane.show(compare(before, after), title="Signing secrets", key="p")
     app.pane.contents.set_threads(found)
@@ -103,27 +103,27 @@ def show(app: PaneApp[DiffView], before: str = BEFORE, after: str = AFTER, **thr
 @pytest.mark.parametrize("width", [60, 100, 140])
 @pytest.mark.parametrize("ascii", [False, True])
 def test_it_looks_as_it_was_approved(width: int, ascii: bool) -> None:
-    setting = LayoutContext(Styles.plain(ascii=ascii), Folds(), set_block)
-    threads = {key_of("You can"): [THREAD], "": [ThreadLine("Zoe M.", "3 d", "On the page.", open=False)]}
-    found = changes(diff(parse(BEFORE), parse(AFTER)), Unfolding(), threads, "Signing secrets").whole()
+    setting = LayoutContext(Styles.plain(ascii=ascii), Folds(), render_block)
+    threads = {key_of("You can"): [THREAD], "": [ThreadSummary("Zoe M.", "3 d", "On the page.", is_open=False)]}
+    found = build_diff(diff(parse(BEFORE), parse(AFTER)), ContextSize(), threads, "Signing secrets").complete()
     lines = [
         line
         for unit in found.units
-        for line in set_diff_unit_or_threads(setting, unit, SideWidths.of(min(108, width - 4), split=False))
+        for line in render_diff_unit_or_threads(setting, unit, SideWidths.for_width(min(108, width - 4), split=False))
     ]
     assert [line.text for line in lines if line.width > width - 4] == []
     check(f"diff-{width}{'-ascii' if ascii else ''}", text_of(lines))
 
 
 def test_words_are_struck_out_and_underlined_without_colours() -> None:
-    setting = LayoutContext(Styles.plain(), Folds(), set_block)
-    found = changes(
-        diff(parse("The secret never changes."), parse("The secret often changes.")), Unfolding(), {}
-    ).whole()
+    setting = LayoutContext(Styles.plain(), Folds(), render_block)
+    found = build_diff(
+        diff(parse("The secret never changes."), parse("The secret often changes.")), ContextSize(), {}
+    ).complete()
     pieces = [
         piece
         for unit in found.units
-        for line in set_diff_unit_or_threads(setting, unit, SideWidths.of(60, split=False))
+        for line in render_diff_unit_or_threads(setting, unit, SideWidths.for_width(60, split=False))
         for piece in line.pieces
     ]
     assert [piece.text for piece in pieces if piece.style.strike] == ["never"]
@@ -159,7 +159,7 @@ async def test_a_page_is_met_at_its_first_change_with_the_name_of_where_that_lie
         assert "── Ask › step “Step 2” · 8 blocks ─" in shown
         assert ["Then two." in row for row in bar_at(app.pane)] == [True]
         assert "line 1" not in shown
-        app.pane.contents.set_threads({"": [ThreadLine("Zoe M.", "3 d", "On the page. " * 30)]})
+        app.pane.contents.set_threads({"": [ThreadSummary("Zoe M.", "3 d", "On the page. " * 30)]})
         await pilot.pause()
         assert ["Then two." in row for row in bar_at(app.pane)] == [True], "until one has moved"
         await pilot.press("k")
@@ -173,7 +173,7 @@ async def test_a_page_is_met_at_its_first_change_with_the_name_of_where_that_lie
 async def test_a_page_without_a_change_is_met_at_its_first_open_thread() -> None:
     app = view_app()
     async with app.run_test(size=(80, 16)) as pilot:
-        settled = ThreadLine("Zoe M.", "3 d", "Settled.", open=False, key="t0")
+        settled = ThreadSummary("Zoe M.", "3 d", "Settled.", is_open=False, key="t0")
         show(app, BEFORE, BEFORE, One=[settled], first_step=[THREAD])
         await pilot.pause()
         assert "Tom W." in bar_at(app.pane)[0]
@@ -217,7 +217,7 @@ async def test_more_context_is_shown_and_taken_back_around_the_cursor() -> None:
 async def test_a_thread_lies_below_its_block_and_can_be_reached() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
-        show(app, You_can=[THREAD], Three=[ThreadLine("Zoe M.", "3 d", "Not folded.")])
+        show(app, You_can=[THREAD], Three=[ThreadSummary("Zoe M.", "3 d", "Not folded.")])
         await pilot.press("t")
         shown = screen(app.pane)
         assert "Three." in shown
@@ -357,7 +357,7 @@ def test_hunks_of_source_are_changes() -> None:
 
     lines = [str(number) for number in range(40)]
     hunks = source_diff("\n".join(lines), "\n".join([*lines[:5], "x", *lines[5:30], *lines[31:]]))
-    found = source_changes(hunks).whole()
+    found = build_source_diff(hunks).complete()
     assert found.count == 2
     assert [unit.kind for unit in found.units] == ["label", "lines", "label", "lines"]
 

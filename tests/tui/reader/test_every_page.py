@@ -13,7 +13,7 @@ from octavo.tui.reader.link_hints import Hints
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.layout import Layout, lay_out
 from octavo.tui.render.page_parts import source_blocks
-from octavo.tui.render.styled_lines import hot_spots_of
+from octavo.tui.render.styled_lines import clickable_spans
 from octavo.tui.render.styles import Styles
 from tests.documents.audit_of_lines import coloured, opened, set_lines
 from tests.tui.reader.panes import PaneApp
@@ -65,15 +65,15 @@ async def test_keys_reach_all_that_can_be_opened() -> None:
             app.pane.folds.opened.update(opened(document).opened)
             app.pane.reset()
             await pilot.pause()
-            every = {(hot.kind, hot.target, hot.spot.index) for hot in layout_of(document).hots}
+            every = {(hot.kind, hot.target, hot.clickable.index) for hot in layout_of(document).clickables}
             stops = [stop for unit in range(len(app.pane.galley)) for stop in app.pane.cursor.stops_of(unit)]
             lines = [line for unit in range(len(app.pane.galley)) for line in app.pane.galley.lines(unit)]
-            hot = {id(app.pane.contents.block_at(line, hot.start)) for line in lines for hot in hot_spots_of([line])}
+            hot = {id(app.pane.contents.block_at(line, hot.start)) for line in lines for hot in clickable_spans([line])}
             assert {id(stop[3]) for stop in stops} >= hot
             by_letter: set[tuple[str, str, int]] = set()
             for _ in range(200):
                 hints = Hints(app.pane.spots.visible())
-                by_letter |= {(hot.kind, hot.target, hot.spot.index) for hot in hints.by_label.values()}
+                by_letter |= {(hot.kind, hot.target, hot.clickable.index) for hot in hints.by_label.values()}
                 if app.pane.scroll_offset.y >= app.pane.galley.total - app.pane.rows:
                     break
                 app.pane.viewport.go_by_page(1)

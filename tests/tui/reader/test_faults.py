@@ -15,13 +15,13 @@ from octavo.documents.diff import diff
 from octavo.documents.parse import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.async_cache import AsyncCache
-from octavo.tui.render.comparison import Compared
-from octavo.tui.render.failed_block import guarded
+from octavo.tui.render.caches import AsyncCache
+from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.failed_block import run_guarded
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.thread_lines import ThreadLine
+from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.terminal.crash_report import FaultLog
 from tests.tui.reader.panes import PaneApp, bar_at, screen
 
@@ -79,7 +79,7 @@ async def test_a_block_that_cannot_be_set_is_a_box_with_its_source_and_all_else_
         assert "Tides" in screen(app.pane)
     (report,) = faults.reports
     said = report.read_text()
-    assert "in inline_parts" in said
+    assert "in render_each_run" in said
     assert "First words" not in said
     assert report.stat().st_mode & 0o777 == 0o600
 
@@ -106,8 +106,8 @@ async def test_a_change_that_cannot_be_set_is_a_box_in_the_diff_and_all_else_wor
     old, new = parse(SOURCE.replace("Last words.", "Words.")), broken(SOURCE.replace("Before", "After"))
     app = PaneApp(DiffView())
     async with app.run_test(size=(120, 40)) as pilot:
-        app.pane.show(Compared(diff(old, new), old, new), key="p")
-        app.pane.contents.set_threads({"": [ThreadLine("Ada", "now", "Hm.")]})
+        app.pane.show(PageComparison(diff(old, new), old, new), key="p")
+        app.pane.contents.set_threads({"": [ThreadSummary("Ada", "now", "Hm.")]})
         await pilot.pause()
         assert FAILS in screen(app.pane)
         assert "shown as source" in screen(app.pane)
@@ -155,8 +155,8 @@ async def test_what_is_found_late_with_a_bug_is_not_found_and_the_rest_is(faults
 
     late = AsyncCache(find)
     for key in (0, 5):
-        late.want(key)
-    while await late.work():
+        late.request(key)
+    while await late.load_requested():
         pass
     assert late.knows(0)
     assert late.get(0) is None
@@ -169,7 +169,7 @@ def test_reports_are_kept_once_for_each_place_and_hold_no_keys(faults: FaultLog)
     def fail() -> int:
         raise ValueError("gb_api_abcdefgh is wrong")
 
-    assert [guarded(fail, int) for _ in range(3)] == [0, 0, 0]
+    assert [run_guarded(fail, int) for _ in range(3)] == [0, 0, 0]
     (report,) = faults.reports
     assert "ValueError: [redacted] is wrong" in report.read_text()
 
@@ -180,5 +180,5 @@ def test_what_is_not_about_a_block_ends_what_it_ends(faults: FaultLog, ends: typ
         raise ends
 
     with pytest.raises(ends):
-        guarded(fail, int)
+        run_guarded(fail, int)
     assert not faults.reports

@@ -7,7 +7,7 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.thread_lines import ThreadLine
+from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.widgets.themes import themes
 from tests.tui.reader.panes import PaneApp, links, screen, wanted
 
@@ -65,11 +65,11 @@ async def test_enter_opens_the_open_thread_of_a_changed_block_before_its_link() 
     key = new.blocks[30].key
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(compare(OLD, NEW), key="p")
-        app.pane.contents.set_threads({key: [ThreadLine("Tom", "1 d", "Why?")]})
+        app.pane.contents.set_threads({key: [ThreadSummary("Tom", "1 d", "Why?")]})
         await pilot.press("t", "enter", "left_parenthesis", "enter")
         assert wanted(app) == ["Why?", new.blocks[30].plain()]
         assert links(app) == []
-        app.pane.contents.set_threads({key: [ThreadLine("Tom", "1 d", "Why?", open=False)]})
+        app.pane.contents.set_threads({key: [ThreadSummary("Tom", "1 d", "Why?", is_open=False)]})
         await pilot.press("enter")
         assert links(app) == [("more.md", False)]
         await pilot.press("t")
@@ -78,7 +78,7 @@ async def test_enter_opens_the_open_thread_of_a_changed_block_before_its_link() 
 
 async def test_a_thread_on_the_page_as_a_whole_can_be_reached_and_opened() -> None:
     app = PaneApp(DiffView())
-    threads = {"": [ThreadLine("Tom", "1 d", "On the page.")]}
+    threads = {"": [ThreadSummary("Tom", "1 d", "On the page.")]}
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(compare(OLD, NEW), key="p")
         app.pane.contents.set_threads(threads)
@@ -90,7 +90,9 @@ async def test_a_thread_on_the_page_as_a_whole_can_be_reached_and_opened() -> No
 
 def test_headings_look_like_no_link_and_like_no_heading_of_another_level() -> None:
     for theme in themes():
-        look = Styles.of({**theme.variables, "accent": theme.accent or "", "foreground": theme.foreground or ""})
+        look = Styles.from_theme(
+            {**theme.variables, "accent": theme.accent or "", "foreground": theme.foreground or ""}
+        )
         styles = [look.heading(level) for level in range(1, 7)]
         assert all(style.color != look.accent.color and not style.underline for style in styles)
         assert len(set(map(str, styles[2:]))) == 4

@@ -19,18 +19,18 @@ from octavo.documents.parse import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWay
-from octavo.tui.render.comparison import compare
-from octavo.tui.render.conflict_page import Shown, prepare
-from octavo.tui.render.diff_context import PlacedUnit, Stretch, folded
-from octavo.tui.render.diff_lines import set_diff_unit
-from octavo.tui.render.diff_sequence import changes, source_changes
+from octavo.tui.render.comparison import compare, recent_entries
+from octavo.tui.render.conflict_page import ConflictView, prepare_conflicts
+from octavo.tui.render.diff_context import PlacedUnit, UnchangedRange, collapse_unchanged
+from octavo.tui.render.diff_lines import render_diff_unit
+from octavo.tui.render.diff_sequence import build_diff, build_source_diff
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import DiffUnit, Unfolding, kept_entries, may_hold
-from octavo.tui.render.layout import set_block, set_unit, units
-from octavo.tui.render.layout_context import Folds, LayoutContext, trail
+from octavo.tui.render.diff_units import ContextSize, DiffUnit, may_contain
+from octavo.tui.render.layout import render_block, render_unit, split_into_units
+from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.text_search import Finder
+from octavo.tui.render.text_search import TextFinder
 from octavo.tui.render.virtual_lines import VirtualLines
 from tests.benchmarks.huge_blocks import HUGE
 from tests.benchmarks.texts import sentence
@@ -51,10 +51,10 @@ def _pages(size: int) -> list[pytest.ParameterSet]:
 
 @pytest.mark.parametrize("page", _pages(30))
 def test_no_unit_of_any_block_is_more_than_is_set_at_a_time(page: str) -> None:
-    cut = list(units(parse(page).blocks))
-    setting = LayoutContext(LOOK, Folds(), set_block, room=110)
+    cut = list(split_into_units(parse(page).blocks))
+    setting = LayoutContext(LOOK, Folds(), render_block, room=110)
     for unit in (*cut[:6], *cut[len(cut) // 2 :][:2], *cut[-2:]):
-        lines = set_unit(setting, unit, 76)
+        lines = render_unit(setting, unit, 76)
         assert len(lines) <= MOST_LINES
         assert sum(len(line.pieces) for line in lines) <= MOST_PIECES
 
@@ -77,8 +77,8 @@ CUT = (
 def test_no_words_are_lost_where_a_block_is_cut(name: str) -> None:
     blocks = parse(HUGE[name](40)).blocks
     folds = Folds(opened={block.key: True for block in blocks})
-    setting = LayoutContext(LOOK, folds, set_block, room=110, whole_code=False)
-    said = "".join(line.text for unit in units(blocks) for line in set_unit(setting, unit, 76))
+    setting = LayoutContext(LOOK, folds, render_block, room=110, never_wraps_code=False)
+    said = "".join(line.text for unit in split_into_units(blocks) for line in render_unit(setting, unit, 76))
     letters = re.sub(r"\W", "", said)
     words = [word for block in blocks for word in _WORD.findall(block.plain())]
     assert len(words) > 100
@@ -104,20 +104,20 @@ def test_the_top_of_a_unit_is_found_without_counting_all_above_it() -> None:
 
 
 def test_words_are_searched_a_stretch_at_a_time_and_found_once() -> None:
-    cut = list(units(parse(HUGE["hints in hints, much in each"](200)).blocks))
-    finder = Finder((number, unit.part or unit.block) for number, unit in enumerate(cut))
+    cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](200)).blocks))
+    finder = TextFinder((number, unit.slice or unit.block) for number, unit in enumerate(cut))
     found = list(finder.find("harbour"))
     assert found.count(None) > 3
-    text = "".join((unit.part or unit.block).plain() for unit in cut)
+    text = "".join((unit.slice or unit.block).plain() for unit in cut)
     assert len([find for find in found if find is not None]) == text.count("harbour")
     assert list(finder.find("harbour")) == found
 
 
 def test_bars_and_signs_are_measured_once_however_deep_they_stand() -> None:
-    cut = list(units(parse(HUGE["hints in hints, much in each"](60)).blocks))
-    setting = LayoutContext(LOOK, Folds(), set_block, room=110)
+    cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](60)).blocks))
+    setting = LayoutContext(LOOK, Folds(), render_block, room=110)
     with Calls(cell_len) as looked:
-        pieces = sum(len(line.pieces) for line in set_unit(setting, cut[len(cut) // 2], 76))
+        pieces = sum(len(line.pieces) for line in render_unit(setting, cut[len(cut) // 2], 76))
     assert pieces > 500
     assert looked.counts["cell_len"] < 20
 
@@ -130,10 +130,10 @@ def test_the_search_stops_for_keys_also_where_there_are_no_words() -> None:
             read.append(unit)
             yield unit, Block("paragraph", text="" if unit % 100 else "words")
 
-    search = Finder(blocks(), letters=1).find("words")
+    search = TextFinder(blocks(), letters=1).find("words")
     assert [find.unit for find in search if find is not None] == [0, 100, 200]
     read.clear()
-    for find in Finder(blocks(), letters=1).find("words"):
+    for find in TextFinder(blocks(), letters=1).find("words"):
         if find is None:
             assert len(read) == 1
             read.clear()
@@ -166,47 +166,47 @@ async def test_the_diff_of_a_page_that_came_as_one_block_is_set_in_slices() -> N
         assert "item 0" in screen(app.pane)
 
 
-def _stretch(count: int) -> Stretch:
+def _stretch(count: int) -> UnchangedRange:
     """Blocks that are the same on both sides, every seventh a heading."""
     news = [Block("paragraph" if at % 7 else "heading", text=f"{at}", key=f"{at}") for at in range(count)]
     firsts = [first for at in range(0, count, 7) for first in (at, at + 1)]
     places: list[tuple[str, ...]] = [() if first % 7 == 0 else (f"under {first - 1}",) for first in firsts]
-    return Stretch(news, news, (), (), None, firsts, places)
+    return UnchangedRange(news, news, (), (), None, firsts, places)
 
 
 def test_of_what_did_not_change_only_what_may_be_shown_is_made_into_units() -> None:
-    stretch, change = _stretch(20_000), PlacedUnit(DiffUnit("note", Block("note", key="n"), change=0))
-    unfolding = Unfolding()
-    assert len(list(stretch.shown(unfolding))) < 10
-    for step in range(len(Unfolding.STEPS)):
+    stretch, change = _stretch(20_000), PlacedUnit(DiffUnit("note", Block("note", key="n"), change_number=0))
+    unfolding = ContextSize()
+    assert len(list(stretch.visible_units(unfolding))) < 10
+    for step in range(len(ContextSize.STEPS)):
         for opened in ({"gone"}, {"4", "5", "9"}, {"11", "13", "30"}):
-            unfolding.step, unfolding.opened = step, opened
+            unfolding.step, unfolding.expanded = step, opened
             for count in (1, 2, 5, 6, 23, 45):
                 stretch = _stretch(count)
-                one_by_one = [stretch.placed(at) for at in range(count)]
+                one_by_one = [stretch.unit_at(at) for at in range(count)]
                 assert _folded([change, stretch, change], unfolding) == _folded(
                     [change, *one_by_one, change], unfolding
                 )
                 assert _folded([stretch, change], unfolding) == _folded([*one_by_one, change], unfolding)
 
 
-def _folded(given: list[PlacedUnit | Stretch], unfolding: Unfolding) -> list[DiffUnit]:
-    return list(folded(given, unfolding))
+def _folded(given: list[PlacedUnit | UnchangedRange], unfolding: ContextSize) -> list[DiffUnit]:
+    return list(collapse_unchanged(given, unfolding))
 
 
 def test_the_way_down_to_a_block_is_found_however_deep_it_stands() -> None:
     deep = Block("paragraph", key="deep")
     for level in range(5000):
         deep = Block("quote", children=(Block("paragraph", key="beside"), deep), key=f"{level}")
-    assert [each.key for each in trail(deep, "deep")] == [*map(str, reversed(range(5000))), "deep"]
-    assert trail(deep, "nowhere") == []
+    assert [each.key for each in path_to_block(deep, "deep")] == [*map(str, reversed(range(5000))), "deep"]
+    assert path_to_block(deep, "nowhere") == []
     assert deep.has("deep")
 
 
 async def test_of_a_huge_conflict_so_much_is_shown_as_is_set_at_a_time_and_where_the_rest_is() -> None:
     app = PaneApp(ThreeWay())
     async with app.run_test(size=(150, 30)) as pilot:
-        pieces = prepare(merge(*(f"{sentence(number, 4000)}\n" for number in (1, 2, 3))))
+        pieces = prepare_conflicts(merge(*(f"{sentence(number, 4000)}\n" for number in (1, 2, 3))))
         app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
         await pilot.pause()
         lines = [line for unit in range(len(app.pane.galley)) for line in app.pane.galley.lines(unit)]
@@ -237,7 +237,7 @@ async def test_a_diff_stays_on_show_until_the_units_of_another_are_made() -> Non
 async def test_around_a_conflict_a_huge_block_is_set_in_slices() -> None:
     page = f"Top.\n\n{HUGE['list'](30)}\nEnd words.\n"
     made = merge(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
-    pieces = prepare(made, page.replace("End words", "Ending words"))
+    pieces = prepare_conflicts(made, page.replace("End words", "Ending words"))
     app = PaneApp(ThreeWay())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
@@ -254,7 +254,7 @@ async def test_one_goes_from_conflict_to_conflict_without_setting_what_is_betwee
     made = merge(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
     app = PaneApp(ThreeWay())
     async with app.run_test(size=(100, 30)) as pilot:
-        app.pane.show(prepare(made), {}, key="p", sides=("main", "#1"))
+        app.pane.show(prepare_conflicts(made), {}, key="p", sides=("main", "#1"))
         await pilot.pause()
         app.pane.unfold()
         here, unset = app.pane.cursor.stop(), app.pane.galley.unset
@@ -265,9 +265,11 @@ async def test_one_goes_from_conflict_to_conflict_without_setting_what_is_betwee
 
 
 def test_of_a_huge_word_that_changed_each_slice_shows_its_own_letters() -> None:
-    made = changes(compare(f"{'w' * 60_000}\n", f"{'w' * 30_000}x{'w' * 30_000}\n").diff, Unfolding(), {}).whole()
-    setting, room = LayoutContext(LOOK, Folds(), set_block), SideWidths.of(90, split=False)
-    heights = [len(set_diff_unit(setting, unit, room)) for unit in made.units]
+    made = build_diff(
+        compare(f"{'w' * 60_000}\n", f"{'w' * 30_000}x{'w' * 30_000}\n").diff, ContextSize(), {}
+    ).complete()
+    setting, room = LayoutContext(LOOK, Folds(), render_block), SideWidths.for_width(90, split=False)
+    heights = [len(render_diff_unit(setting, unit, room)) for unit in made.units]
     assert len(heights) > 5
     assert max(heights) <= MOST_LINES
 
@@ -281,8 +283,8 @@ def test_of_changed_code_what_is_far_from_a_change_is_only_counted(name: str) ->
     if name == "code of tabs":  # which is cut when it is compared
         (entry,) = compared.diff.entries
         assert isinstance(entry, Changed)
-        assert list(kept_entries(entry)) == list(kept_entries(entry))
-    made = changes(compared.diff, Unfolding(), {}).whole()
+        assert list(recent_entries(entry)) == list(recent_entries(entry))
+    made = build_diff(compared.diff, ContextSize(), {}).complete()
     changed = [unit.entry.parts for unit in made.units if isinstance(unit.entry, Changed)]
     told = [line for parts in changed if isinstance(parts, Lines) for line in parts.lines]
     assert [line.untold > 0 for line in told] == [True, *[False] * 7, True]
@@ -292,9 +294,9 @@ def test_of_changed_code_what_is_far_from_a_change_is_only_counted(name: str) ->
 def test_a_line_too_long_for_one_unit_is_not_set_as_one_where_it_stands_beside_one_that_changed() -> None:
     long = " ".join("word" for _ in range(20_000))
     compared = compare(f"```\n{long}\na\n```\n", f"```\n{long}\nb\n```\n")
-    for made in (changes(compared.diff, Unfolding(), {}), source_changes(compared.hunks)):
-        setting, room = LayoutContext(LOOK, Folds(), set_block), SideWidths.of(90, split=False)
-        assert max(len(set_diff_unit(setting, unit, room)) for unit in made.whole().units) <= MOST_LINES
+    for made in (build_diff(compared.diff, ContextSize(), {}), build_source_diff(compared.hunks)):
+        setting, room = LayoutContext(LOOK, Folds(), render_block), SideWidths.for_width(90, split=False)
+        assert max(len(render_diff_unit(setting, unit, room)) for unit in made.complete().units) <= MOST_LINES
 
 
 @pytest.mark.parametrize("name", ["codes", "footnotes", "loose list", "hint"])
@@ -303,13 +305,13 @@ def test_of_the_units_of_a_diff_only_those_around_a_line_are_asked_for_what_stan
     lines = page.split("\n")
     lines = [line + " x" if at % 31 == 3 and line[-1:].isalpha() else line for at, line in enumerate(lines)]
     compared = compare("\n".join([*lines[20:], *lines[:20]]), page)
-    every = Unfolding()
-    every.step = len(Unfolding.STEPS) - 1
-    made = changes(compared.diff, every, {}).whole()
+    every = ContextSize()
+    every.step = len(ContextSize.STEPS) - 1
+    made = build_diff(compared.diff, every, {}).complete()
     assert len(made.units) > 10
     for block in (*compared.old.blocks, *compared.new.blocks):
-        near = made.around(block.lines[0])
-        assert {at for at, unit in enumerate(made.units) if any(may_hold(top, block) for top in unit.blocks)} <= set(
+        near = made.units_at_line(block.lines[0])
+        assert {at for at, unit in enumerate(made.units) if any(may_contain(top, block) for top in unit.blocks)} <= set(
             near
         )
         assert len(near) < 12 or name != "codes"
@@ -328,7 +330,7 @@ class _Named(str):
 async def test_of_many_conflicts_each_is_numbered_without_counting_all_others() -> None:
     app = PaneApp(ThreeWay())
     async with app.run_test(size=(150, 30)) as pilot:
-        (one,) = (each for each in prepare(merge("a\n", "b\n", "c\n")) if isinstance(each, Shown))
+        (one,) = (each for each in prepare_conflicts(merge("a\n", "b\n", "c\n")) if isinstance(each, ConflictView))
         many = tuple(replace(one, name=_Named(number), key=f"{number} 1") for number in range(1000))
         app.pane.show(many, {}, key="p", sides=("main", "#1"))
         await pilot.press("G", "n", "g")

@@ -14,7 +14,7 @@ from PIL import Image
 
 from octavo.documents.parse import parse
 from octavo.tui.reader.picture_files import read_answer, small
-from octavo.tui.render.half_block_pictures import half_blocks, pictured
+from octavo.tui.render.half_block_pictures import page_images, render_half_blocks
 from octavo.tui.terminal.scaled_picture import ScaledPicture
 
 GROUND = (20, 22, 27)
@@ -112,7 +112,7 @@ def test_whatever_the_program_that_decodes_says_is_a_picture_or_none(answer: byt
 
 def test_two_pixels_are_a_cell_and_equal_cells_one_piece() -> None:
     red, blue = b"\xff\x00\x00", b"\x00\x00\xff"
-    (row,) = half_blocks(ScaledPicture(3, 2, red * 2 + blue + blue * 3))
+    (row,) = render_half_blocks(ScaledPicture(3, 2, red * 2 + blue + blue * 3))
     assert [piece.text for piece in row] == ["▀▀", "▀"]
     assert [(str(piece.style.color.name), str(piece.style.bgcolor.name)) for piece in row if piece.style.color and piece.style.bgcolor] == [
         ("#ff0000", "#0000ff"),
@@ -132,21 +132,21 @@ Words with <img src="b.png" alt="second" data-size="line"> in them, and ![again]
 {% endtab %}
 {% endtabs %}
 """
-    found = pictured(parse(page).blocks)
+    found = page_images(parse(page).blocks)
     assert [(each.src, each.alt, each.caption) for each in found] == [
         ("a.png", "First", "Its caption"),
         ("b.png", "second", ""),
         ("c.png", "third", ""),
     ]
-    assert found[2].on(dark=True) == "c-dark.png"
-    assert found[0].on(dark=True) == "a.png"
+    assert found[2].source_for(dark=True) == "c-dark.png"
+    assert found[0].source_for(dark=True) == "a.png"
 
 
 def test_of_a_picture_of_many_colours_little_stays() -> None:
     many = b"".join(number.to_bytes(3, "big") for number in range(20_000))
     tracemalloc.start()
     try:
-        half_blocks(ScaledPicture(100, 200, many))
+        render_half_blocks(ScaledPicture(100, 200, many))
         gc.collect()
         stays, _ = tracemalloc.get_traced_memory()
     finally:

@@ -5,15 +5,15 @@ from rich.style import Style
 
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.block_slices import whole_of
-from octavo.tui.render.layout import lay_out, set_block, units
+from octavo.tui.render.block_slices import whole_block
+from octavo.tui.render.layout import lay_out, render_block, split_into_units
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.widgets.themes import themes
 from tests.tui.reader.panes import PaneApp, screen
 
-LOOK = Styles.of(themes()[0].to_color_system().generate(), ascii=False, mono=False)
+LOOK = Styles.from_theme(themes()[0].to_color_system().generate(), ascii=False, mono=False)
 ROWS = "".join(f"| row {number} | {'some words of a cell ' * (1 + number % 7)} | {number} |\n" for number in range(150))
 TABLE = f"| Name | What it is | Count |\n| --- | --- | ---: |\n{ROWS}"
 LONG_CELLS = "| Name | What it is |\n| --- | --- |\n" + "".join(
@@ -97,18 +97,18 @@ def test_slices_look_as_the_whole(page: str) -> None:
         for moved in (0, 24, 10_000):
             folds = [Folds(panned={each.key: moved for each in block.walk()}) for _ in range(2)]
             in_slices = lay_out([block], width, LOOK, folds[0], room=room)
-            whole = set_block(LayoutContext(LOOK, folds[1], set_block, room=room), block, width)
+            whole = render_block(LayoutContext(LOOK, folds[1], render_block, room=room), block, width)
             assert [line.text for line in in_slices.lines] == [line.text for line in whole]
             assert painted(in_slices.lines) == painted(whole)
             assert folds[0].hidden == folds[1].hidden
-    assert len(list(units([block]))) > 2
+    assert len(list(split_into_units([block]))) > 2
 
 
 def test_code_that_ends_in_a_row_too_long_to_be_moved_is_moved_above_that() -> None:
     (block,) = parse(f"```\n{CODE}{'x' * 100 + ' end of the row'}\n{'letters ' * 5000}\n```\n").blocks
     folds = Folds()
     assert "end of the row" not in "".join(line.text for line in lay_out([block], 76, LOOK, folds).lines)
-    assert folds.move(block.key, 60)
+    assert folds.pan_by(block.key, 60)
     assert "end of the row" in "".join(line.text for line in lay_out([block], 76, LOOK, folds).lines)
 
 
@@ -116,10 +116,10 @@ def test_code_that_ends_in_a_row_too_long_to_be_moved_is_moved_above_that() -> N
 def test_one_stands_on_blocks_of_the_page_not_on_slices(page: str) -> None:
     block = next(iter(parse(page).blocks))
     known = {id(each) for each in block.walk()}
-    stops = [each for _, _, each in lay_out([block], 76, LOOK).block_lines]
+    stops = [each for _, _, each in lay_out([block], 76, LOOK).block_ranges]
     assert all(id(each) in known for each in stops)
-    parts = [unit.part for unit in units([block]) if unit.part is not None]
-    assert all(whole_of(part) is block for part in parts)
+    parts = [unit.slice for unit in split_into_units([block]) if unit.slice is not None]
+    assert all(whole_block(part) is block for part in parts)
     leaves = {each.key for part in parts for each in part.walk() if not each.children}
     stands_within = block.kind != "prompt"  # that is one text
     assert leaves >= {each.key for each in block.walk() if not each.children and each.kind != "tab" and stands_within}
@@ -130,7 +130,7 @@ def test_a_long_paragraph_keeps_its_words_and_is_set_a_while_at_a_time() -> None
     (block,) = parse(said).blocks
     lines = lay_out([block], 76, LOOK).lines
     assert " ".join(line.text for line in lines).split() == said.replace("*", "").split()
-    assert len(list(units([block]))) > 5
+    assert len(list(split_into_units([block]))) > 5
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_long_paragraph_keeps_its_words_and_is_set_a_while_at_a_time() -> None
 )
 def test_a_long_word_is_set_a_while_at_a_time_and_keeps_all_its_letters(said: str) -> None:
     (block,) = parse(said).blocks
-    parts = [unit.part for unit in units([block]) if unit.part is not None]
+    parts = [unit.slice for unit in split_into_units([block]) if unit.slice is not None]
     assert len(parts) > 3
     assert "".join(part.plain() for part in parts).replace(" ", "") == block.plain().replace(" ", "")
     assert not any(part.plain().startswith("\u0301") for part in parts)
@@ -164,6 +164,6 @@ def test_no_row_of_a_long_head_is_lost_between_slices() -> None:
     said = "much that is said of it " * 80
     heads = "".join(f"<tr><th>Part {number}</th><th>Head {number} {said}</th></tr>" for number in range(12))
     block = parse(f"<table><thead>{heads}</thead><tbody><tr><td>a</td><td>{said}</td></tr></tbody></table>\n").blocks[0]
-    assert len(list(units([block]))) > 2
+    assert len(list(split_into_units([block]))) > 2
     text = "\n".join(line.text for line in lay_out([block], 90, LOOK).lines)
     assert [number for number in range(12) if f"Head {number} " not in text] == []

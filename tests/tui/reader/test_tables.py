@@ -11,7 +11,7 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.record import RecordSheet
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.table_records import as_text
+from octavo.tui.render.tables import copied_text
 from tests.tui.reader.panes import PaneApp, bar_at, links, screen
 
 TABLE = """\
@@ -92,7 +92,7 @@ async def test_a_row_and_a_table_are_copied_with_tabs_between_the_fields() -> No
 
 
 def test_typed_cells_are_copied_as_they_read() -> None:
-    assert as_text(parse(TYPED).blocks[0]).split("\n")[1] == "Guide\ttrue\tIn review, Merged\t12\tMira\ta.pdf"
+    assert copied_text(parse(TYPED).blocks[0]).split("\n")[1] == "Guide\ttrue\tIn review, Merged\t12\tMira\ta.pdf"
 
 
 async def test_the_head_of_a_long_table_stays_and_hides_no_cursor() -> None:
@@ -268,7 +268,7 @@ def test_a_table_of_any_shape_fits_and_loses_no_word() -> None:
         for width in (16, 33, 80):
             layout = lay_out(parse(markdown).blocks, width, Styles.plain())
             assert max(line.width for line in layout.lines) <= width
-            rows += [stop[2] for stop in layout.block_lines if stop[2].kind == "row"]
+            rows += [stop[2] for stop in layout.block_ranges if stop[2].kind == "row"]
     assert len(rows) == 9
 
 

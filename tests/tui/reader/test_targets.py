@@ -14,12 +14,11 @@ from octavo.documents import links
 from octavo.documents.openapi import Specification
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.async_cache import AsyncCache
-from octavo.tui.render.link_targets import LinkContext, LinkTitle, Targets, TitleQuery
-from octavo.tui.render.openapi_finder import find_lines
-from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
-from octavo.tui.render.source_finders import sources
-from octavo.tui.render.source_values import OperationLayout, OperationQuery
+from octavo.tui.render.caches import AsyncCache
+from octavo.tui.render.deferred import OperationLayout, OperationQuery
+from octavo.tui.render.deferred_loaders import deferred_content, load_operation_lines
+from octavo.tui.render.link_targets import LinkContext, LinkTargets, LinkTitle, TitleQuery
+from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.render.styles import Styles
 from tests.tui.reader.panes import PaneApp, screen
 
@@ -37,7 +36,7 @@ TREE = PageTree(
 FOUND = {
     "report.pdf": LinkTitle("report.pdf", where="PDF, 1.2 MB"),
     "other": LinkTitle("Opening hours", where="Handbook › hours"),
-    "gone": LinkTitle(trouble="The page was deleted, or you do not have access."),
+    "gone": LinkTitle(problem="The page was deleted, or you do not have access."),
 }
 
 
@@ -48,15 +47,17 @@ async def find(asked: TitleQuery) -> LinkTitle | None:
     return None
 
 
-def targets(page_id: str = "guides") -> Targets:
-    return Targets(LinkContext(TREE, SpaceRef(space_id="here")), page_id, AsyncCache(find))
+def targets(page_id: str = "guides") -> LinkTargets:
+    return LinkTargets(LinkContext(TREE, SpaceRef(space_id="here")), page_id, AsyncCache(find))
 
 
 def view(page_id: str = "guides") -> PageView:
     pane = PageView()
     titles = AsyncCache(find)
     pane.contents.sources = replace(
-        sources(), titles=titles, targets=Targets(LinkContext(TREE, SpaceRef(space_id="here")), page_id, titles)
+        deferred_content(),
+        titles=titles,
+        targets=LinkTargets(LinkContext(TREE, SpaceRef(space_id="here")), page_id, titles),
     )
     return pane
 
@@ -76,7 +77,7 @@ def view(page_id: str = "guides") -> PageView:
     ],
 )
 def test_links_that_say_no_more_than_an_address_are_called_by_what_they_lead_to(source: str, shown: str) -> None:
-    assert targets().reads(parse(source).blocks[0].runs) == shown
+    assert targets().text_of(parse(source).blocks[0].runs) == shown
 
 
 async def test_a_page_shows_titles_at_once_and_what_is_elsewhere_when_it_is_found() -> None:
@@ -122,8 +123,8 @@ async def test_no_address_brings_control_characters_into_the_page() -> None:
 
 
 def test_links_of_a_page_with_pages_below_it_start_in_its_own_folder() -> None:
-    assert targets("guides").target("set-up.md") == links.ToPage("setup")
-    assert targets("setup").target("../") == links.ToPage("home")
+    assert targets("guides").resolve("set-up.md") == links.ToPage("setup")
+    assert targets("setup").resolve("../") == links.ToPage("home")
 
 
 async def test_links_are_opened_in_the_browser_and_their_addresses_copied() -> None:
@@ -134,7 +135,7 @@ async def test_links_are_opened_in_the_browser_and_their_addresses_copied() -> N
         await pilot.press("o", "Y", "right_parenthesis", "o", "Y")
         followed = [(each.href, each.outside, each.kind) for each in app.said if isinstance(each, LinkFollowed)]
         assert followed == [("set-up.md", True, "link"), ("", True, "page")]
-        assert [(each.href, each.kind) for each in app.said if isinstance(each, AddressWanted)] == [
+        assert [(each.href, each.kind) for each in app.said if isinstance(each, CopyUrlRequested)] == [
             ("set-up.md", "link"),
             ("", "page"),
         ]
@@ -238,7 +239,7 @@ async def test_what_a_stranger_describes_at_length_is_set_between_keys() -> None
     body = {"content": {"a/b": {"schema": {"properties": {each: {"properties": much} for each in "abcd"}}}}}
     found = Specification({"paths": {"/pets": {"post": {"requestBody": body}}}})
     work = asyncio.create_task(
-        find_lines(OperationLayout(OperationQuery(found, "operation", "post", "/pets"), 76, Styles()))
+        load_operation_lines(OperationLayout(OperationQuery(found, "operation", "post", "/pets"), 76, Styles()))
     )
     turns = 0
     while not work.done():

@@ -7,8 +7,8 @@ import pytest
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.thread_layout import thread_lines
-from octavo.tui.render.thread_lines import Answer, ThreadLine
+from octavo.tui.render.thread_layout import render_threads
+from octavo.tui.render.threads import ThreadReply, ThreadSummary
 from tests.tui.reader.panes import PaneApp, bar_at, links, screen, wanted
 
 PAGE = """\
@@ -93,10 +93,14 @@ async def test_a_mark_never_touches_the_words(width: int, count: int) -> None:
 
 
 def test_what_people_said_looks_as_they_meant_it() -> None:
-    thread = ThreadLine(
-        "Tom W.", "1 d", "Are *nights* **dark**?\n\n* `one`\n* two", 1, answers=(Answer("Ada", "1 h", "_Some_ are."),)
+    thread = ThreadSummary(
+        "Tom W.",
+        "1 d",
+        "Are *nights* **dark**?\n\n* `one`\n* two",
+        1,
+        shown_replies=(ThreadReply("Ada", "1 h", "_Some_ are."),),
     )
-    lines = thread_lines([(thread, "thread 1/1")], Styles.plain(), 60, 2)
+    lines = render_threads([(thread, "thread 1/1")], Styles.plain(), 60, 2)
     text = "\n".join(line.text for line in lines)
     assert "Are nights dark?" in text
     assert "• one" in text
@@ -107,8 +111,8 @@ def test_what_people_said_looks_as_they_meant_it() -> None:
 
 
 def test_no_more_than_eight_lines_of_what_somebody_said_are_shown() -> None:
-    thread = ThreadLine("Tom W.", "1 d", "\n\n".join(f"paragraph {number}" for number in range(9000)))
-    lines = thread_lines([(thread, "thread 1/1")], Styles.plain(), 60, 2)
+    thread = ThreadSummary("Tom W.", "1 d", "\n\n".join(f"paragraph {number}" for number in range(9000)))
+    lines = render_threads([(thread, "thread 1/1")], Styles.plain(), 60, 2)
     assert "paragraph 3" in "\n".join(line.text for line in lines)
     assert lines[-2].text.endswith("…")
     assert len(lines) == 11

@@ -9,7 +9,7 @@ from octavo.documents.merging.merged_page import Choice, MergedPage
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWay
-from octavo.tui.render.conflict_page import prepare
+from octavo.tui.render.conflict_page import prepare_conflicts
 from tests.tui.reader.panes import PaneApp, screen
 from tests.tui.reader.picture import check
 
@@ -69,7 +69,7 @@ class Shown:
         self.app = PaneApp(self.pane)
 
     def show(self, choices: dict[str, Choice] | None = None) -> None:
-        pieces = prepare(self.given, self.main, choices)
+        pieces = prepare_conflicts(self.given, self.main, choices)
         self.pane.show(pieces, choices or {}, key="page", sides=("main", "this change request"))
 
 

@@ -139,7 +139,7 @@ async def test_choosing_a_tab_chooses_those_of_the_same_name() -> None:
     async with app.run_test(size=(80, 60)) as pilot:
         app.pane.show(parse(page), title="Retries", key="p")
         await pilot.pause()
-        hot = next(hot for hot in app.pane.spots.visible() if hot.kind == "tab" and hot.spot.index == 1)
+        hot = next(hot for hot in app.pane.spots.visible() if hot.kind == "tab" and hot.clickable.index == 1)
         await pilot.click(PageView, offset=(hot.start + 1, hot.line))
         assert "second needle" in screen(app.pane)
         assert "other second needle" in screen(app.pane)

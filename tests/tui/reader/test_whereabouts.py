@@ -26,16 +26,16 @@ def test_where_one_was_is_known_of_the_pages_read_last() -> None:
     with closing(StateDb(None)) as state:
         places = ReadingPositions(state)
         for number in range(MOST_PAGES + 1):
-            places.keep(f"page {number}", ReadingPosition("block", number))
-        places.keep("page 1", ReadingPosition("other", -3))
-        places.keep("page 2", None)
+            places.remember(f"page {number}", ReadingPosition("block", number))
+        places.remember("page 1", ReadingPosition("other", -3))
+        places.remember("page 2", None)
         later = ReadingPositions(state)
-        assert later.on("page 0") is None
-        assert later.on("page 1") == ReadingPosition("other", -3)
-        assert later.on("page 2") is None
-        assert later.on(f"page {MOST_PAGES}") == ReadingPosition("block", MOST_PAGES)
+        assert later.get("page 0") is None
+        assert later.get("page 1") == ReadingPosition("other", -3)
+        assert later.get("page 2") is None
+        assert later.get(f"page {MOST_PAGES}") == ReadingPosition("block", MOST_PAGES)
         state.set_fact("places on pages", ["no", "such"])
-        assert ReadingPositions(state).on("page 1") is None
+        assert ReadingPositions(state).get("page 1") is None
 
 
 async def test_one_stands_where_one_was_on_a_page_whose_blocks_are_still_to_come() -> None:

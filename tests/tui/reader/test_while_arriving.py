@@ -20,7 +20,7 @@ from octavo.tui.reader import streaming_page
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.streaming_page import PageLoaded, PageReading, PageStream
 from octavo.tui.reader.text_selection import CopiedLater, CopiesLater, Gathering
-from octavo.tui.render.painting import words_between
+from octavo.tui.render.painting import text_between
 from octavo.tui.render.reading_position import ReadingPosition
 from tests.benchmarks.texts import made_page
 from tests.tui.reader.panes import P, PaneApp, bar_at, laid_out, screen
@@ -317,7 +317,7 @@ async def test_what_is_gathered_in_slices_is_what_is_selected(selection: Selecti
         assert at_once is not None
         rows = [line for _, _, line in app.pane.galley.between(0, app.pane.galley.total)]
         start, end = selection
-        wanted = words_between(
+        wanted = text_between(
             rows[start.y if start else 0 : end.y + 1 if end else None],
             app.pane.contents.margin,
             (0, start.x) if start else None,

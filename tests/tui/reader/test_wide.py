@@ -14,7 +14,7 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.layout import lay_out
-from octavo.tui.render.styled_lines import Piece, off_side, panned, width_of
+from octavo.tui.render.styled_lines import Piece, hidden_columns_text, pan_pieces, width_of
 from octavo.tui.render.styles import UNICODE, Styles
 from tests.tui.reader.panes import PaneApp, screen
 from tests.tui.reader.picture import PAGES
@@ -36,7 +36,7 @@ GLYPHS = "| 再試行 | 同じ識別子 | 🚀 | ﾊﾝｶｸ |\n| --- | --- | -
     ],
 )
 def test_what_is_hidden_is_counted_on_its_side(left: int, right: int, said: str) -> None:
-    assert off_side(left, right, UNICODE) == said
+    assert hidden_columns_text(left, right, UNICODE) == said
 
 
 WORDS = [Piece("one two three four-and-more "), Piece("漢字 five   six sevenseveneightnine")]
@@ -59,7 +59,7 @@ WORDS = [Piece("one two three four-and-more "), Piece("漢字 five   six sevense
     ],
 )
 def test_what_is_moved_is_cut_at_words_with_a_sign_where_there_is_more(start: int, width: int, seen: str) -> None:
-    shown = panned(WORDS, start, width, "…", at_words=True)
+    shown = pan_pieces(WORDS, start, width, "…", at_words=True)
     text = "".join(piece.text for piece in shown)
     assert re.sub(" *…$", "…", text) == re.sub(" *…$", "…", seen)
     assert not seen.endswith("…") or width_of(shown) == width
@@ -78,13 +78,13 @@ def test_what_is_moved_is_cut_at_words_with_a_sign_where_there_is_more(start: in
     ],
 )
 def test_code_that_is_moved_fills_its_box(start: int, width: int, seen: str) -> None:
-    assert "".join(piece.text for piece in panned(WORDS, start, width, "…")) == seen
+    assert "".join(piece.text for piece in pan_pieces(WORDS, start, width, "…")) == seen
 
 
 @given(st.integers(0, 80), st.integers(4, 90))
 def test_what_is_in_sight_stands_where_it_stood(start: int, width: int) -> None:
     line = "".join(piece.text for piece in WORDS)
-    seen = "".join(piece.text for piece in panned(WORDS, start, width, "…"))
+    seen = "".join(piece.text for piece in pan_pieces(WORDS, start, width, "…"))
     assert cell_len(seen) <= width
     at = 0
     for sign in seen:

@@ -75,7 +75,7 @@ def test_a_button_that_does_nothing_looks_like_none_that_does(written: str, look
     off = button(written, LOOKS[look])
     for style in ("primary", "secondary"):
         works = button(f'<a class="button {style}" href="https://a.example">Go</a>', LOOKS[look])
-        assert works.spot is not None
+        assert works.clickable is not None
         assert off.style != works.style
     assert off.style.dim or off.style.color != button('<a class="button" href="x.md">Go</a>', LOOKS[look]).style.color
-    assert off.spot is None or off.spot.target == "broken-reference"
+    assert off.clickable is None or off.clickable.target == "broken-reference"

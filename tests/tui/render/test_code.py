@@ -35,7 +35,7 @@ def test_code_is_cut_where_its_box_ends_and_takes_the_room_there_is(room: int, w
     lines = lay_out((block,), 60, Styles.plain(), folds, room=room).lines
     shown = row[: wide - 5] + "…" if wide < 113 else row[:109]
     assert [line.text for line in lines][1] == f"│ {shown} │"
-    folds.move("k", 10_000)
+    folds.pan_by("k", 10_000)
     moved = lay_out((block,), 60, Styles.plain(), folds, room=room).lines[1].text
     assert moved == (f"│ …{row[109 - wide + 5 : 109]} │" if wide < 113 else f"│ {shown} │")
 

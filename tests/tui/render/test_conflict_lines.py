@@ -6,9 +6,9 @@ import pytest
 
 from octavo.documents.merging.merged_page import Choice, MergedPage
 from octavo.documents.merging.page_merge import merge
-from octavo.tui.render.conflict_lines import ConflictDecision, set_conflict, set_question
-from octavo.tui.render.conflict_page import Question, Shown, prepare
-from octavo.tui.render.layout import set_block
+from octavo.tui.render.conflict_lines import ConflictDecision, render_conflict, render_page_conflict
+from octavo.tui.render.conflict_page import ConflictView, PageConflict, prepare_conflicts
+from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
@@ -20,21 +20,21 @@ from tests.calls import Calls
 @pytest.mark.parametrize("width", [60, 120])
 def test_what_went_of_a_huge_text_is_not_set_beside_what_came(width: int) -> None:
     text = HUGE["formula of words"](100)
-    pieces = prepare(merge(text, edited(text), edited(text, "y")), edited(text))
-    conflict = next(each for each in pieces if isinstance(each, Shown))
-    setting = LayoutContext(Styles(), Folds(), set_block, room=width)
+    pieces = prepare_conflicts(merge(text, edited(text), edited(text, "y")), edited(text))
+    conflict = next(each for each in pieces if isinstance(each, ConflictView))
+    setting = LayoutContext(Styles(), Folds(), render_block, room=width)
     with Calls(Line.__init__) as made:
-        lines = set_conflict(setting, conflict, ConflictDecision(None, ("main", "#1")), (1, 1), width)
+        lines = render_conflict(setting, conflict, ConflictDecision(None, ("main", "#1")), (1, 1), width)
     assert len(lines) > 160
     assert 0 < made.counts.total() < 6000
 
 
 def lines_of(page: MergedPage, choice: Choice | None = None, width: int = 80, **titles: str) -> list[str]:
     """The lines of the only conflict of a page."""
-    (conflict,) = (each for each in prepare(page, titles=titles) if isinstance(each, Shown))
-    setting = LayoutContext(Styles(), Folds(), set_block, room=width)
+    (conflict,) = (each for each in prepare_conflicts(page, titles=titles) if isinstance(each, ConflictView))
+    setting = LayoutContext(Styles(), Folds(), render_block, room=width)
     decided = ConflictDecision(choice, ("main", "this change request"))
-    return [line.text.strip() for line in set_conflict(setting, conflict, decided, (1, 1), width)]
+    return [line.text.strip() for line in render_conflict(setting, conflict, decided, (1, 1), width)]
 
 
 KEY = "# S\n\nAsk the keeper for the key, and bring it back before noon.\n\nEnd.\n"
@@ -71,10 +71,13 @@ def test_text_that_main_moved_names_the_page() -> None:
 
 
 def test_a_question_without_answers_is_not_unresolved() -> None:
-    setting = LayoutContext(Styles(), Folds(), set_block, room=60)
+    setting = LayoutContext(Styles(), Folds(), render_block, room=60)
     decided = ConflictDecision(None, ("main", "this change request"))
     said = [
-        " ".join(line.text for line in set_question(setting, Question("n", "T", "Both.", answers), decided, (1, 1), 60))
+        " ".join(
+            line.text
+            for line in render_page_conflict(setting, PageConflict("n", "T", "Both.", answers), decided, (1, 1), 60)
+        )
         for answers in (("", ""), ("Keep.", "Delete."))
     ]
     assert ["Not resolved" in each for each in said] == [False, True]

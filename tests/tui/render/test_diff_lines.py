@@ -12,18 +12,18 @@ from rich.color import Color
 from octavo.documents.blocks import Document
 from octavo.documents.diff import diff
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.diff_lines import set_diff_unit
-from octavo.tui.render.diff_sequence import changes
+from octavo.tui.render.diff_lines import render_diff_unit
+from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import Unfolding
-from octavo.tui.render.layout import set_block
+from octavo.tui.render.diff_units import ContextSize
+from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from tests.documents.block_trees import canonical, pairs
 from tests.documents.test_kinds_of_change import CHANGES
 
-COLOURED = Styles.of({
+COLOURED = Styles.from_theme({
     "foreground": "#eeeeee", "background": "#000000", "surface": "#101010", "panel": "#202020",
     "octavo-add-line": "#001100", "octavo-add-word": "#003300",
     "octavo-remove-line": "#110000", "octavo-remove-word": "#330000",
@@ -33,10 +33,10 @@ COLOURED = Styles.of({
 def set_lines(
     before: str, after: str, look: Styles | None = None, *, width: int = 90, split: bool = False
 ) -> list[Line]:
-    setting = LayoutContext(look or Styles.plain(), Folds(), set_block)
-    found = changes(compare(before, after).diff, Unfolding(), {}, side_by_side=split).whole()
-    room = SideWidths.of(width, split=split)
-    return [line for unit in found.units for line in set_diff_unit(setting, unit, room)]
+    setting = LayoutContext(look or Styles.plain(), Folds(), render_block)
+    found = build_diff(compare(before, after).diff, ContextSize(), {}, side_by_side=split).complete()
+    room = SideWidths.for_width(width, split=split)
+    return [line for unit in found.units for line in render_diff_unit(setting, unit, room)]
 
 
 def rows(before: str, after: str, *, width: int = 90, split: bool = False) -> list[str]:
@@ -217,13 +217,16 @@ def test_a_change_is_shown_exactly_when_pages_differ_and_never_as_what_looks_the
     pair: tuple[Document, Document], split: bool
 ) -> None:
     old, new = pair
-    setting, room = LayoutContext(Styles.plain(), Folds(), set_block), SideWidths.of(150 if split else 90, split=split)
-    found = changes(diff(old, new), Unfolding(), {}, side_by_side=split).whole()
+    setting, room = (
+        LayoutContext(Styles.plain(), Folds(), render_block),
+        SideWidths.for_width(150 if split else 90, split=split),
+    )
+    found = build_diff(diff(old, new), ContextSize(), {}, side_by_side=split).complete()
     same = [canonical(block) for block in old.blocks] == [canonical(block) for block in new.blocks]
     assert (found.count == 0) == same
     for unit in found.units:
-        set_now = [line.text for line in set_diff_unit(setting, unit, room)]
-        assert unit.change < 0 or unit.tight or any(line.strip() for line in set_now)
+        set_now = [line.text for line in render_diff_unit(setting, unit, room)]
+        assert unit.change_number < 0 or unit.is_tight or any(line.strip() for line in set_now)
         if not split:
             gone, come = ([text[7:] for text in set_now if text[5:6] == sign] for sign in "−+")
             assert not gone or gone != come

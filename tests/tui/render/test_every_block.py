@@ -13,20 +13,20 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block, Column, Document, Run
 from octavo.documents.diff import diff
-from octavo.tui.render.block_slices import slices
-from octavo.tui.render.comparison import Compared
-from octavo.tui.render.diff_sequence import changes, one_side
+from octavo.tui.render.block_slices import split_block
+from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.deferred_loaders import deferred_content
+from octavo.tui.render.diff_sequence import build_diff, build_side
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import Unfolding
-from octavo.tui.render.layout import _SETTERS, set_block, set_unit, stops, units
+from octavo.tui.render.diff_units import ContextSize
+from octavo.tui.render.layout import _RENDERERS, block_ranges, render_block, render_unit, split_into_units
 from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext
 from octavo.tui.render.page_parts import ThreadMarks
-from octavo.tui.render.painting import painted
-from octavo.tui.render.source_finders import sources
-from octavo.tui.render.styled_lines import Line, hot_spots_of
-from octavo.tui.render.text_search import Finder
-from octavo.tui.render.thread_layout import set_diff_unit_or_threads
-from octavo.tui.render.thread_lines import ThreadLine
+from octavo.tui.render.painting import paint_line
+from octavo.tui.render.styled_lines import Line, clickable_spans
+from octavo.tui.render.text_search import TextFinder
+from octavo.tui.render.thread_layout import render_diff_unit_or_threads
+from octavo.tui.render.threads import ThreadSummary
 from tests.documents.block_model import CHILDREN, KINDS, LONG, edited, page_of, pages
 from tests.tui.reader.test_every_page import LOOKS
 
@@ -37,9 +37,12 @@ GROUND = Style.parse("white on black")
 
 def test_each_kind_is_set_by_a_setter_of_its_own_or_by_that_of_what_it_is_a_part_of() -> None:
     parts = {
-        kind for holder, kinds in CHILDREN.items() if holder in _SETTERS or holder in ("row", "card") for kind in kinds
+        kind
+        for holder, kinds in CHILDREN.items()
+        if holder in _RENDERERS or holder in ("row", "card")
+        for kind in kinds
     }
-    assert set(KINDS) - set(_SETTERS) <= parts | {"unknown"}
+    assert set(KINDS) - set(_RENDERERS) <= parts | {"unknown"}
 
 
 def folds_of(document: Document, random: Random) -> Folds:
@@ -51,7 +54,7 @@ def folds_of(document: Document, random: Random) -> Folds:
         if block.kind in ("expandable", "code", "prompt", "openapi"):
             folds.opened[block.key] = random.random() < 0.7
         elif block.kind == "tabs" and block.children:
-            folds.choose(random.choice(block.children))
+            folds.choose_tab(random.choice(block.children))
         if block.kind in ("table", "code"):
             folds.panned[block.key] = random.choice((1, 8, 10_000))
     return folds
@@ -67,7 +70,7 @@ def hold(lines: list[Line], most: int) -> None:
     for line in lines:
         assert line.width <= most, (line.block.kind if line.block else "", line.text)
         assert not set("\n\t\r") & set(line.text), line.text
-        strip = painted(line, 2, most + 5, GROUND)
+        strip = paint_line(line, 2, most + 5, GROUND)
         assert sum(segment.cell_length for segment in strip) == strip.cell_length == most + 5
 
 
@@ -77,38 +80,43 @@ def set_a_page(document: Document, data: st.DataObject) -> None:
     random = data.draw(st.integers(0, 1 << 32).map(Random))
     folds = folds_of(document, random)
     setting = LayoutContext(
-        look, folds, set_block, room=room, whole_code=data.draw(st.booleans()), sources=sources() if room else None
+        look,
+        folds,
+        render_block,
+        room=room,
+        never_wraps_code=data.draw(st.booleans()),
+        deferred=deferred_content() if room else None,
     )
-    cut = list(units(document.blocks))
+    cut = list(split_into_units(document.blocks))
     every = list(document.walk())
     marks = ThreadMarks(document.blocks, {block.key: 1 for block in random.sample(every, min(9, len(every)))})
     for unit in some(cut):
-        lines = set_unit(setting, unit, width)
-        assert (setting.depth, setting.list_depth, setting.tinted) == (0, 0, False)
+        lines = render_unit(setting, unit, width)
+        assert (setting.depth, setting.list_depth, setting.has_background) == (0, 0, False)
         hold(lines, max(width, room, NARROWEST))
-        hot_spots_of(lines)
-        marks.among({block.key for _, _, block in stops(lines)}, unit.part)
-    list(Finder((number, unit.part or unit.block) for number, unit in enumerate(cut)).find("line"))
+        clickable_spans(lines)
+        marks.paths_at({block.key for _, _, block in block_ranges(lines)}, unit.slice)
+    list(TextFinder((number, unit.slice or unit.block) for number, unit in enumerate(cut)).find("line"))
 
 
 def compare_pages(document: Document, data: st.DataObject) -> None:
     width, look = data.draw(st.sampled_from(WIDTHS)), LOOKS[data.draw(st.sampled_from(sorted(LOOKS)))]
     random = data.draw(st.integers(0, 1 << 32).map(Random))
     other = edited(document, random)
-    found = Compared(diff(document, other), document, other)
+    found = PageComparison(diff(document, other), document, other)
     folds, split = folds_of(document, random), data.draw(st.booleans())
-    room = SideWidths.of(max(24, width), split=split and width >= 76)
-    setting = LayoutContext(look, folds, set_block, room=room.side, sources=sources(diagrams=False))
-    unfolding = Unfolding()
-    unfolding.step = data.draw(st.integers(0, len(Unfolding.STEPS) - 1))
+    room = SideWidths.for_width(max(24, width), split=split and width >= 76)
+    setting = LayoutContext(look, folds, render_block, room=room.side, deferred=deferred_content(diagrams=False))
+    unfolding = ContextSize()
+    unfolding.step = data.draw(st.integers(0, len(ContextSize.STEPS) - 1))
     every = list(other.walk())
-    on = {block.key: [ThreadLine("Ada", "now", LONG)] for block in random.sample(every, min(2, len(every)))}
+    on = {block.key: [ThreadSummary("Ada", "now", LONG)] for block in random.sample(every, min(2, len(every)))}
     for made in (
-        changes(found.diff, unfolding, on, "A page", side_by_side=room.is_split),
-        one_side(found, data.draw(st.sampled_from(("old", "new"))), on, "A page"),
+        build_diff(found.diff, unfolding, on, "A page", side_by_side=room.is_split),
+        build_side(found, data.draw(st.sampled_from(("old", "new"))), on, "A page"),
     ):
-        for unit in some(made.whole().units):
-            hold(set_diff_unit_or_threads(setting, unit, room), room.width)
+        for unit in some(made.complete().units):
+            hold(render_diff_unit_or_threads(setting, unit, room), room.width)
 
 
 quickly = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
@@ -144,13 +152,13 @@ def test_any_change_of_many_is_set_and_painted(document: Document, data: st.Data
 def changed_lines(old: Block, new: Block, width: int) -> list[list[Line]]:
     """The units of what changed, set in so many cells, and the slices of the new block, by one setting."""
     before, after = page_of([old]), page_of([new])
-    room = SideWidths.of(width, split=False)
-    setting = LayoutContext(LOOKS["plain"], Folds(), set_block, room=width)
+    room = SideWidths.for_width(width, split=False)
+    setting = LayoutContext(LOOKS["plain"], Folds(), render_block, room=width)
     lines = [
-        set_diff_unit_or_threads(setting, each, room)
-        for each in changes(diff(before, after), Unfolding(), {}).whole().units
+        render_diff_unit_or_threads(setting, each, room)
+        for each in build_diff(diff(before, after), ContextSize(), {}).complete().units
     ]
-    return [*lines, *(set_block(setting, each, room.words) for each in slices(after.blocks[0]))]
+    return [*lines, *(render_block(setting, each, room.text_width) for each in split_block(after.blocks[0]))]
 
 
 def test_a_long_table_that_changed_is_set_in_the_whole_where_its_slices_were() -> None:

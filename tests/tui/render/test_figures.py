@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from octavo.documents.parse import parse
-from octavo.tui.render.layout import set_block
+from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.styled_lines import Line, hot_spots_of
+from octavo.tui.render.styled_lines import Line, clickable_spans
 from octavo.tui.render.styles import Styles
 from tests.documents.audit_of_lines import coloured
 
@@ -16,7 +16,7 @@ TWO = (
 
 
 def lines_of(page: str, width: int) -> list[Line]:
-    return set_block(LayoutContext(Styles(), Folds(), set_block), parse(page).blocks[0], width)
+    return render_block(LayoutContext(Styles(), Folds(), render_block), parse(page).blocks[0], width)
 
 
 def text_of(page: str, width: int) -> list[str]:
@@ -36,8 +36,8 @@ def test_a_gallery_stands_side_by_side_where_there_is_room() -> None:
 
 def test_each_image_has_one_letter() -> None:
     for width in (50, 76):
-        hots = hot_spots_of(lines_of(TWO, width))
-        assert len({id(hot.spot) for hot in hots}) == 2
+        hots = clickable_spans(lines_of(TWO, width))
+        assert len({id(hot.clickable) for hot in hots}) == 2
         assert {hot.target for hot in hots} == {"a.png", "b.png"}
 
 
@@ -56,7 +56,7 @@ def test_an_image_that_is_gone_and_one_from_elsewhere_say_so() -> None:
 
 def test_a_missing_text_is_said_quietly() -> None:
     look = coloured()
-    setting = LayoutContext(look, Folds(), set_block)
-    lines = set_block(setting, parse("![](a.png)").blocks[0], 60)
+    setting = LayoutContext(look, Folds(), render_block)
+    lines = render_block(setting, parse("![](a.png)").blocks[0], 60)
     (said,) = [piece for line in lines for piece in line.pieces if piece.text == "no alternative text"]
     assert said.style == look.muted != look.warning

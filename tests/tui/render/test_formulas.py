@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.tui.render.formulas import formula, in_one_line
+from octavo.tui.render.formulas import format_inline, format_stacked
 from octavo.tui.render.styled_lines import cells
 
 PIECES = [
@@ -76,39 +76,39 @@ PIECES += [
     ],
 )
 def test_what_can_be_stacked_is(source: str, rows: list[str]) -> None:
-    assert formula(source, 60) == rows
+    assert format_stacked(source, 60) == rows
 
 
 @pytest.mark.parametrize("source", ["a + b", r"x^2", r"\alpha_1", r"\text{proof\_size} = 2", "", r"\frac{1}{2}" * 40])
 def test_what_is_one_line_or_too_wide_is_not(source: str) -> None:
-    assert formula(source, 60) is None
+    assert format_stacked(source, 60) is None
 
 
 def test_words_of_a_formula_are_no_formula() -> None:
-    assert in_one_line(r"\text{proof\_size} \le \mathrm{max_k}") == "proof_size ≤ max_k"
-    assert in_one_line(r"p_{next\_step} + \pi\_t + x\_1") == "p_next_step + πₜ + x₁"
-    assert in_one_line(r"\log_2 n") == "log₂ n"
-    assert in_one_line(r"a\sin x\log(n)") == "a sin x log(n)"
+    assert format_inline(r"\text{proof\_size} \le \mathrm{max_k}") == "proof_size ≤ max_k"
+    assert format_inline(r"p_{next\_step} + \pi\_t + x\_1") == "p_next_step + πₜ + x₁"
+    assert format_inline(r"\log_2 n") == "log₂ n"
+    assert format_inline(r"a\sin x\log(n)") == "a sin x log(n)"
 
 
 def test_commands_have_the_signs_the_library_knows() -> None:
-    assert in_one_line(r"\Longrightarrow \hslash \gtrsim \varkappa \nowhere") == "⟹ ℏ ≳ ϰ nowhere"
-    assert in_one_line(r"P \approx -3.58 \rarr x \isin \reals \sdot \infin") == "P ≈ -3.58 → x ∈ ℝ ⋅ ∞"
-    assert in_one_line(r"\lang a\rang \hArr b \sube c \Larr \empty") == "⟨a⟩ ⇔ b ⊆ c ⇐ ∅"
-    assert in_one_line(r"\hat{y} \mathbb{E}[X] \not\in \vec v") == "ŷ 𝔼[X] ∉ v⃗"
+    assert format_inline(r"\Longrightarrow \hslash \gtrsim \varkappa \nowhere") == "⟹ ℏ ≳ ϰ nowhere"
+    assert format_inline(r"P \approx -3.58 \rarr x \isin \reals \sdot \infin") == "P ≈ -3.58 → x ∈ ℝ ⋅ ∞"
+    assert format_inline(r"\lang a\rang \hArr b \sube c \Larr \empty") == "⟨a⟩ ⇔ b ⊆ c ⇐ ∅"
+    assert format_inline(r"\hat{y} \mathbb{E}[X] \not\in \vec v") == "ŷ 𝔼[X] ∉ v⃗"
 
 
 def test_what_is_not_closed_or_not_meant_loses_no_words() -> None:
-    assert in_one_line(r"a } b \right) \frac{c") == "a b ) frac c"
-    assert in_one_line(r"50% of a\% b") == "50% of a% b"
-    assert in_one_line("a % a remark\n+ b") == "a + b"
-    assert in_one_line(r"a \over b \over c") == "a/(b over c)"
+    assert format_inline(r"a } b \right) \frac{c") == "a b ) frac c"
+    assert format_inline(r"50% of a\% b") == "50% of a% b"
+    assert format_inline("a % a remark\n+ b") == "a + b"
+    assert format_inline(r"a \over b \over c") == "a/(b over c)"
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=40), st.integers(1, 80))
 def test_any_formula_fits_or_is_left_to_one_line(pieces: list[str], width: int) -> None:
-    rows = formula("".join(pieces), width)
+    rows = format_stacked("".join(pieces), width)
     assert rows is None or max(map(cells, rows)) <= width
 
 
@@ -139,8 +139,8 @@ def test_any_formula_fits_or_is_left_to_one_line(pieces: list[str], width: int) 
 def test_a_hostile_formula_is_read_in_time(piece: str) -> None:
     begun = time.process_time()
     for length in (2000, 40_000):
-        formula(piece * (length // len(piece)), 80)
-        in_one_line(piece * (length // len(piece)))
+        format_stacked(piece * (length // len(piece)), 80)
+        format_inline(piece * (length // len(piece)))
     assert time.process_time() - begun < 1
 
 
@@ -158,4 +158,4 @@ def test_a_hostile_formula_is_read_in_time(piece: str) -> None:
     ],
 )
 def test_what_stands_between_or_around_others_is_said_in_one_line(source: str, line: str) -> None:
-    assert unicodedata.normalize("NFC", in_one_line(source)) == line
+    assert unicodedata.normalize("NFC", format_inline(source)) == line

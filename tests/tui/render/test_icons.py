@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
-from octavo.tui.render.icons import icon, in_words
+from octavo.tui.render.icons import icon_sign, icon_words
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import cells
 from octavo.tui.render.styles import Styles
@@ -37,7 +37,7 @@ def shown(source: str, *, ascii: bool = False) -> str:
     ],
 )
 def test_an_icon_has_the_sign_of_what_its_name_begins_with(name: str, sign: str | None) -> None:
-    assert icon(name) == icon(f"fa-{name}") == sign
+    assert icon_sign(name) == icon_sign(f"fa-{name}") == sign
     assert cells(sign or "") <= 2
 
 
@@ -46,7 +46,7 @@ def test_a_name_without_a_sign_stands_there_in_words() -> None:
         shown('See <i class="fa-openai">:openai:</i> and <i class="fa-google-drive"></i>.')
         == "See [openai] and [google\u00a0drive]."
     )
-    assert in_words("fa-square-github") == "github"
+    assert icon_words("fa-square-github") == "github"
     assert (
         shown('<a href="https://a.example" class="button" data-icon="github">Get it</a>') == "[github]\u00a0Get\u00a0it"
     )
@@ -63,12 +63,16 @@ def test_words_that_say_the_name_of_an_icon_stand_for_it() -> None:
 
 def test_what_is_no_name_is_shown_as_an_icon_only() -> None:
     for name in ("a[/]b", "x" * 51, "UPPER", "a--b"):
-        assert in_words(name) is None
+        assert icon_words(name) is None
         assert "◆" in shown(f'{{% tabs %}}\n{{% tab title="T" icon="{name}" %}}\na\n{{% endtab %}}\n{{% endtabs %}}')
 
 
 def test_in_ascii_an_icon_is_its_twin_or_its_name() -> None:
-    assert (icon("check", ascii=True), icon("xmark", ascii=True), icon("rocket", ascii=True)) == ("v", "x", None)
+    assert (icon_sign("check", ascii=True), icon_sign("xmark", ascii=True), icon_sign("rocket", ascii=True)) == (
+        "v",
+        "x",
+        None,
+    )
     assert shown('a <i class="fa-rocket"></i> b', ascii=True) == "a [rocket] b"
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from octavo.documents.openapi import Specification
 from octavo.documents.parse import parse
-from octavo.tui.render.layout import lay_out, set_block
+from octavo.tui.render.deferred import OperationQuery
+from octavo.tui.render.layout import lay_out, render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.openapi import details_of
-from octavo.tui.render.source_values import OperationQuery
+from octavo.tui.render.openapi import render_operation_details
 from octavo.tui.render.styles import Styles
 
 PATH = "/organizations/{organizationId}/a-very-long-part-of-it/sites/{siteId}/share-links/{shareLinkId}"
@@ -40,7 +40,7 @@ def test_the_method_and_the_whole_address_are_shown_though_nothing_could_be_read
 @pytest.mark.parametrize("width", [34, 76])
 def test_all_operations_of_a_file_are_listed_with_their_whole_addresses(width: int) -> None:
     wanted = OperationQuery(Specification({"paths": {PATH: {"get": {}}, "/short": {"post": {}}}}), "file")
-    lines = details_of(LayoutContext(Styles.plain(), Folds(), set_block), wanted, None, width)
+    lines = render_operation_details(LayoutContext(Styles.plain(), Folds(), render_block), wanted, None, width)
     assert squeezed([line.text for line in lines]) == f"GET{PATH}POST/short"
     assert max(line.width for line in lines) <= width
 

@@ -12,7 +12,12 @@ from octavo.tui.render.styles import Styles
 def spots(markdown: str) -> list[tuple[str, str, str]]:
     """The words of each place that leads somewhere, and where to."""
     lines = lay_out(parse(markdown).blocks, 60, Styles.plain()).lines
-    found = [(piece.spot.kind, piece.spot.target, piece.text) for line in lines for piece in line.pieces if piece.spot]
+    found = [
+        (piece.clickable.kind, piece.clickable.target, piece.text)
+        for line in lines
+        for piece in line.pieces
+        if piece.clickable
+    ]
     return [each for each in found if each[2] != "↗"]
 
 

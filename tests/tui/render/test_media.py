@@ -6,7 +6,7 @@ import pytest
 
 from octavo.documents.parse import parse
 from octavo.tui.render.layout import lay_out
-from octavo.tui.render.styled_lines import hot_spots_of
+from octavo.tui.render.styled_lines import clickable_spans
 from octavo.tui.render.styles import Styles
 
 
@@ -133,7 +133,7 @@ def test_what_pages_share_says_so_and_leads_to_the_file_it_is_kept_in(words: str
     assert said[:4] == ["Before.", "", "┊ reusable content: take care.md", "┊ Wet paint."]
     assert said.count("┊ reusable content: take care.md") == 1
     assert (said[-3], said[-1]) == ("┊ Wet paint.", "After.")
-    assert [hot.target for hot in hot_spots_of(shown.lines)] == ["../.gitbook/includes/take%20care.md"]
+    assert [hot.target for hot in clickable_spans(shown.lines)] == ["../.gitbook/includes/take%20care.md"]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_what_a_server_did_not_put_in_its_place_names_its_file_or_that_it_is_els
 ) -> None:
     (line,) = lay_out(parse(f'{{% include "{target}" %}}').blocks, 60, Styles.plain()).lines
     assert line.text.strip() == f"◆ Reusable content {said}"
-    assert len(hot_spots_of([line])) == leads
+    assert len(clickable_spans([line])) == leads
 
 
 def test_icons_have_their_signs_by_older_names_too() -> None:

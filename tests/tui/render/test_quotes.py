@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from octavo.documents.parse import parse
 from octavo.tui.render.layout import lay_out
-from octavo.tui.render.quotes import excerpt_of, lines_kept, quoted
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.threads import keep_quoted_lines, quote_excerpt, quote_markdown
 
 
 def shown(markdown: str) -> list[str]:
@@ -13,27 +13,27 @@ def shown(markdown: str) -> list[str]:
 
 
 def test_an_excerpt_has_the_lines_of_the_text_and_its_indents() -> None:
-    assert excerpt_of("    if a:\n        b()  \n\n    c()\n") == "if a:\n    b()\nc()"
-    assert len(excerpt_of("word\n" * 100)) == 240
+    assert quote_excerpt("    if a:\n        b()  \n\n    c()\n") == "if a:\n    b()\nc()"
+    assert len(quote_excerpt("word\n" * 100)) == 240
 
 
 def test_quoted_code_is_code_in_its_lines() -> None:
-    markdown = quoted("if a:\n    b()", is_code=True)
+    markdown = quote_markdown("if a:\n    b()", is_code=True)
     assert markdown == "> ```\n> if a:\n>     b()\n> ```"
     assert [line for line in shown(f"{markdown}\n\nWhy?") if "a" in line or "b" in line] == [
         "│ │ if a:                              │",
         "│ │     b()                            │",
     ]
-    assert quoted("```\na\n```", is_code=True) == "> ````\n> ```\n> a\n> ```\n> ````"
+    assert quote_markdown("```\na\n```", is_code=True) == "> ````\n> ```\n> a\n> ```\n> ````"
 
 
 def test_quoted_words_stay_in_their_lines() -> None:
-    assert quoted("one\ntwo", is_code=False) == "> one\\\n> two"
-    assert shown(quoted("one\ntwo", is_code=False)) == ["│ one", "│ two"]
+    assert quote_markdown("one\ntwo", is_code=False) == "> one\\\n> two"
+    assert shown(quote_markdown("one\ntwo", is_code=False)) == ["│ one", "│ two"]
 
 
 def test_lines_that_are_quoted_in_a_comment_stay_lines() -> None:
-    assert shown(lines_kept("> if a:\n>     b()\n>\n> c\n\nwords\nwords"))[:2] == ["│ if a:", "│ b()"]
+    assert shown(keep_quoted_lines("> if a:\n>     b()\n>\n> c\n\nwords\nwords"))[:2] == ["│ if a:", "│ b()"]
     for markdown in (
         "words\nwords",
         "> ```\n> a\n> b\n> ```\n> c",
@@ -44,4 +44,4 @@ def test_lines_that_are_quoted_in_a_comment_stay_lines() -> None:
         "> a  \n> b\\\n> c",
         "> a\n>\n> b",
     ):
-        assert lines_kept(markdown) == markdown
+        assert keep_quoted_lines(markdown) == markdown

@@ -6,11 +6,11 @@ import pytest
 
 from octavo.api.folding import fold
 from octavo.documents.parse import parse
-from octavo.tui.render.layout import set_block, set_unit, units
+from octavo.tui.render.layout import render_block, render_unit, split_into_units
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import cells
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.text_search import Finder, marks
+from octavo.tui.render.text_search import TextFinder, match_spans
 from tests.api.test_folding import ALIKE
 
 
@@ -19,12 +19,12 @@ from tests.api.test_folding import ALIKE
 def test_words_are_found_and_marked_however_they_are_written(pair: tuple[str, str], stored: int) -> None:
     there, typed = pair[stored], pair[1 - stored]
     blocks = parse(f"İß before {there} ßİ after\n\n* also {there}\n").blocks
-    finds = [find for find in Finder(enumerate(blocks)).find(typed) if find is not None]
+    finds = [find for find in TextFinder(enumerate(blocks)).find(typed) if find is not None]
     assert [find.unit for find in finds] == [0, 1]
-    setting = LayoutContext(Styles.plain(), Folds(), set_block, room=110)
-    for unit in units(blocks):
-        lines = set_unit(setting, unit, 76)
-        (mark,) = marks(lines, typed)
+    setting = LayoutContext(Styles.plain(), Folds(), render_block, room=110)
+    for unit in split_into_units(blocks):
+        lines = render_unit(setting, unit, 76)
+        (mark,) = match_spans(lines, typed)
         text = lines[mark.line].text
         start = next(at for at in range(len(text) + 1) if cells(text[:at]) == mark.start)
         end = max(at for at in range(len(text) + 1) if cells(text[:at]) == mark.end)
@@ -33,8 +33,8 @@ def test_words_are_found_and_marked_however_they_are_written(pair: tuple[str, st
 
 def test_words_over_the_end_of_a_line_are_found() -> None:
     blocks = parse("Die große Straße " * 20).blocks
-    setting = LayoutContext(Styles.plain(), Folds(), set_block, room=110)
-    (unit,) = units(blocks)
-    lines = set_unit(setting, unit, 30)
-    finds = [find for find in Finder(enumerate(blocks)).find("GROSSE STRASSE") if find is not None]
-    assert len(finds) == len({mark.nth for mark in marks(lines, "GROSSE STRASSE")}) == 20
+    setting = LayoutContext(Styles.plain(), Folds(), render_block, room=110)
+    (unit,) = split_into_units(blocks)
+    lines = render_unit(setting, unit, 30)
+    finds = [find for find in TextFinder(enumerate(blocks)).find("GROSSE STRASSE") if find is not None]
+    assert len(finds) == len({mark.nth for mark in match_spans(lines, "GROSSE STRASSE")}) == 20

@@ -100,7 +100,7 @@ class KeptPicture:
             state.get_fact("organization"),
             (space := state.get_fact("space")),
             (page := state.get_fact(f"page {space}")),
-            ReadingPositions(state).on(f"{space} {page}"),
+            ReadingPositions(state).get(f"{space} {page}"),
             self._app.theme,
         )
 

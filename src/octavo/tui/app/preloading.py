@@ -20,7 +20,7 @@ FOR_PAGES = (
     "octavo.tui.render.highlight",
     "octavo.tui.render.openapi",
     "octavo.tui.render.page_operations",
-    "octavo.tui.render.table_records",
+    "octavo.tui.render.tables",
 )
 """What a page needs that is not there for the first frame: 10 to 30 ms each for the page that is the first to need it."""
 _MODULES = (

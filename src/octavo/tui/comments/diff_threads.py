@@ -13,8 +13,8 @@ from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.suggested_wording import Suggested
-from octavo.tui.render.comparison import Compared
-from octavo.tui.render.thread_lines import DRAFT, Answer, ThreadLine
+from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.threads import DRAFT, ThreadReply, ThreadSummary
 from octavo.tui.shell.left_unsent import mark
 from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import HELD
@@ -47,7 +47,7 @@ class DiffThreads:
 
     def lines(
         self, hanging: Mapping[str, Sequence[Comment]], is_outdated: Callable[[Comment], bool]
-    ) -> dict[str, list[ThreadLine]]:
+    ) -> dict[str, list[ThreadSummary]]:
         """Threads by block as the diff shows them."""
         shell = self._view.shell
         index = shell.workspace.unsent.index
@@ -63,14 +63,19 @@ class DiffThreads:
         index = self._view.shell.workspace.unsent.index
         return index.by_page(self._at, self.all) if index else {}
 
-    def draft_lines(self, drafts: Sequence[UnsentText]) -> list[ThreadLine]:
+    def draft_lines(self, drafts: Sequence[UnsentText]) -> list[ThreadSummary]:
         """Comments that are not sent, as the diff shows them where they are to hang."""
         shell = self._view.shell
         me = shell.workspace.me.name if shell.workspace.me is not None else "You"
         kept = shell.session.drafts
         return [
-            ThreadLine(
-                me, "draft", kept.get(each.draft_key) or "", open=False, key=f"{DRAFT}{each.draft_key}", is_draft=True
+            ThreadSummary(
+                me,
+                "draft",
+                kept.get(each.draft_key) or "",
+                is_open=False,
+                key=f"{DRAFT}{each.draft_key}",
+                is_draft=True,
             )
             for each in drafts
         ]
@@ -94,35 +99,35 @@ def thread_lines(
     replies: Mapping[str, Sequence[Reply]] = MappingProxyType({}),
     is_outdated: Callable[[Comment], bool] = lambda thread: False,
     unsent: Callable[[Comment], str] = lambda thread: "",
-    suggested: Callable[[Comment, Comment | Reply], tuple[Compared, ...]] = lambda thread, message: (),
-) -> dict[str, list[ThreadLine]]:
+    suggested: Callable[[Comment, Comment | Reply], tuple[PageComparison, ...]] = lambda thread, message: (),
+) -> dict[str, list[ThreadSummary]]:
     """Threads by block as a diff shows them, those on no block under "". `on_its_way` says of an id how far it got that
     is not there yet; `unsent` marks what is written in one and not sent."""
 
     def age(message: Comment | Reply) -> str:
         return on_its_way(message.id) or short_age(message.posted_at)
 
-    def line(thread: Comment, key: str) -> ThreadLine:
+    def line(thread: Comment, key: str) -> ThreadSummary:
         answers = replies.get(thread.id, ())
         target = thread.target
         is_gone = not key and target.node is not None
-        return ThreadLine(
+        return ThreadSummary(
             author=thread.posted_by.name,
             age=age(thread),
             text=thread.body.text,
-            replies=max(thread.replies, len(answers)),
-            open=thread.is_open_thread,
-            verdict=thread.is_open and thread.is_verdict,
-            held=on_its_way(thread.id) == HELD,
-            answers=tuple(
-                Answer(each.posted_by.name, age(each), each.body.text, suggested(thread, each))
+            reply_count=max(thread.replies, len(answers)),
+            is_open=thread.is_open_thread,
+            is_review=thread.is_open and thread.is_verdict,
+            is_pending=on_its_way(thread.id) == HELD,
+            shown_replies=tuple(
+                ThreadReply(each.posted_by.name, age(each), each.body.text, suggested(thread, each))
                 for each in answers[-MOST_ANSWERS:]
             ),
             key=thread.id,
-            outdated=is_gone or is_outdated(thread),
+            is_outdated=is_gone or is_outdated(thread),
             unsent=unsent(thread),
-            suggested=suggested(thread, thread),
-            about=" ".join((target.node.preview or "").split()) if is_gone and target.node is not None else "",
+            suggestion_diffs=suggested(thread, thread),
+            quote=" ".join((target.node.preview or "").split()) if is_gone and target.node is not None else "",
         )
 
     return {key: [line(thread, key) for thread in hanging] for key, hanging in threads.items()}

@@ -10,7 +10,7 @@ from octavo.documents.blocks import Block
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.render.thread_lines import DRAFT
+from octavo.tui.render.threads import DRAFT
 from octavo.tui.shell.permissions import not_allowed_with
 from octavo.tui.shell.view import View, is_covered
 from octavo.tui.widgets.commands import Command, Commands

@@ -15,7 +15,7 @@ from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
 
 if TYPE_CHECKING:
-    from octavo.tui.render.comparison import Compared
+    from octavo.tui.render.comparison import PageComparison
     from octavo.tui.shell.shell import Shell
 
 Block = tuple[str, str, str]
@@ -27,7 +27,7 @@ class Suggested:
 
     def __init__(self, octavo: Callable[[], Shell], changed: Callable[[], None]) -> None:
         self._octavo, self._changed = octavo, changed
-        self._compared: dict[tuple[Block, str], Compared | None] = {}
+        self._compared: dict[tuple[Block, str], PageComparison | None] = {}
         """None: it is being read, or cannot be."""
         self._was: dict[Block, str] = {}
         self._page = ""
@@ -54,7 +54,7 @@ class Suggested:
             self._fates[block, text] = done.kind
             self._changed()
 
-    def compared(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[Compared, ...]:
+    def compared(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[PageComparison, ...]:
         """Return the comparisons of a message's suggestions with their block, in order.
 
         Empty if the message suggests nothing, or while a comparison is not loaded.
@@ -76,7 +76,7 @@ class Suggested:
         compared, block = self.compared(at, thread, message), _block_of(thread)
         if not compared or block is None:
             return None
-        from octavo.tui.render.suggestion_lines import suggestion_lines  # lazy: the layout of diffs, rarely needed
+        from octavo.tui.render.thread_layout import suggestion_lines  # lazy: the layout of diffs, rarely needed
 
         # The result is above the diff: the end of a long suggestion is not visible.
         notes = [_note(self._fate(block, each.text), look) for each in suggestions(message.body.text)]

@@ -14,7 +14,7 @@ from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.write_kind import Basis
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import fenced
-from octavo.tui.render.quotes import excerpt_of, quoted
+from octavo.tui.render.threads import quote_excerpt, quote_markdown
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import not_allowed_with
 from octavo.tui.widgets.wording import plural
@@ -56,7 +56,7 @@ def start_thread(
         return
 
     def send(text: str) -> DurableWrite:
-        text = f"{quoted(excerpt, is_code=is_code)}\n\n{text}" if quote else text
+        text = f"{quote_markdown(excerpt, is_code=is_code)}\n\n{text}" if quote else text
         target = {name: value for name, value in (("page", page), ("node", node)) if value is not None}
         return comments.Create(at=at, body=Markdown(markdown=text), **target)
 
@@ -195,7 +195,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
         if answer is not None:
             app.writes.queue(NewWrite(op, f"delete the {kind}", context=name(comment)), said=f"Deleting {kind}…")
 
-    said = f"“{excerpt_of(plain_text(what.body.text))}”"
+    said = f"“{quote_excerpt(plain_text(what.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
     undo = f"You will have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
     dialog = Confirm(
@@ -262,7 +262,7 @@ def compose(
 
     composer = Composer(
         title,
-        quoted=excerpt_of(excerpt),
+        quoted=quote_excerpt(excerpt),
         draft=kept.text,
         save_draft=kept.save,
         save_draft_now=kept.save_now,

@@ -25,9 +25,9 @@ from octavo.documents.suggesting import suggestions
 from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.comments.suggested_wording import Suggested
 from octavo.tui.comments.thread_commands import NOTHING, THREAD, ThreadTarget, is_own_comment
-from octavo.tui.render.quotes import lines_kept
-from octavo.tui.render.styled_lines import Line, Piece, fit
+from octavo.tui.render.styled_lines import Line, Piece, truncate
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
@@ -217,12 +217,12 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
     def notify_style_update(self) -> None:
         super().notify_style_update()
         if is_whole(self):
-            self._look = Styles.of(self.app.theme_variables, ascii=self.shell.settings.ascii)
+            self._look = Styles.from_theme(self.app.theme_variables, ascii=self.shell.settings.ascii)
             self._arrange()
 
     def on_mount(self) -> None:
         self.shell.workspace.unsent.reworded.subscribe(self, lambda _: self._show_drafts())
-        self._look = Styles.of(self.app.theme_variables, ascii=self.shell.settings.ascii)
+        self._look = Styles.from_theme(self.app.theme_variables, ascii=self.shell.settings.ascii)
 
     def on_resize(self, event: Resize) -> None:
         self._arrange()
@@ -261,7 +261,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         from octavo.tui.render.wrap import wrap
 
         look, target = self._look, comment.target
-        lines = [Line(fit([Piece(" "), Piece(self._about, look.strong)], width))]
+        lines = [Line(truncate([Piece(" "), Piece(self._about, look.strong)], width))]
         said = " ".join((target.node.preview or "").split()) if target.node is not None else ""
         if said:
             wrapped = wrap([Piece(said, look.muted)], max(16, width - 3))
@@ -299,13 +299,13 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             head.append(Piece(f" · {word}{who}", self._state_style()))
         if self._is_new(message):
             head.append(Piece(" · new", self._state_style()))
-        lines = [Line(fit(head, width))]
+        lines = [Line(truncate(head, width))]
         room = max(16, width - indent - 2)
         body: list[Line] | None = None
         if self.comment is not None and self.at is not None:
             body = self._suggested.lines(self.at, self.comment, message, room, look)
         if body is None:
-            text = lines_kept(message.body.text or "(no text)")
+            text = keep_quoted_lines(message.body.text or "(no text)")
             body = lay_out(parse(text).blocks, room, look, source=text).lines
         lines += [Line([Piece(" " * (indent + 2)), *line.pieces]) for line in body]
         if message.reactions:

@@ -28,7 +28,7 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.streaming_page import PageLoaded
 from octavo.tui.reader.text_selection import CopiesLater
-from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
+from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.shell.tree_rows import neighbour
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
@@ -277,8 +277,8 @@ class ContentScreen(View, CopiesLater):
     def _link_followed(self, message: LinkFollowed) -> None:
         follow(self.reading, message)
 
-    @on(AddressWanted)
-    def _address_wanted(self, message: AddressWanted) -> None:
+    @on(CopyUrlRequested)
+    def _copy_url(self, message: CopyUrlRequested) -> None:
         copy_address(self.reading, message)
 
     # Going about

@@ -20,7 +20,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.links import Broken
 from octavo.tui.content.link_locations import go_to, key_of, part_of, title_of, trails
-from octavo.tui.render.link_targets import LinkContext, Targets
+from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.shell.list_view import SECTIONS, ListView
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
@@ -249,7 +249,7 @@ class LinksScreen(ListView[Place]):
             case "broken" if each.is_part:
                 return "Broken: the content that this page embeds does not exist."
             case "broken":
-                found = Targets(self._ground, self._page_of(each)).target(each.address)
+                found = LinkTargets(self._ground, self._page_of(each)).resolve(each.address)
                 reason = found.reason if isinstance(found, Broken) else "The target does not exist."
                 return f"Broken: {in_a_line(reason)}."
             case "in-app":

@@ -29,8 +29,8 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.record import open_row
 from octavo.tui.reader.showing_pages import show_page
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.link_targets import LinkContext, Targets
-from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
+from octavo.tui.render.link_targets import LinkContext, LinkTargets
+from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.review.request_summary import ASK_AFTER
 from octavo.tui.shell.page_queries import page_as_written, page_there, page_to_read, text_of
 from octavo.tui.shell.routes import ToPage
@@ -146,7 +146,7 @@ class PageHistoryScreen(View):
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if (tree := snapshot.value) is not None and tree is not self._tree:
             view, self._tree = self.query_one("#page", PageView), tree
-            view.contents.sources.targets = Targets(LinkContext(tree, self.space.ref), self.page_id)
+            view.contents.sources.targets = LinkTargets(LinkContext(tree, self.space.ref), self.page_id)
             view.reset()
 
     # The revisions
@@ -286,7 +286,7 @@ class PageHistoryScreen(View):
         if targets is None:
             self.shell.say("The pages of this space are still loading. Try again in a moment.", tone="care")
             return
-        match targets.target(message.href):
+        match targets.resolve(message.href):
             case links.ToPage(page=page_id, anchor=anchor):
                 self.shell.go(ToPage(self.space.id, page_id, anchor or ""))
             case links.ToAnchor(anchor=anchor):
@@ -301,10 +301,10 @@ class PageHistoryScreen(View):
             case target:
                 link_following.leave(self.shell, target, href=message.href, words=message.words, at=self.space.ref)
 
-    @on(AddressWanted)
-    def _address_wanted(self, message: AddressWanted) -> None:
+    @on(CopyUrlRequested)
+    def _copy_url(self, message: CopyUrlRequested) -> None:
         targets = self.query_one("#page", PageView).contents.sources.targets
-        target = targets.target(message.href) if targets is not None and message.kind != "page" else None
+        target = targets.resolve(message.href) if targets is not None and message.kind != "page" else None
         if isinstance(target, links.ToUrl):
             clipboard.copy(self.shell, target.url, "Copied the link.")
         else:

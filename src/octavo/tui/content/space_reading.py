@@ -266,7 +266,7 @@ class SpaceReading:
         else:
             self._troubles.pop("page", None)
             anew = anchor or standing is not None or from_top
-            self.view.place.come_back(self.key, None if anew else self.history.places.on(self.key))
+            self.view.place.come_back(self.key, None if anew else self.history.places.get(self.key))
             self.view.state.wait_for(page.title)
             self._screen.follow("page", op, self._show_page)
             if not self.is_in_view:

@@ -9,7 +9,7 @@ from typing import Any
 from octavo.tui.reader.pane import Pane, fail
 from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.layout_context import Folds
-from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out
+from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.terminal import polite_thread
 
@@ -53,7 +53,7 @@ class BackgroundLayout:
             laid = None  # the pane has another width or look by now
         contents.margin, contents.measure, self._layout = layout.margin, layout.measure, layout
         set_unit = contents.set_unit_with(layout, laid)
-        return VirtualLines(contents.units(), layout.guess, set_unit, laid, keeps_all=layout.keeps_lines)
+        return VirtualLines(contents.units(), layout.estimate_height, set_unit, laid, keeps_all=layout.keeps_lines)
 
     def lay_out_short(self) -> None:
         """Lay out a page of few lines."""
@@ -82,7 +82,7 @@ class BackgroundLayout:
         self._work = self._galley = None
 
     def _steps(self, galley: VirtualLines[Any], layout: UnitLayout) -> Iterator[None]:
-        laid = yield from lay_out(layout, [*galley.units], galley.unset_units())
+        laid = yield from lay_out_units(layout, [*galley.units], galley.unset_units())
         self.pane.call_later(self._take, galley, laid)
 
     def _take(self, galley: VirtualLines[Any], laid: LaidUnits) -> None:

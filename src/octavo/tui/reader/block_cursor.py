@@ -11,7 +11,7 @@ from textual.strip import Strip
 from octavo.documents.blocks import Block
 from octavo.tui.reader.pane import Bring, Pane, Stop
 from octavo.tui.reader.viewport import Viewport
-from octavo.tui.render.painting import over
+from octavo.tui.render.painting import overlay_text
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -68,7 +68,7 @@ class BlockCursor:
             return known[1]
         look = pane.look
         style = pane.ground + (look.accent if pane.has_focus else look.muted)
-        barred = over(strip, max(0, pane.contents.margin_of(unit) + at), look.glyphs.bar, style)
+        barred = overlay_text(strip, max(0, pane.contents.margin_of(unit) + at), look.glyphs.bar, style)
         if len(self._barred) >= _KEPT_BARRED:
             self._barred.clear()
         self._barred[id(line)] = (strip, barred)
@@ -201,7 +201,7 @@ class BlockCursor:
         for stop in ([] if here is None else [here]) + self.visible_stops():
             wide = {block.key for block in pane.contents.wide_at(stop) if pane.folds.hidden.get(block.key)}
             if wide:
-                moved = [pane.folds.move(key, step * _PAN) for key in sorted(wide)]
+                moved = [pane.folds.pan_by(key, step * _PAN) for key in sorted(wide)]
                 if any(moved):
                     pane.change(stop[0])
                 return

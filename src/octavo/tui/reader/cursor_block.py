@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.render.table_records import as_text
+from octavo.tui.render.tables import copied_text
 from octavo.tui.widgets.commands import Command, Commands
 
 _NAMES = {
@@ -47,7 +47,7 @@ class CursorBlock:
     def copy(self) -> None:
         """Copy it."""
         if (stop := self.pane.cursor.stop()) is not None:
-            self.copy_as(as_text(stop[3]), _NAMES.get(stop[3].kind, stop[3].kind))
+            self.copy_as(copied_text(stop[3]), _NAMES.get(stop[3].kind, stop[3].kind))
 
     def copy_as(self, text: str, what: str) -> None:
         """Copy a text made of it, which `what` names."""

@@ -13,20 +13,20 @@ from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.diff_making import DiffMaking
 from octavo.tui.reader.late_sources import LateSources
 from octavo.tui.reader.pane import Contents, Pane, Stop, no_lines
-from octavo.tui.render.block_slices import whole_of
-from octavo.tui.render.comparison import Compared
-from octavo.tui.render.diff_lines import guess
-from octavo.tui.render.diff_sequence import changes, one_side
-from octavo.tui.render.diff_sides import BETWEEN, SideWidths, bar_beside, block_beside, stops_beside
-from octavo.tui.render.diff_units import Changes, DiffUnit, Unfolding
-from octavo.tui.render.failed_block import written_in
-from octavo.tui.render.layout import set_block
+from octavo.tui.render.block_slices import whole_block
+from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.deferred import DeferredContent
+from octavo.tui.render.deferred_loaders import deferred_content
+from octavo.tui.render.diff_lines import estimate_height
+from octavo.tui.render.diff_sequence import build_diff, build_side
+from octavo.tui.render.diff_sides import SIDE_GAP, SideWidths, diff_block_at, diff_block_ranges, diff_cursor_bar
+from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits
+from octavo.tui.render.failed_block import block_source
+from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.source_finders import sources
-from octavo.tui.render.sources import Sources
 from octavo.tui.render.styled_lines import Line
-from octavo.tui.render.thread_layout import set_diff_unit_or_threads
-from octavo.tui.render.thread_lines import ThreadLine
+from octavo.tui.render.thread_layout import render_diff_unit_or_threads
+from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
 from octavo.tui.widgets.empty_states import nothing
 
@@ -49,33 +49,33 @@ class DiffContents(Contents):
         cursor: BlockCursor,
         late: LateSources,
         prepare: Callable[[Folds, int], UnitLayout | None],
-        made: Callable[[Changes, LaidUnits | None], None],
+        made: Callable[[DiffUnits, LaidUnits | None], None],
     ) -> None:
         """`prepare` is that of `BackgroundLayout`. `made` is called with all units that are to be shown, once they are made."""
         super().__init__(pane)
         self._cursor, self._late = cursor, late
-        self.compared: Compared | None = None
+        self.compared: PageComparison | None = None
         self.key = ""
         self.title = ""
         self.shows_source = False
         self.is_outcome = False
         """Whether the page is not there yet: nothing can be said about it."""
-        self.threads: Mapping[str, Sequence[ThreadLine]] = {}
+        self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         self.threads_elsewhere = False
         """Whether open threads hang on other pages."""
         self.has_page_before = self.has_page_after = False
         """Whether the change request has another page that K or J opens."""
-        self.unfolding = Unfolding()
-        self.changed = Changes()
+        self.unfolding = ContextSize()
+        self.changed = DiffUnits()
         """What is on show: what the lines of the pane are made of, always."""
-        self.ready = Changes()
+        self.ready = DiffUnits()
         """What was made last, which is on show as soon as the pane has room."""
         self.making = DiffMaking(pane, prepare, self.wanted_units, made)
-        self.of_source = Changes()
+        self.of_source = DiffUnits()
         """The changes of the source, while it is shown."""
         self.made_for: Layout = "changes"
         """How the sides lie in what is on show, or is being made."""
-        self.sources = sources(diagrams=False)  # of a diagram the text is compared
+        self.sources = deferred_content(diagrams=False)  # of a diagram the text is compared
         self.layout: Layout = "changes"
         self._chosen_split: bool | None = None
         """Whether you chose a side-by-side layout last. None if you chose none."""
@@ -144,15 +144,15 @@ class DiffContents(Contents):
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
         is_split, most = self.layout_now == "sides", max(24, width - 4)
-        room = SideWidths.of(min(2 * WIDEST + BETWEEN if is_split else WIDEST, most), split=is_split)
+        room = SideWidths.for_width(min(2 * WIDEST + SIDE_GAP if is_split else WIDEST, most), split=is_split)
         look, sources, written = self.pane.look, self.sources, self.written
 
-        def set_with(sources: Sources | None) -> Callable[[DiffUnit], list[Line]]:
-            setting = LayoutContext(look, folds, set_block, room=room.side, sources=sources, written=written)
-            return lambda unit: set_diff_unit_or_threads(setting, unit, room)
+        def set_with(sources: DeferredContent | None) -> Callable[[DiffUnit], list[Line]]:
+            setting = LayoutContext(look, folds, render_block, room=room.side, deferred=sources, source_of=written)
+            return lambda unit: render_diff_unit_or_threads(setting, unit, room)
 
         key = (width, is_split, look, id(folds), sources, sources.targets)
-        return UnitLayout(key, guess, set_with, 2, 0, sources, self.size <= KEPT_WHOLE)
+        return UnitLayout(key, estimate_height, set_with, 2, 0, sources, self.size <= KEPT_WHOLE)
 
     def set_unit_with(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
         return self._late.completed(self.sources, super().set_unit_with(layout, laid), laid)
@@ -166,37 +166,37 @@ class DiffContents(Contents):
         compared = self.compared
         return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
 
-    def wanted_units(self) -> tuple[Changes, int]:
+    def wanted_units(self) -> tuple[DiffUnits, int]:
         """Return the changes that are to be shown, whose units are still to be made, and the size of the page."""
         layout = self.made_for = self.layout_now
         if self.compared is None:
-            return Changes(), 0
+            return DiffUnits(), 0
         if self.shows_source:
             return self.of_source, self.size
         if layout == "new" or layout == "old":
-            return one_side(self.compared, layout, self.threads, self.title), self.size
+            return build_side(self.compared, layout, self.threads, self.title), self.size
         unfolding = deepcopy(self.unfolding)  # the thread reads it
         is_split = layout == "sides"
-        wanted = changes(self.compared.diff, unfolding, self.threads, self.title, side_by_side=is_split)
+        wanted = build_diff(self.compared.diff, unfolding, self.threads, self.title, side_by_side=is_split)
         return wanted, self.size
 
     def drop_units(self) -> None:
         """Show none, and make none."""
         self.making.drop()
-        self.changed = self.ready = Changes()
+        self.changed = self.ready = DiffUnits()
         self.pane.galley = no_lines()
 
     def written(self, block: Block) -> str:
         if self.compared is None:
             return ""
-        document = self.compared.old if self.compared.is_old(whole_of(block)) else self.compared.new
-        return written_in(document.source, block)
+        document = self.compared.old if self.compared.is_old(whole_block(block)) else self.compared.new
+        return block_source(document.source, block)
 
     def together(self, unit: int) -> range:
         units, first, last = self.changed.units, unit, unit
-        while units[first].part > 1:
+        while units[first].slice_number > 1:
             first -= 1
-        while last + 1 < len(units) and units[last + 1].part > 1:
+        while last + 1 < len(units) and units[last + 1].slice_number > 1:
             last += 1
         return range(first, last + 1)
 
@@ -208,20 +208,20 @@ class DiffContents(Contents):
     # Its blocks on either side
 
     def stops_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
-        return stops_beside(lines)
+        return diff_block_ranges(lines)
 
     def block_at(self, line: Line, cell: int) -> Block | None:
-        return block_beside(line, cell)
+        return diff_block_at(line, cell)
 
     def bar_at(self, line: Line, inside: Container[int]) -> int | None:
-        return bar_beside(line, inside)
+        return diff_cursor_bar(line, inside)
 
     def reachable(self, found: list[Stop]) -> list[Stop]:
         # One comes to the old side by going there, never by scrolling.
         here = self._cursor.at[1] if self._cursor.at is not None else None
         return [stop for stop in found if stop[3] is here or not self.is_old(stop[3])] or found
 
-    def set_threads(self, threads: Mapping[str, Sequence[ThreadLine]]) -> None:
+    def set_threads(self, threads: Mapping[str, Sequence[ThreadSummary]]) -> None:
         """Show other threads between the lines, at the blocks of their keys, those of "" at the top."""
         if threads != self.threads:
             self.threads = threads
@@ -229,7 +229,7 @@ class DiffContents(Contents):
 
     def has_open_on(self, key: str) -> bool:
         """Whether an open thread hangs on the block called `key`."""
-        return any(thread.open for thread in self.threads.get(key, ()))
+        return any(thread.is_open for thread in self.threads.get(key, ()))
 
     @property
     def thread_keys(self) -> set[str]:

@@ -7,25 +7,25 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from octavo.tui.reader.pane import SHORT, WAIT, Pane, fail
-from octavo.tui.render.diff_units import Changes
+from octavo.tui.render.diff_units import DiffUnits
 from octavo.tui.render.layout_context import Folds
-from octavo.tui.render.unit_layout import LaidUnits, UnitLayout, lay_out
+from octavo.tui.render.unit_layout import LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.terminal import polite_thread
 
 
 class _Making:
     """Units that are being made."""
 
-    def __init__(self, changes: Changes, layout: UnitLayout | None) -> None:
+    def __init__(self, changes: DiffUnits, layout: UnitLayout | None) -> None:
         self.changes, self._layout = changes, layout
         self.laid: LaidUnits | None = None
         self.is_done = threading.Event()
 
     def steps(self) -> Iterator[object]:
         """Make the units, lay them out, and pause after each."""
-        yield from self.changes.steps()
+        yield from self.changes.build()
         if self._layout is not None:
-            self.laid = yield from lay_out(self._layout, self.changes.units, range(len(self.changes.units)))
+            self.laid = yield from lay_out_units(self._layout, self.changes.units, range(len(self.changes.units)))
         self.is_done.set()
 
 
@@ -36,8 +36,8 @@ class DiffMaking:
         self,
         pane: Pane,
         prepare: Callable[[Folds, int], UnitLayout | None],
-        wanted: Callable[[], tuple[Changes, int]],
-        made: Callable[[Changes, LaidUnits | None], None],
+        wanted: Callable[[], tuple[DiffUnits, int]],
+        made: Callable[[DiffUnits, LaidUnits | None], None],
     ) -> None:
         """`prepare` is that of `BackgroundLayout`. `wanted` returns the changes to make and the size of the page. `made` is
         called with the changes that are made."""
@@ -58,7 +58,7 @@ class DiffMaking:
         self.stop()
         changes, size = self._wanted()
         if size < SHORT:
-            self._take(_Making(changes.whole(), None))
+            self._take(_Making(changes.complete(), None))
             return
         self._making = making = _Making(changes, self._prepare(self.pane.folds, size))
         self._work = polite_thread.thread.begin(self._steps(making), partial(fail, self.pane))

@@ -13,9 +13,9 @@ from octavo.documents.blocks import Block
 from octavo.tui.reader.diff_contents import DiffContents
 from octavo.tui.reader.pane import Stop
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.render.comparison import Compared
-from octavo.tui.render.diff_sequence import source_changes
-from octavo.tui.render.diff_units import Changes, DiffUnit, may_hold
+from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.diff_sequence import build_source_diff
+from octavo.tui.render.diff_units import DiffUnit, DiffUnits, may_contain
 from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.unit_layout import LaidUnits
 from octavo.tui.widgets.commands import Command, Commands
@@ -43,7 +43,7 @@ class DiffNavigation:
         self.pane, self.contents, self.cursor = pane, contents, pane.cursor
         self.places: dict[str, ReadingPosition] = {}
         """Where one was on the pages one was on, by their keys."""
-        self._made_of: Compared | None = None
+        self._made_of: PageComparison | None = None
         """What the units on show were made of."""
         self._hung_on: dict[str, str] = {}
         """The block each thread on show hangs on: of one that is gone, where the cursor goes."""
@@ -61,7 +61,7 @@ class DiffNavigation:
         here = self.cursor.stop()
         unit = here[0] if here is not None else 0
         units = self.contents.changed.units
-        before = (units[at].change for at in range(min(unit, len(units) - 1), -1, -1))
+        before = (units[at].change_number for at in range(min(unit, len(units) - 1), -1, -1))
         return 1 + next((change for change in before if change >= 0), -1)
 
     # Meeting a page
@@ -118,11 +118,11 @@ class DiffNavigation:
 
     def _fold_of(self, block: Block) -> DiffUnit | None:
         """The fold a block is in."""
-        return next((unit for unit in self.contents.changed.units if unit.hidden and unit.hides(block)), None)
+        return next((unit for unit in self.contents.changed.units if unit.hidden_blocks and unit.hides(block)), None)
 
     def _unfold(self, fold: DiffUnit, then: Callable[[], object] | None = None) -> None:
         """Show what a fold hides, and do `then`."""
-        self.contents.unfolding.opened.update(block.key for block in fold.hidden)
+        self.contents.unfolding.expanded.update(block.key for block in fold.hidden_blocks)
         self.contents.making.make(then)
 
     @property
@@ -138,7 +138,7 @@ class DiffNavigation:
 
     # Laying out
 
-    def made(self, units: Changes, laid: LaidUnits | None) -> None:
+    def made(self, units: DiffUnits, laid: LaidUnits | None) -> None:
         """Show the units that were made, the block under the cursor where it is on the screen. `laid`: as the thread laid
         them out."""
         here, is_same, self._made_of = (
@@ -191,10 +191,10 @@ class DiffNavigation:
 
         units = self.contents.changed.units
         stands = block.kind and block.kind not in NO_BLOCKS  # what else one is on stands nowhere on a page
-        for unit in self.contents.changed.around(block.lines[0]) if stands else range(len(units)):
+        for unit in self.contents.changed.units_at_line(block.lines[0]) if stands else range(len(units)):
             each = units[unit]
             if stands:
-                is_here = any(may_hold(top, block) and has(top) for top in each.blocks)
+                is_here = any(may_contain(top, block) and has(top) for top in each.blocks)
             else:
                 is_here = bool(each.threads) or (each.block is not None and each.block.key == block.key)
             if is_here:
@@ -269,7 +269,9 @@ class DiffNavigation:
         page as it is unless one goes to the other side."""
         units = self.contents.changed.units
         among = range(unit + step, len(units) if step > 0 else -1, step)
-        found = next(filter(None, (self.cursor.stops_of(each) for each in among if units[each].change >= 0)), None)
+        found = next(
+            filter(None, (self.cursor.stops_of(each) for each in among if units[each].change_number >= 0)), None
+        )
         if not found:
             return None
         at, _, _, block = next((stop for stop in found if not self.contents.is_old(stop[3])), found[0])
@@ -282,7 +284,7 @@ class DiffNavigation:
         if at is None:
             return
         self._met = None  # one stays where one is
-        self._unfold(units[at], partial(self._stand_on, units[at].hidden[0]))
+        self._unfold(units[at], partial(self._stand_on, units[at].hidden_blocks[0]))
 
     def unfold(self) -> None:
         """Expand the selected unchanged lines, else show more unchanged lines everywhere."""
@@ -290,12 +292,12 @@ class DiffNavigation:
         if here is not None and here[3].kind == "fold":
             self.open_fold(here[3].key)
             return
-        self.contents.unfolding.more()
+        self.contents.unfolding.increase()
         self.contents.making.make()
 
     def fold(self) -> None:
         """Show fewer unchanged lines."""
-        self.contents.unfolding.less()
+        self.contents.unfolding.decrease()
         self.contents.making.make()
 
     def show_source(self, *, turns: bool = False) -> None:
@@ -303,8 +305,8 @@ class DiffNavigation:
         if (compared := self.contents.compared) is not None:
             self.pane.run_worker(self._show_source(compared, turns=turns), group="source", exclusive=True)
 
-    async def _show_source(self, compared: Compared, *, turns: bool) -> None:
-        made = await asyncio.to_thread(lambda: source_changes(compared.hunks).whole())
+    async def _show_source(self, compared: PageComparison, *, turns: bool) -> None:
+        made = await asyncio.to_thread(lambda: build_source_diff(compared.hunks).complete())
         if compared is not self.contents.compared:
             return
         self.contents.of_source = made

@@ -18,10 +18,10 @@ from octavo.tui.reader.hot_spots import LINK_HINTS
 from octavo.tui.reader.late_sources import LateSources
 from octavo.tui.reader.pane_state import PaneState
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
-from octavo.tui.render.comparison import Compared
-from octavo.tui.render.diff_units import Unfolding
+from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.diff_units import ContextSize
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.render.styled_lines import HotSpot
+from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.widgets.commands import Commands
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class DiffBlock(CursorBlock):
             return Block("change", lines=(first, first + 1))
         if block.kind not in NO_BLOCKS:
             return block
-        return next((each for each in (*unit.hidden, *unit.blocks) if each.kind not in NO_BLOCKS), None)
+        return next((each for each in (*unit.hidden_blocks, *unit.blocks) if each.kind not in NO_BLOCKS), None)
 
     @property
     def why_no_comment(self) -> str | None:
@@ -203,22 +203,22 @@ class DiffView(Reader):
             parts.append(f"“{self.finder.needle}” {self.finder.finding}")
         return " · ".join(parts)
 
-    def show(self, compared: Compared, *, title: str = "", key: str = "") -> None:
+    def show(self, compared: PageComparison, *, title: str = "", key: str = "") -> None:
         """Show what changed. While `key` is the same, the place and the folds are kept; one comes back to a page where
         one left it."""
         contents = self.contents
         before = contents.compared if key == contents.key else None
         same = before is not None
         self.state.settled()
-        if before is not None and compared.says_the_same(before) and title == contents.title:
+        if before is not None and compared.has_same_texts(before) and title == contents.title:
             return
         contents.compared, contents.title = compared, title
         if not same:
             self.place.note_place()
             for late in contents.sources:
-                late.drop()
+                late.clear_requests()
             contents.key, contents.threads = key, {}
-            contents.shows_source, contents.unfolding = False, Unfolding()
+            contents.shows_source, contents.unfolding = False, ContextSize()
             contents.lay_out_page()
             self.cursor.at, self._asked = None, set()
             self.finder.clear()
@@ -255,7 +255,7 @@ class DiffView(Reader):
         rows = self.painter.rows_on_show
         on_show = {row[2].block.key for row in rows if row[2].block and row[2].block.kind == "thread"}
         lines = [thread for threads in self.contents.threads.values() for thread in threads]
-        lacking = {thread.key for thread in lines if thread.replies > len(thread.answers)}
+        lacking = {thread.key for thread in lines if thread.reply_count > len(thread.shown_replies)}
         # Not marked before it has replies: the first reply may come while the thread is on show.
         if wanted := (on_show & lacking) - self._asked:
             self._asked |= wanted
@@ -263,13 +263,13 @@ class DiffView(Reader):
 
     # Opening
 
-    def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
+    def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None:
         if hot.kind == "fold" and hot.target.startswith("fold "):
             self.place.open_fold(hot.target)
         elif hot.kind in ("fold", "tab") and self.contents.compared is not None:
             block = self.contents.compared.find(hot.target)
-            if block is not None and hot.kind == "tab" and hot.spot.index < len(block.children):
-                self.folds.choose(block.children[hot.spot.index])
+            if block is not None and hot.kind == "tab" and hot.clickable.index < len(block.children):
+                self.folds.choose_tab(block.children[hot.clickable.index])
             elif block is not None:
                 self.folds.toggle(block)
             self.change(self.painter.rows_on_show[hot.line][0])

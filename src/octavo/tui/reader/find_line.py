@@ -16,8 +16,8 @@ from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.line_painter import LinePainter
 from octavo.tui.reader.pane import STILL, Pane
 from octavo.tui.reader.viewport import Viewport
-from octavo.tui.render.painting import restyled
-from octavo.tui.render.text_search import Find, Finder, Mark, marks
+from octavo.tui.render.painting import restyle
+from octavo.tui.render.text_search import Match, MatchSpan, TextFinder, match_spans
 from octavo.tui.widgets.commands import Command, Commands
 
 AT_ONCE = 0.012
@@ -38,8 +38,8 @@ class FindLine:
     def __init__(self, pane: Pane, viewport: Viewport, painter: LinePainter, cursor: BlockCursor) -> None:
         self.pane, self.viewport, self.painter, self.cursor = pane, viewport, painter, cursor
         self._prompt: str | None = None
-        self._marks: dict[int, list[Mark]] = {}
-        self._finder: Finder | None = None
+        self._marks: dict[int, list[MatchSpan]] = {}
+        self._finder: TextFinder | None = None
         self._before_find = 0
         self._now = (-1, -1)
         self.clear()
@@ -47,10 +47,10 @@ class FindLine:
     def clear(self) -> None:
         """Search nothing, and stay where one is."""
         self.needle = ""
-        self.finds: Sequence[Find] = ()
+        self.finds: Sequence[Match] = ()
         """What was found so far."""
-        self._find: Find | None = None
-        self._search: Iterator[Find | None] | None = None
+        self._find: Match | None = None
+        self._search: Iterator[Match | None] | None = None
         """What is still to be searched."""
         self._seeks = False
         """Whether one goes to the first find from where one was."""
@@ -152,7 +152,7 @@ class FindLine:
         self._find = self.finds[(at + step) % len(self.finds)]
         self._go_to_find(self._find)
 
-    def _go_to_find(self, find: Find) -> None:
+    def _go_to_find(self, find: Match) -> None:
         self.pane.contents.unfold(find)
         known: dict[tuple[int, int], bool] = {}
         shown = [
@@ -174,9 +174,9 @@ class FindLine:
         self.pane.repaint()
         self.pane.tell()
 
-    def _marks_of(self, unit: int) -> list[Mark]:
+    def _marks_of(self, unit: int) -> list[MatchSpan]:
         if unit not in self._marks:
-            self._marks[unit] = marks(self.pane.galley.lines(unit), self.needle)
+            self._marks[unit] = match_spans(self.pane.galley.lines(unit), self.needle)
         return self._marks[unit]
 
     def content_changed(self) -> None:
@@ -266,7 +266,7 @@ class FindLine:
                 break
             style = look.hit_now if (unit, mark.nth) == self._now else look.hit
             spans.append((mark.start + margin, mark.end + margin, style))
-        return restyled(strip, spans)
+        return restyle(strip, spans)
 
     @property
     def foot_rows(self) -> int:

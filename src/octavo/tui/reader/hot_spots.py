@@ -11,7 +11,7 @@ from octavo.documents.blocks import Block
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.line_painter import LinePainter
 from octavo.tui.reader.pane import Pane, Stop
-from octavo.tui.render.styled_lines import HotSpot, hot_spots_of
+from octavo.tui.render.styled_lines import ClickableSpan, clickable_spans
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class HotSpots:
         if is_other and self.pane.is_running:
             self.pane.refresh_bindings()
 
-    def visible(self) -> list[HotSpot]:
+    def visible(self) -> list[ClickableSpan]:
         """What can be opened now; `line` counts rows of the pane."""
         pane = self.pane
         self.painter.paint()
@@ -47,29 +47,30 @@ class HotSpots:
             margin = pane.contents.margin_of(unit)
             if y >= covered:
                 out += [
-                    hot._replace(line=y, start=hot.start + margin, end=hot.end + margin) for hot in hot_spots_of([line])
+                    hot._replace(line=y, start=hot.start + margin, end=hot.end + margin)
+                    for hot in clickable_spans([line])
                 ]
         return out
 
-    def about(self, hot: HotSpot) -> Block | None:
+    def about(self, hot: ClickableSpan) -> Block | None:
         """The block that something on show is part of."""
         unit, _, line = self.painter.rows_on_show[hot.line]
         return self.pane.contents.block_at(line, hot.start - self.pane.contents.margin_of(unit))
 
-    def at_cursor(self) -> list[HotSpot]:
+    def at_cursor(self) -> list[ClickableSpan]:
         """What can be opened of the block under the cursor."""
         stop = self.cursor.stop()
         return [hot for hot in self.visible() if self.about(hot) is stop[3]] if stop is not None else []
 
-    def words(self, hot: HotSpot) -> str:
+    def words(self, hot: ClickableSpan) -> str:
         """The words of a link as they stand on the page."""
         rows = self.painter.rows_on_show
-        said = (piece.text for _, _, line in rows for piece in line.pieces if piece.spot is hot.spot)
+        said = (piece.text for _, _, line in rows for piece in line.pieces if piece.clickable is hot.clickable)
         return " ".join("".join(said).split())
 
-    def open_one(self, hots: list[HotSpot], *, outside: bool = False) -> None:
+    def open_one(self, hots: list[ClickableSpan], *, outside: bool = False) -> None:
         """Open the only one of these, or one by its letter."""
-        if len({id(hot.spot) for hot in hots}) == 1:
+        if len({id(hot.clickable) for hot in hots}) == 1:
             self.pane.open_spot(hots[0], outside=outside)
         else:
             self.show_hints(hots, outside=outside)
@@ -83,7 +84,7 @@ class HotSpots:
         else:
             self.pane.explain("No links on this part of the page.")
 
-    def show_hints(self, hots: list[HotSpot], *, outside: bool = False) -> None:
+    def show_hints(self, hots: list[ClickableSpan], *, outside: bool = False) -> None:
         """Put letters at what can be opened; `outside`: in the browser, whatever case is typed."""
         from octavo.tui.reader.link_hints import Hints  # no frame needs it before a key is pressed
 
@@ -104,9 +105,9 @@ class HotSpots:
         if hints is None:
             return False
         pressed = letter.isalpha() and hints.press(letter)
-        if not pressed or isinstance(pressed, HotSpot):
+        if not pressed or isinstance(pressed, ClickableSpan):
             self.end_hints()
-        if isinstance(pressed, HotSpot):
+        if isinstance(pressed, ClickableSpan):
             self.pane.open_spot(pressed, outside=hints.upper)
         self.pane.repaint()
         return True

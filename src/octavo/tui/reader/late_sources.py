@@ -9,8 +9,8 @@ from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.line_painter import LinePainter
 from octavo.tui.reader.pane import Pane
 from octavo.tui.reader.viewport import Viewport
-from octavo.tui.render.async_cache import AsyncCache
-from octavo.tui.render.sources import Sources
+from octavo.tui.render.caches import AsyncCache
+from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.styled_lines import Line
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class LateSources:
         """For each unit, by its identity, what was not known when it was set."""
 
     def completed(
-        self, sources: Sources, set_unit: Callable[[Any], list[Line]], laid: LaidUnits | None
+        self, sources: DeferredContent, set_unit: Callable[[Any], list[Line]], laid: LaidUnits | None
     ) -> Callable[[Any], list[Line]]:
         """Sets units with `set_unit`, those of lines made anew, and again once what they lack is found. `laid`: units that
         a thread laid out."""
@@ -34,9 +34,9 @@ class LateSources:
         self._missing = missing
 
         def set_one(unit: Any) -> list[Line]:
-            sources.take_missed()
+            sources.take_missing()
             lines = set_unit(unit)
-            if missed := sources.take_missed():
+            if missed := sources.take_missing():
                 missing[id(unit)] = missed
             return lines
 
@@ -47,19 +47,19 @@ class LateSources:
         if self._missing is not None:
             self._missing.update({unit: lacks for unit, lacks in missing.items() if unit not in self._missing})
 
-    def ask(self, sources: Sources) -> None:
+    def ask(self, sources: DeferredContent) -> None:
         """Ask for what the units lack that are on show."""
         if not self._missing or not self.pane.is_running:
             return
         for unit in {row[0] for row in self.painter.rows_on_show}:
             for late, key in self._missing.get(id(self.pane.galley.units[unit]), ()):
-                late.want(key)
+                late.request(key)
         for late in sources:
-            if late.is_wanted:
+            if late.has_requests:
                 self.pane.run_worker(self._find(late), group="late")
 
     async def _find(self, late: AsyncCache[Any, Any]) -> None:
-        while await late.work():
+        while await late.load_requested():
             if self._missing is None:
                 return
             galley = self.pane.galley

@@ -12,10 +12,10 @@ from textual.strip import Strip
 from octavo.documents.blocks import Block
 from octavo.tui.reader.pane import MARK, Pane
 from octavo.tui.reader.viewport import Viewport
-from octavo.tui.render.failed_block import unset
+from octavo.tui.render.failed_block import render_failed_block
 from octavo.tui.render.layout_context import NARROWEST
-from octavo.tui.render.painting import painted, unpaintable
-from octavo.tui.render.styled_lines import Line, Piece, cells, cut, segments, width_of
+from octavo.tui.render.painting import paint_line, unpaintable_units
+from octavo.tui.render.styled_lines import Line, Piece, cells, crop, segments, width_of
 
 
 class LinePainter:
@@ -83,13 +83,13 @@ class LinePainter:
         done: set[int] = set()
         while True:
             rows = pane.galley.between(top, top + pane.size.height)
-            faulty = unpaintable(rows, lambda unit, line: self.painted_line(unit, line, width, ground)) - done
+            faulty = unpaintable_units(rows, lambda unit, line: self.painted_line(unit, line, width, ground)) - done
             if not faulty:
                 return rows
             for unit in faulty:
                 block = pane.galley.units[unit].block or Block("change")
                 room = max(NARROWEST, width - 2 * pane.contents.margin)
-                pane.galley.put(unit, unset(block, pane.contents.written, pane.look, room))
+                pane.galley.put(unit, render_failed_block(block, pane.contents.written, pane.look, room))
             done |= faulty
 
     def _row(self, row: tuple[int, int, Line], y: int, width: int, ground: Style) -> Strip:
@@ -101,7 +101,7 @@ class LinePainter:
         """A line as it is painted, but for what lies over it."""
         strip = line.strip
         if strip is None or strip.cell_length != width:
-            strip = line.strip = painted(line, self.pane.contents.margin_of(unit), width, ground)
+            strip = line.strip = paint_line(line, self.pane.contents.margin_of(unit), width, ground)
         return strip
 
     def _state_strip(self, content: Content, width: int, ground: Style) -> Strip:
@@ -125,7 +125,7 @@ class LinePainter:
             del parts[-2 if len(parts) > 1 else -1]
         tail = between.join(parts)
         left = max(0, room - cells(tail) - 3) if tail else max(0, room - 1)
-        pieces = [Piece(sign, look.accent), *cut([Piece(text, look.text)], cells(text) - left, cells(text))]
+        pieces = [Piece(sign, look.accent), *crop([Piece(text, look.text)], cells(text) - left, cells(text))]
         if typing:
             pieces.append(Piece(" ", Style(reverse=True)))
         blank = width - width_of(pieces) - cells(tail) - 1 if needed else 0

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from octavo.api.places import SpaceRef
     from octavo.documents.blocks import Block
     from octavo.tui.reader.page_view import PageView
-    from octavo.tui.render.link_targets import Targets
-    from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
-    from octavo.tui.render.sources import Sources
+    from octavo.tui.render.deferred import DeferredContent
+    from octavo.tui.render.link_targets import LinkTargets
+    from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.tree import Tree
 
@@ -170,7 +170,7 @@ def _as_link(anchor: object) -> str:
 # Addresses
 
 
-def copy_address(screen: FollowsLinks, message: AddressWanted) -> None:
+def copy_address(screen: FollowsLinks, message: CopyUrlRequested) -> None:
     """Copy where a link leads, or the address of the page on show."""
     if message.kind == "page":
         address, what = "" if screen.shell.session.is_here else address_of_page(screen.page), "page"
@@ -219,7 +219,7 @@ def _with_anchor(address: str, anchor: str | None) -> str:
 
 def _target(screen: FollowsLinks, href: str) -> links.Target:
     targets = screen.view.contents.sources.targets
-    return targets.target(href) if targets is not None else links.resolve(href, "", links.Places(files=None))
+    return targets.resolve(href) if targets is not None else links.resolve(href, "", links.Places(files=None))
 
 
 async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
@@ -241,7 +241,7 @@ async def show_shared(
     app: Shell,
     target: links.ToShared,
     pages: Sequence[GetPage],
-    sources: Sources,
+    sources: DeferredContent,
     follow: Callable[[LinkFollowed], None],
 ) -> None:
     """Show words that a page includes, as the first of `pages` has them; where none does, say where they are kept. For
@@ -262,12 +262,12 @@ async def show_shared(
     leave(app, target)
 
 
-def _shared_in(text: str, targets: Targets | None, target: links.ToShared) -> Block | None:
+def _shared_in(text: str, targets: LinkTargets | None, target: links.ToShared) -> Block | None:
     """What a page includes of a file of shared words."""
     from octavo.documents.parse import parse  # the parser takes 30 ms to load, and few links lead here
 
     found = (block for block in parse(text).walk() if block.kind == "include" and block.children)
-    return next((each for each in found if targets and targets.target(str(each.attrs["target"])) == target), None)
+    return next((each for each in found if targets and targets.resolve(str(each.attrs["target"])) == target), None)
 
 
 async def _open_site(app: Shell, target: links.ToSite) -> None:
@@ -285,7 +285,7 @@ async def _open_site(app: Shell, target: links.ToSite) -> None:
 
 
 def _show_sheet(
-    app: Shell, sources: Sources, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
+    app: Shell, sources: DeferredContent, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
 ) -> None:
     from octavo.tui.reader.note import NoteSheet
 

@@ -10,8 +10,8 @@ from rich.cells import split_graphemes
 from rich.style import Style
 from textual.strip import Strip
 
-from octavo.tui.render.painting import over, restyled
-from octavo.tui.render.styled_lines import HotSpot, Line, cells
+from octavo.tui.render.painting import overlay_text, restyle
+from octavo.tui.render.styled_lines import ClickableSpan, Line, cells
 from octavo.tui.render.styles import Styles
 
 _LETTERS = "asdfghjklqwertyuiopzxcvbnm"
@@ -31,17 +31,17 @@ def labels(count: int) -> list[str]:
 class Hints:
     """The labels on show, and what has been typed of one."""
 
-    hots: Sequence[HotSpot]
+    hots: Sequence[ClickableSpan]
     """What can be opened, in reading order; a link over several lines several times."""
     typed: str = ""
     upper: bool = False
-    by_label: dict[str, HotSpot] = field(init=False)
+    by_label: dict[str, ClickableSpan] = field(init=False)
 
     def __post_init__(self) -> None:
-        once = list({id(hot.spot): hot for hot in reversed(self.hots)}.values())[::-1]
+        once = list({id(hot.clickable): hot for hot in reversed(self.hots)}.values())[::-1]
         self.by_label = dict(zip(labels(len(once)), once, strict=False))
 
-    def press(self, letter: str) -> HotSpot | bool:
+    def press(self, letter: str) -> ClickableSpan | bool:
         """One more letter: what it opens; else whether any label still begins with what was typed."""
         self.upper = self.upper or letter.isupper()
         self.typed += letter.lower()
@@ -70,16 +70,16 @@ class Hints:
     def veil(self, strip: Strip, row: int, line: Line, margin: int, look: Styles, ground: Style) -> Strip:
         """The strip of a row, which shows `line` behind a margin, standing back but for what can be opened on it, with
         the letters for that."""
-        known = set(map(id, (hot.spot for hot in self.by_label.values())))
+        known = set(map(id, (hot.clickable for hot in self.by_label.values())))
         faded, link = ground + look.faded + _LEVEL, ground + look.text + _LEVEL + Style(dim=False)
-        here = [hot for hot in self.hots if hot.line == row and id(hot.spot) in known]
-        strip = restyled(strip, [(0, strip.cell_length, faded), *((hot.start, hot.end, link) for hot in here)])
+        here = [hot for hot in self.hots if hot.line == row and id(hot.clickable) in known]
+        strip = restyle(strip, [(0, strip.cell_length, faded), *((hot.start, hot.end, link) for hot in here)])
         free = [True] * margin + list(_free(line, look.glyphs.bullets)) if here else []
         for label, hot in self.by_label.items():
             if hot.line == row and label.startswith(self.typed):
                 at, chip = chip_of(free, hot.start, hot.end, label)
                 left = label[len(self.typed) :].rjust(len(label))
-                strip = over(strip, at, chip.replace(label, left), ground + look.button)
+                strip = overlay_text(strip, at, chip.replace(label, left), ground + look.button)
                 free[at : at + len(chip)] = [False] * len(chip)
         return strip
 

@@ -13,8 +13,8 @@ from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, 
 from octavo.documents import links
 from octavo.documents.emoji import emoji
 from octavo.tui.reader.linked_files import file_of
-from octavo.tui.render.async_cache import AsyncCache
-from octavo.tui.render.link_targets import NOT_HERE, LinkContext, LinkTitle, Targets, TitleQuery, origins
+from octavo.tui.render.caches import AsyncCache
+from octavo.tui.render.link_targets import NOT_HERE, LinkContext, LinkTargets, LinkTitle, TitleQuery, app_origins
 from octavo.tui.shell.file_facts import in_short
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def name_targets(screen: ShowsPage) -> None:
     read = (space.organization or "", octavo.session.live.specifications_read)
     if sources.specifications is None or sources.specifications_of != read:
         at = OrganizationRef(organization_id=space.organization)
-        sources.specifications = AsyncCache(lambda asked: _specification(screen, at, asked), keep=_SPECIFICATIONS)
+        sources.specifications = AsyncCache(lambda asked: _specification(screen, at, asked), capacity=_SPECIFICATIONS)
         sources.specifications_of = read
     if sources.titles is None:
         is_folder = octavo.session.kind == "folder"
@@ -65,18 +65,18 @@ def name_targets(screen: ShowsPage) -> None:
 
         sources.thumbnails = thumbnails(octavo.session, Color.parse(octavo.theme_variables["background"]).rgb)
     before = sources.targets
-    ground = before.ground if before is not None else None
-    if ground is None or ground.tree is not tree or ground.at != space.ref or ground.origins != origins(page):
-        ground = LinkContext(tree, space.ref, origins(page), octavo.session.kind == "folder")
+    ground = before.context if before is not None else None
+    if ground is None or ground.tree is not tree or ground.page_ref != space.ref or ground.origins != app_origins(page):
+        ground = LinkContext(tree, space.ref, app_origins(page), octavo.session.kind == "folder")
 
     def space_of(space_id: str) -> LinkTitle | None:
         known = octavo.workspace.space(space_id)
         return LinkTitle(known.title or "Untitled", emoji(known.emoji), "space") if known is not None else None
 
-    if before is not None and before.page_id == page.id and before.ground is ground:
+    if before is not None and before.page_id == page.id and before.context is ground:
         return
-    sources.targets = Targets(ground, page.id, sources.titles, space_of)
-    if before is not None and before.page_id == page.id and before.ground.tree != tree:
+    sources.targets = LinkTargets(ground, page.id, sources.titles, space_of)
+    if before is not None and before.page_id == page.id and before.context.tree != tree:
         view.reset()  # what is on show was set with the names there were
 
 
@@ -123,11 +123,11 @@ async def find(
                 found = await live.known(change_requests.Get(at=at))
                 return LinkTitle(f"#{number} {found.subject or 'Untitled'}", where=f"change request, {found.status}")
             case links.ToFile(name=name):
-                file = await file_of(live, asked.at, target)
+                file = await file_of(live, asked.page_ref, target)
                 return (
                     LinkTitle(file.name or name, where=in_short(file))
                     if file is not None
-                    else LinkTitle(trouble=_NO_FILE)
+                    else LinkTitle(problem=_NO_FILE)
                 )
             case links.ToCollection(collection=name):
                 collection = await live.known(collections.Get(at=CollectionRef(collection_id=name)))
@@ -144,7 +144,7 @@ async def find(
     except (NotFound, Forbidden):
         if is_folder:
             return LinkTitle(where=NOT_HERE)
-        return LinkTitle(trouble=f"The {_CALLED.get(type(target), 'page')} was deleted, or you do not have access.")
+        return LinkTitle(problem=f"The {_CALLED.get(type(target), 'page')} was deleted, or you do not have access.")
     except (ApiError, ValueError):
         return None  # it keeps its own words
     return None
@@ -169,5 +169,5 @@ async def _space(live: Live, target: links.ToSpace) -> LinkTitle:
         return LinkTitle(where, emoji(space.emoji), "space")
     page = (await live.known(content.ListPages(at=at))).named(target.page)
     if page is None:
-        return LinkTitle(trouble=f"There is no page {target.page} in {where}.")
+        return LinkTitle(problem=f"There is no page {target.page} in {where}.")
     return LinkTitle(page.title or "Untitled", emoji(page.emoji), f"{where} › {page.path}" if page.path else where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.quotes import lines_kept
+from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.terminal.textual_internals import is_being_removed
 
 
@@ -14,7 +14,9 @@ def preview(text: str) -> PageView:
     view = PageView()
 
     async def show() -> None:
-        markdown = await asyncio.to_thread(lines_kept, text)  # of a megabyte of quotes it takes longer than a key may
+        markdown = await asyncio.to_thread(
+            keep_quoted_lines, text
+        )  # of a megabyte of quotes it takes longer than a key may
         if not is_being_removed(view):
             view.show_markdown(markdown, key="preview")
 

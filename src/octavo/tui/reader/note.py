@@ -11,8 +11,8 @@ from textual.app import ComposeResult
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.page_view import Excerpt, PageView
 from octavo.tui.reader.record import open_row
+from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.render.sources import Sources
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 
@@ -40,7 +40,7 @@ class NoteSheet(Dialog[LinkFollowed | None]):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (NOTE,)
 
-    def __init__(self, note: Block, sources: Sources, name: str = "") -> None:
+    def __init__(self, note: Block, sources: DeferredContent, name: str = "") -> None:
         super().__init__()
         self._note, self._sources = note, sources
         self._title = name or f"Footnote {note.attrs.get('label') or ''}".strip()

@@ -14,15 +14,14 @@ from octavo.tui.reader.late_sources import LateSources
 from octavo.tui.reader.pane import MARK, Contents, Pane, Stop
 from octavo.tui.reader.table_reading import TableReading
 from octavo.tui.reader.thread_marks import PageThreads
-from octavo.tui.render.failed_block import written_in
-from octavo.tui.render.layout import Unit, guess, set_block, set_unit, stops
-from octavo.tui.render.layout_context import Folds, LayoutContext, trail
-from octavo.tui.render.page_parts import same_title, source_blocks
-from octavo.tui.render.side_by_side_blocks import SplitLine, bar_apart, block_apart, blocks_of
-from octavo.tui.render.source_finders import sources
-from octavo.tui.render.sources import Sources
-from octavo.tui.render.styled_lines import Line
-from octavo.tui.render.text_search import Find, Finder
+from octavo.tui.render.deferred import DeferredContent
+from octavo.tui.render.deferred_loaders import deferred_content
+from octavo.tui.render.failed_block import block_source
+from octavo.tui.render.layout import PageUnit, block_ranges, estimate_height, render_block, render_unit
+from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
+from octavo.tui.render.page_parts import repeats_title, source_blocks
+from octavo.tui.render.styled_lines import Line, SplitLine, block_at_cell, cursor_bar, line_blocks
+from octavo.tui.render.text_search import Match, TextFinder
 from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
 from octavo.tui.widgets.empty_states import nothing
 
@@ -43,13 +42,13 @@ class PageContents(Contents):
         """What the page on show is called."""
         self.head: Head = ("", "")
         self.is_whole = True
-        self.page_units: Sequence[Unit] = ()
+        self.page_units: Sequence[PageUnit] = ()
         """The units of the page on show, as far as it is read."""
-        self.sources = sources()
+        self.sources = deferred_content()
         self.shows_source = False
         self.source_of: Block | None = None
         """The block whose source the cursor is on."""
-        self._source_cut: list[Unit] | None = None
+        self._source_cut: list[PageUnit] | None = None
         """The units of the source, once they are asked for."""
         self._measure = 0
         self._margins: dict[int, int] = {}
@@ -70,23 +69,23 @@ class PageContents(Contents):
         measure = min(room, MEASURES[self._measure] or room)
         look, sources, whole_code = self.pane.look, self.sources, self._measure == 2
 
-        def set_with(sources: Sources | None) -> Callable[[Unit], list[Line]]:
+        def set_with(sources: DeferredContent | None) -> Callable[[PageUnit], list[Line]]:
             setting = LayoutContext(
                 look,
                 folds,
-                set_block,
+                render_block,
                 # In a narrow pane the mark of a thread beside a wide block is only its sign.
                 room=room if width >= 60 else max(room, width - 4),
-                whole_code=whole_code,
-                sources=sources,
-                written=self.written,
+                never_wraps_code=whole_code,
+                deferred=sources,
+                source_of=self.written,
             )
-            return lambda unit: set_unit(setting, unit, measure)
+            return lambda unit: render_unit(setting, unit, measure)
 
         return UnitLayout(
             key=(width, self._measure, look, id(folds), sources, sources.targets),
-            guess=lambda unit: guess(unit, measure),
-            set_with=set_with,
+            estimate_height=lambda unit: estimate_height(unit, measure),
+            renderer_with=set_with,
             margin=max(2, min((width - measure) // 2, width - measure - MARK)),
             measure=measure,
             sources=sources,
@@ -104,14 +103,14 @@ class PageContents(Contents):
         """The number of characters of the page."""
         return len(self.document.source) if self.document is not None else 0
 
-    def units(self) -> Sequence[Unit]:
+    def units(self) -> Sequence[PageUnit]:
         """The units of the page, as far as it is read, or of its source."""
         if self.document is None:
             return []
         if self.shows_source:
             if self._source_cut is None:
                 blocks = source_blocks(self.document.source, self.document.blocks, self.source_of)
-                self._source_cut = [Unit(block, rows=max(1, block.lines[1] - block.lines[0])) for block in blocks]
+                self._source_cut = [PageUnit(block, rows=max(1, block.lines[1] - block.lines[0])) for block in blocks]
             return self._source_cut
         return self.page_units
 
@@ -132,13 +131,15 @@ class PageContents(Contents):
         self._source_cut = None
 
     def written(self, block: Block) -> str:
-        return written_in(self.document.source, block) if self.document is not None else ""
+        return block_source(self.document.source, block) if self.document is not None else ""
 
     def unit_of(self, near: int, key: str) -> int:
         galley = self.pane.galley
 
         def has(unit: int) -> bool:
-            return 0 <= unit < len(galley) and bool(trail(galley.units[unit].part or galley.units[unit].block, key))
+            return 0 <= unit < len(galley) and bool(
+                path_to_block(galley.units[unit].slice or galley.units[unit].block, key)
+            )
 
         around = (unit for away in range(len(galley)) for unit in (near - away, near + away))
         return next(filter(has, around), near) if key else near
@@ -176,10 +177,10 @@ class PageContents(Contents):
         return stops_apart(lines)
 
     def block_at(self, line: Line, cell: int) -> Block | None:
-        return block_apart(line, cell)
+        return block_at_cell(line, cell)
 
     def bar_at(self, line: Line, inside: Container[int]) -> int | None:
-        return bar_apart(line, inside)
+        return cursor_bar(line, inside)
 
     def thread_at(self, stop: Stop) -> Block | None:
         return self._threads.at(stop)
@@ -204,14 +205,14 @@ class PageContents(Contents):
 
     # Finding words in it
 
-    def finder(self) -> Finder:
-        blocks = ((index, unit.part or unit.block) for index, unit in enumerate(self.pane.galley.units))
-        return Finder(blocks, self.sources.targets.reads if self.sources.targets is not None else words)
+    def finder(self) -> TextFinder:
+        blocks = ((index, unit.slice or unit.block) for index, unit in enumerate(self.pane.galley.units))
+        return TextFinder(blocks, self.sources.targets.text_of if self.sources.targets is not None else words)
 
-    def is_hidden(self, find: Find, known: dict[tuple[int, int], bool]) -> bool:
+    def is_hidden(self, find: Match, known: dict[tuple[int, int], bool]) -> bool:
         return self.pane.folds.hides(find.path, known)
 
-    def unfold(self, find: Find) -> bool:
+    def unfold(self, find: Match) -> bool:
         changed = self.pane.folds.reveal(find.path)
         if changed:
             self.pane.change(find.unit)
@@ -234,17 +235,17 @@ def left_out(blocks: Sequence[Block], head: Head) -> Block | None:
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
         return None
-    return first if same_title(words(first.runs), head[0]) else None
+    return first if repeats_title(words(first.runs), head[0]) else None
 
 
 def stops_apart(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
     """First line, last line and block of all that lines are about. What stands beside one another comes in the order of the
     page: one column, or one card, after the other."""
     if not any(isinstance(line, SplitLine) for line in lines):
-        return stops(lines)
+        return block_ranges(lines)
     found = [
         (first, 0, 0, last, block)
-        for first, last, block in stops([Line([]) if isinstance(line, SplitLine) else line for line in lines])
+        for first, last, block in block_ranges([Line([]) if isinstance(line, SplitLine) else line for line in lines])
     ]
     known: dict[int, int] = {}
     region = -1
@@ -253,7 +254,7 @@ def stops_apart(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
             region = -1
             continue
         region = number if region < 0 else region
-        for block in blocks_of(line):
+        for block in line_blocks(line):
             at = known.setdefault(id(block), len(found))
             if at == len(found):
                 found.append((region, 1 + block.lines[0], number, number, block))

@@ -12,10 +12,10 @@ from octavo.tui.reader.hot_spots import HotSpots
 from octavo.tui.reader.page_contents import PageContents
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_place import ReadingPlace
-from octavo.tui.render.layout_context import tab_slug, trail
-from octavo.tui.render.link_addresses import LinkDestination, leads
-from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
-from octavo.tui.render.styled_lines import HotSpot
+from octavo.tui.render.layout_context import path_to_block, tab_slug
+from octavo.tui.render.link_targets import LinkDestination, link_destination
+from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
+from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class PageLinks:
     def __init__(self, pane: Reader, contents: PageContents, spots: HotSpots, place: ReadingPlace) -> None:
         self.pane, self.contents, self.spots, self.place = pane, contents, spots, place
 
-    def open(self, hot: HotSpot, *, outside: bool) -> None:
+    def open(self, hot: ClickableSpan, *, outside: bool) -> None:
         """Open a fold or a tab, go to an anchor, or say that a link was followed."""
         target = hot.target
         match hot.kind:
@@ -49,26 +49,26 @@ class PageLinks:
 
     def _leads(self, address: str) -> LinkDestination:
         return (
-            self.contents.sources.targets.leads(address)
+            self.contents.sources.targets.destination(address)
             if self.contents.sources.targets is not None
-            else leads(address)
+            else link_destination(address)
         )
 
-    def _toggle(self, hot: HotSpot) -> None:
+    def _toggle(self, hot: ClickableSpan) -> None:
         here = self.spots.painter.rows_on_show[hot.line][0] if hot.line < len(self.spots.painter.rows_on_show) else 0
         for unit in (here, *range(len(self.pane.galley))):
             each = self.pane.galley.units[unit]
-            path = trail(each.part or each.block, hot.target)
+            path = path_to_block(each.slice or each.block, hot.target)
             if path:
                 if hot.kind == "tab":
-                    self._choose(path[-1].children[hot.spot.index])
+                    self._choose(path[-1].children[hot.clickable.index])
                 else:
                     self.pane.folds.toggle(path[-1])
                 self.pane.change(unit)
                 return
 
     def _choose(self, tab: Block) -> None:
-        self.pane.folds.choose(tab)
+        self.pane.folds.choose_tab(tab)
         for unit, each in enumerate(self.pane.galley.units):
             if each.block.kind not in ("paragraph", "heading"):
                 self.pane.galley.forget(unit)
@@ -89,7 +89,7 @@ class PageLinks:
         """What the page includes of a file of shared words."""
         targets = self.contents.sources.targets
         found = (block for block in self.contents.walk() if block.kind == "include" and block.children)
-        return next((each for each in found if targets and targets.target(str(each.attrs["target"])) == target), None)
+        return next((each for each in found if targets and targets.resolve(str(each.attrs["target"])) == target), None)
 
     def open_outside(self) -> None:
         """Open the link of the block under the cursor in the browser, one of several by its letter, else the page."""
@@ -101,10 +101,10 @@ class PageLinks:
     def copy_address(self) -> None:
         """Copy where the only link of the block under the cursor leads, else the address of the page."""
         hots = self._leading()
-        one = len({id(hot.spot) for hot in hots}) == 1
-        self.pane.post_message(AddressWanted(hots[0].target, hots[0].kind) if one else AddressWanted("", "page"))
+        one = len({id(hot.clickable) for hot in hots}) == 1
+        self.pane.post_message(CopyUrlRequested(hots[0].target, hots[0].kind) if one else CopyUrlRequested("", "page"))
 
-    def _leading(self) -> list[HotSpot]:
+    def _leading(self) -> list[ClickableSpan]:
         return [hot for hot in self.spots.at_cursor() if hot.kind in _LEADING]
 
 

@@ -24,7 +24,7 @@ from octavo.tui.reader.reading_place import HEADINGS, SOURCE, ReadingPlace
 from octavo.tui.reader.streaming_page import PageStream
 from octavo.tui.reader.table_reading import TableReading
 from octavo.tui.reader.thread_marks import PAGE_THREADS, PageThreads
-from octavo.tui.render.styled_lines import HotSpot
+from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.terminal.text_direction import FROM_RIGHT
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -46,7 +46,7 @@ class Excerpt(NamedTuple):
     """Why nothing can be said about it, if so."""
     has_measure: bool = True
     """Whether its lines may be made wider."""
-    open_spot: Callable[[HotSpot, bool], None] | None = None
+    open_spot: Callable[[ClickableSpan, bool], None] | None = None
     """What is done instead with what is opened in it, and whether that was wanted in the browser."""
 
 
@@ -110,10 +110,10 @@ class PageBlock(CursorBlock):
             super().open()
 
     def copy(self) -> None:
-        from octavo.tui.render.openapi import curl_of  # what descriptions of interfaces need takes 10 ms to load
+        from octavo.tui.render.openapi import curl_command  # what descriptions of interfaces need takes 10 ms to load
 
         stop = self.pane.cursor.stop()
-        if stop is not None and (curl := curl_of(self._page.contents.sources, stop[3])):
+        if stop is not None and (curl := curl_command(self._page.contents.sources, stop[3])):
             self.copy_as(curl, "command")
         else:
             super().copy()
@@ -264,7 +264,7 @@ class PageView(Reader):
         if self.stream.is_reading and self.painter.rows_on_show:
             self.call_later(self.stream.painted)
 
-    def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
+    def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None:
         if self.excerpt is not None and self.excerpt.open_spot is not None:
             self.excerpt.open_spot(hot, outside)
         else:

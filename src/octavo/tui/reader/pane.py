@@ -17,12 +17,12 @@ from textual.timer import Timer
 from textual.worker import Worker
 
 from octavo.documents.blocks import Block
-from octavo.tui.render.layout import stops
+from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.reading_position import ReadingPosition
-from octavo.tui.render.styled_lines import HotSpot, Line
+from octavo.tui.render.styled_lines import ClickableSpan, Line
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.text_search import Find, Finder
+from octavo.tui.render.text_search import Match, TextFinder
 from octavo.tui.render.virtual_lines import VirtualLines
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Contents:
 
     def set_unit_with(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
         """Return the function that lays out a unit on the event loop. `laid`: units that a thread laid out."""
-        return layout.set_with(layout.sources)
+        return layout.renderer_with(layout.sources)
 
     def laid_out(self, laid: LaidUnits) -> None:
         """The pane took what a thread laid out."""
@@ -119,7 +119,7 @@ class Contents:
 
     def stops_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
         """First line, last line and block of what lines are about."""
-        return stops(lines)
+        return block_ranges(lines)
 
     def has_stops(self, unit: int) -> bool:
         """Whether a unit may have any: others are left out without being set."""
@@ -164,24 +164,24 @@ class Contents:
 
     # Finding words in it
 
-    def finder(self) -> Finder:
+    def finder(self) -> TextFinder:
         """What is searched: the words of all lines."""
 
         def shown(unit: int) -> Block:
             rows = [
-                "".join(each.text for each in line.pieces if not each.furniture)
+                "".join(each.text for each in line.pieces if not each.is_decoration)
                 for line in self.pane.galley.lines(unit)
             ]
             return Block("paragraph", text="\n".join(rows))
 
         units = range(len(self.pane.galley))
-        return Finder(((unit, shown(unit)) for unit in units), letters=1)  # to set one takes long
+        return TextFinder(((unit, shown(unit)) for unit in units), letters=1)  # to set one takes long
 
-    def unfold(self, find: Find) -> bool:
+    def unfold(self, find: Match) -> bool:
         """Open what hides a find. True when anything was closed."""
         return False
 
-    def is_hidden(self, find: Find, known: dict[tuple[int, int], bool]) -> bool:
+    def is_hidden(self, find: Match, known: dict[tuple[int, int], bool]) -> bool:
         """Whether a find stands in something closed; `known` is kept while many are asked of."""
         return False
 
@@ -301,5 +301,5 @@ class Pane(Protocol):
     def state_lines(self) -> list[Content]:
         """What is shown while there is nothing to show."""
 
-    def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
+    def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None:
         """Something on the page was opened; `outside`: in the browser."""

@@ -19,8 +19,8 @@ from textual.widgets import Static
 from octavo.api.errors import ApiError
 from octavo.tui.reader.picture_files import NotShown, Place, bring, kept, place_of, small
 from octavo.tui.render.embeds import file_name
-from octavo.tui.render.half_block_pictures import PictureReference, half_blocks, pictured
-from octavo.tui.render.link_targets import Targets
+from octavo.tui.render.half_block_pictures import ImageReference, page_images, render_half_blocks
+from octavo.tui.render.link_targets import LinkTargets
 from octavo.tui.shell.exporting import Export, ask_where
 from octavo.tui.shell.file_facts import format_of, size_in_words
 from octavo.tui.shell.outside import open_outside
@@ -76,7 +76,7 @@ class Canvas(Widget):
 
 
 def _strips(picture: ScaledPicture) -> list[Strip]:
-    return [Strip([Segment(piece.text, piece.style) for piece in row]) for row in half_blocks(picture)]
+    return [Strip([Segment(piece.text, piece.style) for piece in row]) for row in render_half_blocks(picture)]
 
 
 def _why_only_one(_: object, screen: PictureScreen) -> str | None:
@@ -130,7 +130,7 @@ class PictureScreen(Dialog[None]):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PICTURE,)
 
-    def __init__(self, pictures: Sequence[PictureReference], targets: Targets, index: int = 0) -> None:
+    def __init__(self, pictures: Sequence[ImageReference], targets: LinkTargets, index: int = 0) -> None:
         super().__init__()
         self.pictures, self.targets, self.index = pictures, targets, index
         self.place: Place | None = None
@@ -144,14 +144,14 @@ class PictureScreen(Dialog[None]):
         return cast("Shell", self.app)
 
     @property
-    def picture(self) -> PictureReference:
+    def picture(self) -> ImageReference:
         """The picture on show."""
         return self.pictures[self.index]
 
     @property
     def src(self) -> str:
         """Its address on the ground there is."""
-        return self.picture.on(dark=self.app.current_theme.dark)
+        return self.picture.source_for(dark=self.app.current_theme.dark)
 
     def body(self) -> ComposeResult:
         with Frame():
@@ -195,7 +195,7 @@ class PictureScreen(Dialog[None]):
     async def _load(self, *, allowed: bool) -> None:
         session = self.shell.session
         try:
-            place = self.place = await place_of(session, self.targets.ground.at, self.targets.target(self.src))
+            place = self.place = await place_of(session, self.targets.context.page_ref, self.targets.resolve(self.src))
             self._say_facts(ScaledPicture())
             data = await kept(session, place)
             if data is None and place.host and not allowed:
@@ -315,8 +315,8 @@ def look_at(app: Shell, view: PageView, src: str) -> None:
     targets, document = view.contents.sources.targets, view.document
     if targets is None or document is None:
         return
-    pictures = pictured(document.blocks)
+    pictures = page_images(document.blocks)
     index = next((index for index, each in enumerate(pictures) if src in (each.src, each.dark)), None)
     if index is None:
-        pictures, index = (PictureReference(src),), 0
+        pictures, index = (ImageReference(src),), 0
     app.push_screen(PictureScreen(pictures, targets, index))

@@ -16,9 +16,9 @@ from octavo.api.places import ContentRef
 from octavo.api.text import SafeLine
 from octavo.documents import links
 from octavo.tui.reader.linked_files import file_of
-from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.embeds import file_name
-from octavo.tui.render.half_block_pictures import Thumbnail
+from octavo.tui.render.half_block_pictures import ThumbnailQuery
 from octavo.tui.shell.session import Session
 from octavo.tui.terminal import child_programs
 from octavo.tui.terminal.scaled_picture import ScaledPicture
@@ -146,12 +146,12 @@ def read_answer(output: bytes) -> ScaledPicture:
     return read if trouble else replace(read, columns=columns, rows=rows, pixels=pixels)
 
 
-def thumbnails(session: Session, ground: tuple[int, int, int]) -> AsyncCache[Thumbnail, ScaledPicture]:
+def thumbnails(session: Session, ground: tuple[int, int, int]) -> AsyncCache[ThumbnailQuery, ScaledPicture]:
     """Pictures small enough to stand within their page. Other sites are not asked for theirs."""
 
-    async def find(thumb: Thumbnail) -> ScaledPicture | None:
+    async def find(thumb: ThumbnailQuery) -> ScaledPicture | None:
         try:
-            place = await place_of(session, thumb.at, thumb.target)
+            place = await place_of(session, thumb.page, thumb.target)
             data = await kept(session, place)
             if data is None and place.host:
                 return None
@@ -159,4 +159,4 @@ def thumbnails(session: Session, ground: tuple[int, int, int]) -> AsyncCache[Thu
         except (NotShown, ApiError):
             return None  # its frame says what there is to say
 
-    return AsyncCache(find, keep=50)
+    return AsyncCache(find, capacity=50)

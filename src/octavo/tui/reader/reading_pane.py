@@ -24,7 +24,7 @@ from octavo.tui.reader.pane_state import PaneState
 from octavo.tui.reader.text_selection import TextSelection
 from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.layout_context import Folds
-from octavo.tui.render.styled_lines import HotSpot, Line
+from octavo.tui.render.styled_lines import ClickableSpan, Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.widgets.commands import Command, Commands, Explains, HasCommands
@@ -131,7 +131,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     def look(self) -> Styles:
         """The look that the theme gives."""
         if self._look is None:
-            self._look = Styles.of(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
+            self._look = Styles.from_theme(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
         return self._look
 
     @property
@@ -141,7 +141,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        fresh = Styles.of(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
+        fresh = Styles.from_theme(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
         if fresh != self._look:
             self._look = fresh
             self.reset()
@@ -367,7 +367,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.spots.hints = None
         self.finder.left()
 
-    def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
+    def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None:
         """Something on the page was opened; `outside`: in the browser."""
 
     def read_on(self) -> None:

@@ -14,7 +14,7 @@ from octavo.tui.reader.find_line import FindLine
 from octavo.tui.reader.page_contents import PageContents, left_out
 from octavo.tui.reader.pane import STILL, Bring, Pane
 from octavo.tui.reader.viewport import Viewport
-from octavo.tui.render.layout_context import trail
+from octavo.tui.render.layout_context import path_to_block
 from octavo.tui.render.page_parts import anchors_above
 from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.widgets.commands import Command, Commands
@@ -80,7 +80,7 @@ class ReadingPlace:
         """Go to the next heading, or the one before."""
 
         def may_have(unit: int) -> bool:
-            block = units[unit].part or units[unit].block
+            block = units[unit].slice or units[unit].block
             return block.kind == "heading" or (
                 bool(block.children) and any(each.kind == "heading" for each in block.walk())
             )
@@ -138,8 +138,8 @@ class ReadingPlace:
             self.turn_source()
         tries = _SLICES_WITH_IT
         for unit, each in enumerate(self.pane.galley.units):
-            top = each.part or each.block
-            path = trail(top, key)
+            top = each.slice or each.block
+            path = path_to_block(top, key)
             if not path:
                 continue
             if self.pane.folds.reveal(path):
@@ -172,7 +172,7 @@ class ReadingPlace:
         if as_before.folds is not None:
             self.pane.folds = deepcopy(as_before.folds)
         units, top = self.pane.galley.units, as_before.top
-        if self.contents.is_whole or not top or any(trail(each.part or each.block, top) for each in units):
+        if self.contents.is_whole or not top or any(path_to_block(each.slice or each.block, top) for each in units):
             self._stand(as_before)
         else:
             self.pane.reset()
@@ -297,12 +297,12 @@ class ReadingPlace:
         if not len(self.pane.galley):
             return 0
         unit, place = self.pane.galley.at(self.pane.scroll_offset.y)
-        block: Block = self.pane.galley.units[unit].part or self.pane.galley.units[unit].block
+        block: Block = self.pane.galley.units[unit].slice or self.pane.galley.units[unit].block
         return block.lines[0] + (place if self.contents.shows_source else 0)
 
     def _unit_with(self, line: int) -> tuple[int, int]:
         """Which unit will have a line of the source, and the first line of that unit."""
-        spans = [(unit.part or unit.block).lines for unit in self.contents.units()]
+        spans = [(unit.slice or unit.block).lines for unit in self.contents.units()]
         return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), (0, 0))
 
     def source_known(self) -> None:

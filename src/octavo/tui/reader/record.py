@@ -12,8 +12,8 @@ from octavo.documents.blocks import Block, words
 from octavo.tui.reader.page_view import Excerpt, PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.table_reading import Leaving
-from octavo.tui.render.styled_lines import HotSpot
-from octavo.tui.render.table_records import record_of
+from octavo.tui.render.styled_lines import ClickableSpan
+from octavo.tui.render.tables import record_document
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame, HasNotices
 
@@ -86,7 +86,7 @@ class RecordSheet(Dialog[Leaving]):
     def _draw(self) -> None:
         rows = self.table.children
         number = next((index for index, row in enumerate(rows, 1) if row is self._row), 1)
-        document = record_of(self.table, self._row)
+        document = record_document(self.table, self._row)
         first = next((text for cell in self._row.children if (text := " ".join(words(cell.runs).split()))), "Row")
         self.query_one(Frame).name_it(
             first if len(first) <= _TITLE else f"{first[:_TITLE]}…", f"row {number} of {len(rows)}"
@@ -103,7 +103,7 @@ class RecordSheet(Dialog[Leaving]):
     def on_resize(self) -> None:
         self.call_after_refresh(self._fit)
 
-    def _opened(self, hot: HotSpot, outside: bool) -> None:
+    def _opened(self, hot: ClickableSpan, outside: bool) -> None:
         self.dismiss(Leaving(self._row, hot, outside))
 
     @on(Reader.ThreadWanted)

@@ -16,10 +16,10 @@ from octavo.tui.reader.pane import SHORT, WAIT, fail, no_lines
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_place import ReadingPlace
 from octavo.tui.reader.thread_marks import PageThreads
-from octavo.tui.render.layout import Unit, units
-from octavo.tui.render.layout_context import Folds, trail
+from octavo.tui.render.layout import PageUnit, split_into_units
+from octavo.tui.render.layout_context import Folds, path_to_block
 from octavo.tui.render.reading_position import ReadingPosition
-from octavo.tui.render.unit_layout import LaidUnits, UnitLayout, lay_out
+from octavo.tui.render.unit_layout import LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.terminal import polite_thread
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class ReadPage(NamedTuple):
     """A page, or its first screen, with the units it is laid out in."""
 
     document: Document
-    units: list[Unit]
+    units: list[PageUnit]
     laid: LaidUnits | None = None
     """The units that the thread laid out. None if the pane had no width."""
 
@@ -57,7 +57,7 @@ class PageReading:
         self.layout: UnitLayout | None = None
         """How the thread lays out the page. None if it does not."""
         self._place = place
-        self._units: list[Unit] = []
+        self._units: list[PageUnit] = []
         self._cut = 0
         """How many blocks are cut into units."""
         self.first: ReadPage | None = None
@@ -75,7 +75,7 @@ class PageReading:
         until = time.perf_counter() + TO_PLACE
         first = FIRST
         for block in reading.read():
-            if self._place and (trail(block, self._place) or time.perf_counter() > until):
+            if self._place and (path_to_block(block, self._place) or time.perf_counter() > until):
                 self._place, first = "", max(first, len(reading.blocks) + FIRST)
             if self.first is None and not self._place and len(reading.blocks) >= first:
                 self.first = self._page(reading)
@@ -84,7 +84,7 @@ class PageReading:
             yield
         whole = self._page(reading)
         if self.layout is not None:
-            whole = whole._replace(laid=(yield from lay_out(self.layout, whole.units, range(len(whole.units)))))
+            whole = whole._replace(laid=(yield from lay_out_units(self.layout, whole.units, range(len(whole.units)))))
         self.whole = whole
         self.has_first.set()
 
@@ -98,9 +98,9 @@ class PageReading:
     def _page(self, reading: Reading) -> ReadPage:
         blocks, known, self._cut = reading.blocks, self._cut, len(reading.blocks)
         if known:
-            self._units += units(blocks[known:], blocks[known - 1])
+            self._units += split_into_units(blocks[known:], blocks[known - 1])
         else:
-            self._units += units(top_blocks(blocks, self.head, whole=reading.is_done))
+            self._units += split_into_units(top_blocks(blocks, self.head, whole=reading.is_done))
         return ReadPage(reading.document, [*self._units])
 
 
@@ -117,7 +117,7 @@ class PageStream:
     def show(self, document: Document, head: Head, key: str) -> None:
         """Show a page that is read."""
         self.stop_reading()
-        page = ReadPage(document, list(units(top_blocks(document.blocks, head, whole=True))))
+        page = ReadPage(document, list(split_into_units(top_blocks(document.blocks, head, whole=True))))
         self._show_whole(page, head, key, Folds())
 
     def read(self, markdown: str, head: Head, key: str) -> None:
@@ -186,7 +186,7 @@ class PageStream:
             pane.finder.clear()
             pane.galley = no_lines()
             for late in contents.sources:
-                late.drop()
+                late.clear_requests()
             pane.viewport.scroll_there(0)
         pane.reset(anchor=anchor, laid=page.laid)
         pane.finder.content_changed()

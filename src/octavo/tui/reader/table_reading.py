@@ -10,10 +10,10 @@ from textual.strip import Strip
 
 from octavo.documents.blocks import Block
 from octavo.tui.reader.pane import Pane, Stop
-from octavo.tui.render.block_slices import SliceBounds, cut_of, whole_of
-from octavo.tui.render.layout_context import trail
-from octavo.tui.render.painting import painted, restyled
-from octavo.tui.render.styled_lines import HotSpot, Line
+from octavo.tui.render.block_slices import SliceBounds, slice_bounds, whole_block
+from octavo.tui.render.layout_context import path_to_block
+from octavo.tui.render.painting import paint_line, restyle
+from octavo.tui.render.styled_lines import ClickableSpan, Line
 
 _HIGHEST = 4
 """Lines of a head that stay on show at most, and no more than a quarter of the rows."""
@@ -23,7 +23,7 @@ class Leaving(NamedTuple):
     """How a row was left: on which one, what of it was opened, whether something is to be said about it."""
 
     row: Block
-    opened: HotSpot | None = None
+    opened: ClickableSpan | None = None
     outside: bool = False
     comment: bool = False
 
@@ -39,7 +39,7 @@ class TableReading:
     def path_to(self, stop: Stop) -> list[Block]:
         """The blocks around the one of a stop, outermost first, and that itself."""
         unit = self.pane.galley.units[stop[0]]
-        return [whole_of(each) for each in trail(unit.part or unit.block, stop[3].key)] or [stop[3]]
+        return [whole_block(each) for each in path_to_block(unit.slice or unit.block, stop[3].key)] or [stop[3]]
 
     def table_of(self, stop: Stop) -> Block | None:
         """The table of which the stop is a row."""
@@ -87,11 +87,11 @@ class TableReading:
 
     def _table_in(self, unit: int) -> SliceBounds | None:
         """Where in a table lies the slice of it that a unit begins with."""
-        block = self.pane.galley.units[unit].part
+        block = self.pane.galley.units[unit].slice
         while block is not None and block.kind != "table":
-            at = self.pane.folds.chosen(block) if block.kind == "tabs" else 0
+            at = self.pane.folds.chosen_tab(block) if block.kind == "tabs" else 0
             block = block.children[at] if block.children else None
-        return cut_of(block) if block is not None else None
+        return slice_bounds(block) if block is not None else None
 
     def before_painting(self) -> None:
         """A frame is about to be painted."""
@@ -102,9 +102,9 @@ class TableReading:
         unit, head, wide = self._head_over
         if row < len(head):
             look, margin = self.pane.look, self.pane.contents.margin_of(unit)
-            strip = painted(head[row], margin, strip.cell_length, self.pane.ground)
+            strip = paint_line(head[row], margin, strip.cell_length, self.pane.ground)
             style = Style(underline=True) if look.mono else look.panel
-            strip = restyled(strip, [(margin, margin + wide + 1, style)])
+            strip = restyle(strip, [(margin, margin + wide + 1, style)])
         return strip
 
     def covered(self, top: int) -> int:

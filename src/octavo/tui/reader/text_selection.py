@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from octavo.tui.reader.pane import Pane
 from octavo.tui.reader.viewport import Viewport
-from octavo.tui.render.painting import restyled, words_between
+from octavo.tui.render.painting import restyle, text_between
 from octavo.tui.render.styled_lines import cells
 from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.terminal.clipboard import COPIED_BYTES
@@ -68,7 +68,7 @@ class Gathering:
             if lines := galley.lines(unit)[: None if end is None else end[0] + 1]:
                 lines = lines[0 if start is None else start[0] :]
                 start, end = start and (0, start[1]), end and (len(lines) - 1, end[1])
-                self._words.append(words_between(lines, margin_of(unit), start, end))
+                self._words.append(text_between(lines, margin_of(unit), start, end))
                 self._size += len(self._words[-1])
             if time.perf_counter() >= until:
                 return False
@@ -142,4 +142,4 @@ def _selected(strip: Strip, selection: Selection, y: int, style: Style) -> Strip
         return strip
     text = strip.text
     start, end = cells(text[: span[0]]), cells(text if span[1] == -1 else text[: span[1]])
-    return restyled(strip, [(start, end, style)])
+    return restyle(strip, [(start, end, style)])

@@ -13,9 +13,8 @@ from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.pane import STILL, Bring, Pane, Stop
 from octavo.tui.render.page_parts import ThreadMarks
-from octavo.tui.render.painting import over
-from octavo.tui.render.side_by_side_blocks import blocks_of
-from octavo.tui.render.styled_lines import Line, cells
+from octavo.tui.render.painting import overlay_text
+from octavo.tui.render.styled_lines import Line, cells, line_blocks
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class PageThreads:
         found = self.cursor.next(
             step,
             lambda stop: stop[3].key in self._among(stop[0], self.marks),
-            lambda unit: self.marks.is_in(units[unit].block, units[unit].part),
+            lambda unit: self.marks.has_threads(units[unit].block, units[unit].slice),
         )
         if found is None:
             return
@@ -99,14 +98,14 @@ class PageThreads:
         if not marks:
             return {}
         stops = {stop[3].key for stop in self.cursor.stops_of(unit)}
-        return marks.among(stops, self.pane.galley.units[unit].part)
+        return marks.paths_at(stops, self.pane.galley.units[unit].slice)
 
     def marked(self, strip: Strip, unit: int, place: int, line: Line, measure: int) -> Strip:
         """The strip of a line with the mark of what hangs on a block that begins there. Text is `measure` cells wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip
         begins = {id(stop[3]): stop[1] for stop in self.cursor.stops_of(unit)}
-        here = [block.key for block in blocks_of(line) if begins.get(id(block)) == place]
+        here = [block.key for block in line_blocks(line) if begins.get(id(block)) == place]
         threads, drafts = (self._count(here, unit, marks) for marks in (self.marks, self.drafts))
         if not (threads or drafts):
             return strip
@@ -114,7 +113,9 @@ class PageThreads:
         at = self.pane.contents.margin_of(unit) + max(measure, line.width) + 1
         marks = _shorter_and_shorter(glyphs.dot, threads, glyphs.pen, drafts)
         mark = next((mark for mark in marks if at + cells(mark) <= end), marks[-1])
-        return over(strip, min(at, end - cells(mark)), mark, self.pane.ground + self.pane.look.note + Style(bold=True))
+        return overlay_text(
+            strip, min(at, end - cells(mark)), mark, self.pane.ground + self.pane.look.note + Style(bold=True)
+        )
 
     def _count(self, keys: Sequence[str], unit: int, marks: ThreadMarks) -> int:
         """How many are marked at the blocks of these keys."""

@@ -14,14 +14,20 @@ from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.find_line import FIND
 from octavo.tui.reader.pane import Contents, Pane, Stop, no_lines
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
-from octavo.tui.render.conflict_lines import ConflictDecision, rule_with, set_around, set_conflict, set_question
-from octavo.tui.render.conflict_page import Passage, Question, Shown
-from octavo.tui.render.diff_lines import guess
+from octavo.tui.render.conflict_lines import (
+    ConflictDecision,
+    labelled_rule,
+    render_conflict,
+    render_page_conflict,
+    render_unconflicted,
+)
+from octavo.tui.render.conflict_page import ConflictView, PageConflict, UnconflictedText
+from octavo.tui.render.deferred import DeferredContent
+from octavo.tui.render.diff_lines import estimate_height
 from octavo.tui.render.diff_units import DiffUnit
-from octavo.tui.render.failed_block import guarded, unset
-from octavo.tui.render.layout import set_block
+from octavo.tui.render.failed_block import render_failed_block, run_guarded
+from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.sources import Sources
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.unit_layout import UnitLayout
 from octavo.tui.widgets.commands import Command, Commands
@@ -39,7 +45,7 @@ class _Unit(NamedTuple):
     block: Block | None = None
     diff: DiffUnit | None = None
     words: str = ""
-    shown: Shown | Question | None = None
+    shown: ConflictView | PageConflict | None = None
     number: int = 0
 
 
@@ -51,10 +57,10 @@ class ConflictContents(Contents):
         self.sides = ("main", "this change request")
         """What the two are called."""
         self.choices: Mapping[str, Choice] = {}
-        self.pieces: tuple[Shown | Question | Passage, ...] | None = None
+        self.pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...] | None = None
         self.is_unfolded = False
         """Whether the page around the conflicts is shown."""
-        self.conflicts: Sequence[Shown | Question] = ()
+        self.conflicts: Sequence[ConflictView | PageConflict] = ()
         """The conflicts on show."""
         self._numbers: dict[str, int] = {}
         """Which of the conflicts each is, by its name: what both sides moved is one, in two places."""
@@ -64,10 +70,10 @@ class ConflictContents(Contents):
     def has_any(self) -> bool:
         return self.pieces is not None
 
-    def take(self, pieces: tuple[Shown | Question | Passage, ...], sides: tuple[str, str]) -> None:
+    def take(self, pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...], sides: tuple[str, str]) -> None:
         """Have other pieces of a page to show."""
         self.pieces, self.sides = pieces, sides
-        self.conflicts = [each for each in pieces if not isinstance(each, Passage)]
+        self.conflicts = [each for each in pieces if not isinstance(each, UnconflictedText)]
         self._numbers = {name: at for at, name in enumerate(dict.fromkeys(each.name for each in self.conflicts), 1)}
         self._blocks = {each.key: Block("conflict", key=each.key) for each in self.conflicts}
 
@@ -81,11 +87,11 @@ class ConflictContents(Contents):
         """How many conflicts there are: what both sides moved is one."""
         return len(self._numbers)
 
-    def number(self, shown: Shown | Question) -> int:
+    def number(self, shown: ConflictView | PageConflict) -> int:
         """Which of them one is, counted from 1."""
         return self._numbers[shown.name]
 
-    def place(self, shown: Shown | Question | None) -> int:
+    def place(self, shown: ConflictView | PageConflict | None) -> int:
         """Where one is among those on show; -1 if it is not."""
         return next((at for at, each in enumerate(self.conflicts) if each is shown), -1)
 
@@ -94,8 +100,8 @@ class ConflictContents(Contents):
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
         inner, look = min(WIDEST, max(24, width - 4)), self.pane.look
 
-        def set_with(sources: Sources | None) -> Callable[[_Unit], list[Line]]:
-            setting = LayoutContext(look, folds, set_block, room=inner, sources=sources)
+        def set_with(sources: DeferredContent | None) -> Callable[[_Unit], list[Line]]:
+            setting = LayoutContext(look, folds, render_block, room=inner, deferred=sources)
             return lambda unit: self._guarded(setting, unit, inner)
 
         return UnitLayout((width, look, id(folds)), _guess, set_with, margin=2, measure=0)
@@ -103,7 +109,7 @@ class ConflictContents(Contents):
     def units(self) -> Sequence[_Unit]:
         units: list[_Unit] = []
         for piece in self.pieces or ():
-            if not isinstance(piece, Passage):
+            if not isinstance(piece, UnconflictedText):
                 units.append(_Unit("conflict", self._blocks[piece.key], shown=piece, number=self.number(piece)))
             elif self.is_unfolded or piece.label:
                 units += [_Unit("label", words=piece.label)] if piece.label else []
@@ -112,10 +118,10 @@ class ConflictContents(Contents):
                 units += self._folded(piece)
         return units
 
-    def _folded(self, passage: Passage) -> list[_Unit]:
+    def _folded(self, passage: UnconflictedText) -> list[_Unit]:
         """Return the changes between two conflicts, and folds of the text that did not change."""
         merged = [each for each in passage.units if each.kind not in ("block", "label", "title")]
-        count = len({each.change for each in merged if each.change >= 0})
+        count = len({each.change_number for each in merged if each.change_number >= 0})
         from_this = f"merged from {self.sides[1]} without conflicts"
         if count > _FEW:
             return [_Unit("fold", words=f"{count} changes {from_this}")]
@@ -137,8 +143,9 @@ class ConflictContents(Contents):
 
     def _guarded(self, setting: LayoutContext, unit: _Unit, width: int) -> list[Line]:
         block = unit.block or Block(unit.kind)
-        return guarded(
-            partial(self._set, setting, unit, width), partial(unset, block, self.written, self.pane.look, width)
+        return run_guarded(
+            partial(self._set, setting, unit, width),
+            partial(render_failed_block, block, self.written, self.pane.look, width),
         )
 
     def _set(self, setting: LayoutContext, unit: _Unit, width: int) -> list[Line]:
@@ -146,15 +153,15 @@ class ConflictContents(Contents):
         if unit.kind in ("fold", "label"):
             hint = "press = to expand" if width >= 50 else "= expand"
             right = [Piece(hint, look.muted)] if unit.kind == "fold" else []
-            return [Line([]), rule_with(look, [Piece(unit.words, look.muted)], right, width)]
+            return [Line([]), labelled_rule(look, [Piece(unit.words, look.muted)], right, width)]
         if unit.shown is None:
-            return set_around(setting, unit.diff, width) if unit.diff is not None else []
+            return render_unconflicted(setting, unit.diff, width) if unit.diff is not None else []
         shown, place = unit.shown, (unit.number, self.count)
         decided = ConflictDecision(self.choices.get(shown.name), self.sides)
-        if isinstance(shown, Question):
-            lines = [Line([]), *set_question(setting, shown, decided, place, width)]
+        if isinstance(shown, PageConflict):
+            lines = [Line([]), *render_page_conflict(setting, shown, decided, place, width)]
         else:
-            lines = [Line([]), *set_conflict(setting, shown, decided, place, width)]
+            lines = [Line([]), *render_conflict(setting, shown, decided, place, width)]
         for line in lines[1:]:
             line.block = unit.block
         return lines
@@ -171,17 +178,17 @@ class ConflictContents(Contents):
 
     def wide_at(self, stop: Stop) -> Iterable[Block]:
         unit = self.pane.galley.units[stop[0]]
-        if not isinstance(unit.shown, Shown):
+        if not isinstance(unit.shown, ConflictView):
             return (block for each in (unit.diff.blocks if unit.diff is not None else ()) for block in each.walk())
         shown = unit.shown
-        sides = (shown.main.new, shown.mine.new, shown.base, *(each.new for each in shown.outcomes.values()))
+        sides = (shown.main.new, shown.request.new, shown.base, *(each.new for each in shown.outcomes.values()))
         return (block for side in sides if side is not None for block in side.walk())
 
 
 def _guess(unit: _Unit) -> int:
     """About how many lines a unit takes, without setting it."""
     if unit.diff is not None:
-        return guess(unit.diff)
+        return estimate_height(unit.diff)
     return 2 if unit.shown is None else 12
 
 
@@ -229,7 +236,7 @@ class ThreeWay(Reader):
     # What callers ask and do
 
     @property
-    def conflict(self) -> Shown | Question | None:
+    def conflict(self) -> ConflictView | PageConflict | None:
         """The selected conflict."""
         here = self.cursor.stop() if self.contents.pieces else None
         unit = self.galley.units[here[0]] if here is not None else None
@@ -244,7 +251,7 @@ class ThreeWay(Reader):
 
     def show(
         self,
-        pieces: tuple[Shown | Question | Passage, ...],
+        pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...],
         choices: Mapping[str, Choice],
         *,
         key: str,
@@ -293,7 +300,7 @@ class ThreeWay(Reader):
             self._go_to(target or every[0])
         return target is not None
 
-    def _go_to(self, shown: Shown | Question) -> None:
+    def _go_to(self, shown: ConflictView | PageConflict) -> None:
         for number, unit in enumerate(self.galley.units):
             if unit.shown is shown and (stop := next(iter(self.cursor.stops_of(number)), None)) is not None:
                 self.cursor.put(stop, bring="top")

@@ -9,7 +9,7 @@ from textual.geometry import Size
 from textual.timer import Timer
 
 from octavo.tui.reader.pane import Bring, Pane
-from octavo.tui.render.layout import stops
+from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.reading_position import ReadingPosition
 
 SYNC = 0.5
@@ -33,7 +33,7 @@ class Viewport:
         unit, place = pane.galley.at(pane.scroll_offset.y)
         lines = pane.galley.lines(unit)
         block = next((line.block for line in lines[place:] if line.block is not None), None)
-        first = next((first for first, _, each in stops(lines) if each is block), 0)
+        first = next((first for first, _, each in block_ranges(lines) if each is block), 0)
         return ReadingPosition(
             unit=unit,
             top=block.key if block is not None else "",
@@ -48,7 +48,7 @@ class Viewport:
         if not len(pane.galley):
             return
         unit = pane.contents.unit_of(min(anchor.unit, len(pane.galley) - 1), anchor.top)
-        found = (first for first, _, block in stops(pane.galley.lines(unit)) if block.key == anchor.top)
+        found = (first for first, _, block in block_ranges(pane.galley.lines(unit)) if block.key == anchor.top)
         first = next(found, -1) if anchor.top else -1
         if first < 0:
             first = anchor.place - anchor.offset if anchor.width == pane.set_width else 0

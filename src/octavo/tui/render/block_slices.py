@@ -1,4 +1,4 @@
-"""Long blocks cut into slices that are set one by one, so that cost follows what is looked at, however a block is made."""
+"""Splitting of long blocks into slices that are rendered one by one, so that no single step takes long."""
 
 from __future__ import annotations
 
@@ -10,128 +10,148 @@ from typing import NamedTuple
 from unicodedata import combining
 
 from octavo.documents.blocks import NOTHING, Block, Run
-from octavo.tui.render.kept_results import KeptResults
-from octavo.tui.render.merged_cells import placed
 
-SLICE_WEIGHT = 6000
-"""What is set at a time weighs about so much: a block that weighs twice as much is cut. A paragraph weighs what it has
-letters, with something for itself."""
-_BLOCK, _ROW, _WIDE = 60, 90, 4
-"""What each block and each row of code weighs beside its letters, and how much more letters do that are not ASCII."""
-_DEEPER, _LEAST = 9 / 8, 600
-"""What stands in something is set again with it: so much less of it is set at a time, down to so much."""
-_WORD = 3000
-"""A line ends at the first space in so many letters, or in their midst."""
-_JOINING = "\u200d\ufe0e\ufe0f"
-_BESIDE = 6
-"""Cards and images stand one, two or three beside one another."""
-_BROKEN = re.compile(r"\\\\(?:\[[^\]]*\])?")
-_kept: KeptResults[Block, list[Block]] = KeptResults()
-DRAWN = 6000
-"""Characters of the source of a diagram that is drawn."""
+MOST_COLUMNS = 200
+"""Columns of a table that are shown. The others are left out."""
+
+
+def has_merged_cells(rows: Sequence[Block]) -> bool:
+    """Return whether any cell spans several rows or columns."""
+    return any(
+        "colspan" in cell.attrs or "rowspan" in cell.attrs for row in rows for cell in row.children if cell.attrs
+    )
+
+
+def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
+    """Return the cells of each row by column, with None in the columns and rows that a merged cell covers.
+
+    A cell that spans more columns than any row has cells in is cut at the last of those columns.
+    """
+    if not has_merged_cells(rows):
+        return [list(row.children) for row in rows]
+    out: list[list[Block | None]] = []
+    taken: list[int] = []
+    for row in rows:
+        line: list[Block | None] = []
+        for cell in row.children:
+            while len(line) < len(taken) and taken[len(line)]:
+                line.append(None)
+            wide = min(int(cell.attrs.get("colspan", 1)), MOST_COLUMNS)
+            taken += [0] * (len(line) + wide - len(taken))
+            taken[len(line) : len(line) + wide] = [int(cell.attrs.get("rowspan", 1))] * wide
+            line += [cell, *[None] * (wide - 1)]
+        taken = [max(0, rows_left - 1) for rows_left in taken]
+        out.append(line)
+    # Authors write `colspan="100"` for "all the way across".
+    count = max([at + 1 for line in out for at, cell in enumerate(line) if cell is not None], default=0)
+    return [line[:count] for line in out]
+
+
+SLICE_COST = 6000
+"""Cost of one slice. A block with twice this cost is split. The unit is one ASCII character of a paragraph."""
+_BLOCK_COST, _ROW_COST, _NON_ASCII_FACTOR = 60, 90, 4
+"""Fixed cost of a block and of a row of code, and the factor for characters that are not ASCII."""
+_NESTING_FACTOR, _LEAST_COST = 9 / 8, 600
+"""Children cost this much more than their text, because their container is rendered again with each slice. The second
+number is the lowest cost limit of a slice."""
+_LONGEST_WORD = 3000
+"""Characters after the limit in which a slice looks for a space to end at. Without a space it ends inside the word."""
+_JOINERS = "\u200d\ufe0e\ufe0f"
+_MOST_SIDE_BY_SIDE = 6
+"""A multiple of all numbers of cards or images that fit side by side: 1, 2 and 3."""
+_LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
+LONGEST_DIAGRAM = 6000
+"""Characters of the longest diagram source that is drawn."""
 
 
 class SliceBounds(NamedTuple):
-    """Where in a block a slice of it lies."""
+    """Position of a slice within its block."""
 
     whole: Block
     start: int
-    """The place of its first child, or row."""
-    above: Block | None = None
-    """The child before that. None when the slice begins within a child that is cut as well."""
+    """Index of the first child or row in the slice."""
+    previous: Block | None = None
+    """Child above the slice. None at the top, and inside a child that is split too."""
     is_first: bool = False
     is_last: bool = False
-    is_part: bool = False
-    """Whether it is a part of a row of code that is too long."""
-    is_within: bool = False
-    """Whether it is not the first part of that."""
+    is_partial_row: bool = False
+    """Whether the slice is part of a single row of code."""
+    continues_row: bool = False
+    """Whether the slice continues a row of code that began in an earlier slice."""
 
 
-def cut_of(block: Block) -> SliceBounds | None:
-    """Where a slice lies. None for a whole block."""
+def slice_bounds(block: Block) -> SliceBounds | None:
+    """Return the position of a slice. None for a whole block."""
     cut = block.attrs.get("cut")
     return cut if isinstance(cut, SliceBounds) else None
 
 
-def whole_of(block: Block) -> Block:
-    """The block that a slice is of, or the block itself."""
-    cut = cut_of(block)
+def whole_block(block: Block) -> Block:
+    """Return the block that a slice belongs to, or the block itself if it is not a slice."""
+    cut = slice_bounds(block)
     return block if cut is None else cut.whole
 
 
-def begins(block: Block) -> bool:
-    """Whether a block, or a slice of one, has its beginning."""
-    cut = cut_of(block)
+def has_start(block: Block) -> bool:
+    """Return whether a block or slice includes the start of its block."""
+    cut = slice_bounds(block)
     return cut is None or cut.is_first
 
 
-def ends(block: Block) -> bool:
-    """Whether a block, or a slice of one, has its end."""
-    cut = cut_of(block)
+def has_end(block: Block) -> bool:
+    """Return whether a block or slice includes the end of its block."""
+    cut = slice_bounds(block)
     return cut is None or cut.is_last
 
 
-def is_long(block: Block, most: float = SLICE_WEIGHT) -> bool:
-    """Whether a block is set in slices, so that about `most` is set at a time."""
-    return block.kind in _CUTTERS and weight(block, 2 * most) > 2 * most and not _is_drawn(block)
+def is_long(block: Block, limit: float = SLICE_COST) -> bool:
+    """Return whether a block is split into slices of at most about `limit`."""
+    return block.kind in _SPLITTERS and layout_cost(block, 2 * limit) > 2 * limit and not _is_drawable(block)
 
 
-def weight(block: Block, most: float) -> float:
-    """About how long it takes to set a block, in letters of a paragraph. Of what is heavier than `most` no more is looked
-    at."""
-    own = _BLOCK + letters(block.runs)
+def layout_cost(block: Block, limit: float) -> float:
+    """Return the estimated cost of rendering a block. Counting stops when the cost exceeds `limit`."""
+    own = _BLOCK_COST + text_cost(block.runs)
     if block.text:
         rows = block.text.count("\\\\" if block.kind == "math" else "\n")
-        own += len(block.text) * (1 if block.text.isascii() else _WIDE) + _ROW * rows
+        own += len(block.text) * (1 if block.text.isascii() else _NON_ASCII_FACTOR) + _ROW_COST * rows
     inner: float = 0
     for child in block.children:
-        if own + inner > most:
+        if own + inner > limit:
             break
-        inner += weight(child, (most - own - inner) / _DEEPER) * _DEEPER
+        inner += layout_cost(child, (limit - own - inner) / _NESTING_FACTOR) * _NESTING_FACTOR
     return own + inner
 
 
-def letters(runs: Sequence[Run]) -> int:
-    """How much words weigh."""
-    return sum([len(run.text) * (1 if run.text.isascii() else _WIDE) for run in runs])
+def text_cost(runs: Sequence[Run]) -> int:
+    """Return the estimated cost of rendering inline text."""
+    return sum([len(run.text) * (1 if run.text.isascii() else _NON_ASCII_FACTOR) for run in runs])
 
 
-def slices(block: Block, most: float = SLICE_WEIGHT) -> Iterator[Block]:
-    """A block in slices of about `most`, each a block with some of its children, rows or words; only the block when it is
-    not long. They are cut as they are asked for."""
-    if not is_long(block, most):
+def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
+    """Yield slices of a block that cost about `limit` each, or the block itself if it is not long.
+
+    A slice is a block with some of the children, rows or words. Each slice is made when it is asked for.
+    """
+    if not is_long(block, limit):
         yield block
         return
     before: Block | None = None
     is_first = True
-    for piece in _CUTTERS[block.kind](block, max(_LEAST, most)):
+    for piece in _SPLITTERS[block.kind](block, max(_LEAST_COST, limit)):
         if before is not None:
-            yield _placed(before, is_first=is_first, is_last=False)
+            yield _with_bounds(before, is_first=is_first, is_last=False)
             is_first = False
         before = piece
     if before is None or is_first:
-        yield block  # there is no place to cut it
+        yield block  # The block has no place to split at.
     else:
-        yield _placed(before, is_first=False, is_last=True)
+        yield _with_bounds(before, is_first=False, is_last=True)
 
 
-def kept_slices(block: Block) -> Iterator[Block]:
-    """The slices of a block, for those who need them again and again: those of the long blocks gone through last are
-    kept."""
-    if (known := _kept.of(block)) is not None:
-        yield from known
-        return
-    found: list[Block] = []
-    for piece in slices(block):
-        found.append(piece)
-        yield piece
-    if len(found) > 1:
-        _kept.keep(block, found)
-
-
-def _placed(piece: Block, *, is_first: bool, is_last: bool) -> Block:
-    """A slice that knows whether it is the first or the last, and which lines of the source it has."""
-    cut = cut_of(piece)
+def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:
+    """Return a slice with its source lines, marked as first or last."""
+    cut = slice_bounds(piece)
     assert cut is not None, "the block must be a slice of another block"
     whole, children = cut.whole, piece.children
     first = whole.lines[0] if is_first else children[0].lines[0] if children else piece.lines[0]
@@ -141,167 +161,173 @@ def _placed(piece: Block, *, is_first: bool, is_last: bool) -> Block:
     return piece._replace(attrs={**piece.attrs, "cut": cut}, runs=runs, lines=(first, max(first, last)))
 
 
-def _piece(block: Block, children: Iterable[Block], start: int, *, is_inner: bool = False) -> Block:
-    """Some children of a block; `is_inner`: it goes on in the midst of one."""
-    above = block.children[start - 1] if start and not is_inner else None
+def _slice_of(block: Block, children: Iterable[Block], start: int, *, is_continuation: bool = False) -> Block:
+    """Return a slice with some children of a block. `is_continuation`: the slice starts inside its first child."""
+    above = block.children[start - 1] if start and not is_continuation else None
     return block._replace(children=tuple(children), attrs={**block.attrs, "cut": SliceBounds(block, start, above)})
 
 
-def _children(block: Block, most: float, together: int = 1) -> Iterator[Block]:
-    """Slices with some children each, a multiple of `together`; what is long itself is cut too."""
+def _split_children(block: Block, limit: float, group_size: int = 1) -> Iterator[Block]:
+    """Yield slices of whole children, in multiples of `group_size`. Long children are split too."""
     group: list[Block] = []
-    held: float = 0
-    for place in range(0, len(block.children), together):
-        some = block.children[place : place + together]
-        heavy = sum([weight(child, most) for child in some])
-        if group and held + heavy > most:
-            yield _piece(block, group, place - len(group))
-            group, held = [], 0
-        if together == 1 and is_long(some[0], most / _DEEPER):
-            for at, piece in enumerate(slices(some[0], most / _DEEPER)):
-                yield _piece(block, [piece], place, is_inner=at > 0)
+    cost: float = 0
+    for place in range(0, len(block.children), group_size):
+        children = block.children[place : place + group_size]
+        group_cost = sum([layout_cost(child, limit) for child in children])
+        if group and cost + group_cost > limit:
+            yield _slice_of(block, group, place - len(group))
+            group, cost = [], 0
+        if group_size == 1 and is_long(children[0], limit / _NESTING_FACTOR):
+            for at, piece in enumerate(split_block(children[0], limit / _NESTING_FACTOR)):
+                yield _slice_of(block, [piece], place, is_continuation=at > 0)
         else:
-            group += some
-            held += heavy
+            group += children
+            cost += group_cost
     if group:
-        yield _piece(block, group, len(block.children) - len(group))
+        yield _slice_of(block, group, len(block.children) - len(group))
 
 
-def _beside(block: Block, most: float) -> Iterator[Block]:
-    """Cards and images, as many together as may stand beside one another; the words that one has too many follow them."""
-    for piece in _children(block, most, _BESIDE):
-        yield from _without_long_words(piece, most)
+def _split_cells(block: Block, limit: float) -> Iterator[Block]:
+    """Yield slices of cards or images that keep full rows together. Overlong text follows as paragraphs."""
+    for piece in _split_children(block, limit, _MOST_SIDE_BY_SIDE):
+        yield from _split_long_cells(piece, limit)
 
 
-def _tabs(block: Block, most: float) -> Iterator[Block]:
-    """Each slice has a slice of every tab, as only one of them is shown."""
-    nothing = [tab._replace(children=()) for tab in block.children]
-    for pieces in zip_longest(*(slices(tab, most / _DEEPER) for tab in block.children)):
-        tabs = [piece or empty for piece, empty in zip(pieces, nothing, strict=True)]
-        yield _piece(block, tabs, 0)
+def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
+    """Yield slices that each have a slice of every tab, because only one tab is visible."""
+    empty_tabs = [tab._replace(children=()) for tab in block.children]
+    for pieces in zip_longest(*(split_block(tab, limit / _NESTING_FACTOR) for tab in block.children)):
+        tabs = [piece or empty for piece, empty in zip(pieces, empty_tabs, strict=True)]
+        yield _slice_of(block, tabs, 0)
 
 
-def _rows(table: Block, most: float) -> Iterator[Block]:
-    """Some rows of a table, or fields of a record, each; with every cell in its place, as those above that go over several
-    rows are in other slices."""
-    for piece in _children(leveled(table), most):
-        cut = cut_of(piece)
+def _split_rows(table: Block, limit: float) -> Iterator[Block]:
+    """Yield slices with some rows of a table, or some fields of a record. Merged cells are separated first, because a
+    cell above may be in another slice."""
+    for piece in _split_children(unmerge_cells(table), limit):
+        cut = slice_bounds(piece)
         assert cut is not None, "the block must be a slice of another block"
-        yield from _without_long_words(piece._replace(attrs={**piece.attrs, "cut": cut._replace(whole=table)}), most)
+        yield from _split_long_cells(piece._replace(attrs={**piece.attrs, "cut": cut._replace(whole=table)}), limit)
 
 
-def leveled(table: Block) -> Block:
-    """A table whose cells each take one row and one column: where one went over several, there are empty ones beside and
-    below it."""
+def unmerge_cells(table: Block) -> Block:
+    """Return a table in which each cell takes one row and one column. Empty cells fill the places that merged cells
+    covered."""
     if not any("rowspan" in cell.attrs for row in table.children for cell in row.children if cell.attrs):
         return table
-    lines = zip(table.children, placed(table.children), strict=True)
-    return table._replace(children=tuple(_made_of(row, map(_alone, line)) for row, line in lines))
+    lines = zip(table.children, cells_by_column(table.children), strict=True)
+    return table._replace(children=tuple(_with_cells(row, map(_unmerged, line)) for row, line in lines))
 
 
-def _alone(cell: Block | None) -> Block:
-    """A cell that is merged with no other."""
+def _unmerged(cell: Block | None) -> Block:
+    """Return a cell without its row and column spans, or an empty cell for None."""
     if cell is None:
         return Block("cell")
     return cell._replace(attrs={name: cell.attrs[name] for name in cell.attrs if name not in ("rowspan", "colspan")})
 
 
-def _without_long_words(piece: Block, most: float) -> Iterator[Block]:
-    """A slice of a table whose cells hold no more than is set at a time; what they go on with follows in paragraphs."""
-    rows = [shortened(row, most) for row in piece.children]
+def _split_long_cells(piece: Block, limit: float) -> Iterator[Block]:
+    """Yield a slice with its cells shortened, then the rest of each long cell as paragraphs."""
+    rows = [shorten_row(row, limit) for row in piece.children]
     yield piece._replace(children=tuple(rows)) if any(map(is_not, rows, piece.children)) else piece
     for row, short in zip(piece.children, rows, strict=True):
         for cell in (row.children or (row,)) if short is not row else ():
-            for rest in islice(_words(cell.runs, most), 1, None) if _is_wordy(cell, most) else ():
+            for rest in islice(_split_runs(cell.runs, limit), 1, None) if _is_long_cell(cell, limit) else ():
                 yield Block(
-                    "paragraph", {"cut": SliceBounds(whole_of(row), 0)}, runs=rest, lines=row.lines, key=row.key
+                    "paragraph", {"cut": SliceBounds(whole_block(row), 0)}, runs=rest, lines=row.lines, key=row.key
                 )
 
 
-def shortened(row: Block, most: float = SLICE_WEIGHT) -> Block:
-    """A row whose cells, or a card, image or field that itself, has no more words than are set at a time."""
+def shorten_row(row: Block, limit: float = SLICE_COST) -> Block:
+    """Return a row, card, image or field with at most one slice of text in each cell."""
     every = row.children or (row,)
-    if not any(_is_wordy(cell, most) for cell in every):
+    if not any(_is_long_cell(cell, limit) for cell in every):
         return row
-    cells = [cell._replace(runs=next(_words(cell.runs, most))) if _is_wordy(cell, most) else cell for cell in every]
-    return _made_of(row, cells) if row.children else cells[0]
+    cells = [
+        cell._replace(runs=next(_split_runs(cell.runs, limit))) if _is_long_cell(cell, limit) else cell
+        for cell in every
+    ]
+    return _with_cells(row, cells) if row.children else cells[0]
 
 
-def _made_of(row: Block, cells: Iterable[Block]) -> Block:
-    """A row with other cells, that one stands on as on itself."""
-    attrs = {**row.attrs, "cut": SliceBounds(whole_of(row), 0, is_first=True, is_last=True)}
+def _with_cells(row: Block, cells: Iterable[Block]) -> Block:
+    """Return a row with other cells. The cursor treats it as the original row."""
+    attrs = {**row.attrs, "cut": SliceBounds(whole_block(row), 0, is_first=True, is_last=True)}
     return row._replace(children=tuple(cells), attrs=attrs)
 
 
-def _is_wordy(cell: Block, most: float) -> bool:
-    return letters(cell.runs) > 2 * most
+def _is_long_cell(cell: Block, limit: float) -> bool:
+    return text_cost(cell.runs) > 2 * limit
 
 
-def _paragraph(block: Block, most: float) -> Iterator[Block]:
-    for runs in _words(block.runs, most):
+def _split_paragraph(block: Block, limit: float) -> Iterator[Block]:
+    for runs in _split_runs(block.runs, limit):
         yield block._replace(runs=runs, attrs={**block.attrs, "cut": SliceBounds(block, 0)})
 
 
-def _captioned(block: Block, most: float) -> Iterator[Block]:
-    """Something with words of its own, those it has too many as paragraphs, and what stands in it."""
-    if letters(block.runs) > 2 * most:
-        first, *rest = _words(block.runs, most)
-        yield _piece(block._replace(runs=first), (), 0)
+def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
+    """Yield slices of a block with text of its own: the rest of a long text as paragraphs, then the children."""
+    if text_cost(block.runs) > 2 * limit:
+        first, *rest = _split_runs(block.runs, limit)
+        yield _slice_of(block._replace(runs=first), (), 0)
         for runs in rest:
             yield Block("paragraph", {"cut": SliceBounds(block, 0)}, runs=runs, lines=block.lines, key=block.key)
-    yield from _children(block, most)
+    yield from _split_children(block, limit)
 
 
-def _words(runs: Sequence[Run], most: float) -> Iterator[tuple[Run, ...]]:
-    """Runs a while at a time: up to a space, or within a word that is longer: there a line ends."""
+def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
+    """Yield inline text in parts that cost about `limit`. Each part ends at a space, or inside a word without
+    spaces."""
     row: list[Run] = []
-    room = int(most)
+    room = int(limit)
     for run in runs:
-        text, dear, at = run.text, 1 if run.text.isascii() else _WIDE, 0
-        while (len(text) - at) * dear > room and (edge := _edge(text, at + room // dear, _WORD // dear)) is not None:
+        text, factor, at = run.text, 1 if run.text.isascii() else _NON_ASCII_FACTOR, 0
+        while (len(text) - at) * factor > room and (
+            edge := _line_edge(text, at + room // factor, _LONGEST_WORD // factor)
+        ) is not None:
             row.append(run._replace(text=text[at : edge[0]]))
             yield tuple(row)
-            row, room, at = [], int(most), edge[1]
+            row, room, at = [], int(limit), edge[1]
         if at < len(text):
             row.append(run._replace(text=text[at:]) if at else run)
-            room = max(0, room - (len(text) - at) * dear)
+            room = max(0, room - (len(text) - at) * factor)
     if row:
         yield tuple(row)
 
 
-def texts(text: str) -> Iterator[str]:
-    """A long text a while at a time, as `slices` cuts a paragraph of it."""
-    for runs in _words([Run(text)], SLICE_WEIGHT):
+def split_text(text: str) -> Iterator[str]:
+    """Yield a long text in the parts that `split_block` would split a paragraph into."""
+    for runs in _split_runs([Run(text)], SLICE_COST):
         yield runs[0].text
 
 
-def _edge(text: str, room: int, word: int) -> tuple[int, int] | None:
-    """Where the first line ends that begins before `room` or soon after it, and where the next begins; None when the text
-    ends before that."""
+def _line_edge(text: str, room: int, word: int) -> tuple[int, int] | None:
+    """Return where a part of `text` ends at or soon after `room`, and where the next part begins. None if the text ends
+    before."""
     end = text.find(" ", room, room + word)
     if end >= 0:
         return end, end + 1
     if len(text) <= room + word:
         return None
     end = room
-    while end < len(text) and (combining(text[end]) or text[end] in _JOINING):
+    while end < len(text) and (combining(text[end]) or text[end] in _JOINERS):
         end += 1
     return end, end
 
 
-def _code(block: Block, most: float) -> Iterator[Block]:
-    """Rows of code; of one that is too long a part, and then it is no longer one row."""
+def _split_code(block: Block, limit: float) -> Iterator[Block]:
+    """Yield slices with some rows of code. A row that is too long becomes several slices."""
     text, at, row, first = block.text, 0, 0, block.text_line
-    dear = 1 if block.text.isascii() else _WIDE
-    room = int(most) // dear
-    is_within = False
+    factor = 1 if block.text.isascii() else _NON_ASCII_FACTOR
+    room = int(limit) // factor
+    continues_row = False
     while at <= len(text):
-        end, rows, held = at, 0, 0
-        while (held := held + _ROW // dear) < room:
+        end, rows, cost = at, 0, 0
+        while (cost := cost + _ROW_COST // factor) < room:
             stop = text.find("\n", end, at + room)
             if stop < 0:
                 break
-            rows, held, end = rows + 1, held + stop - end, stop + 1
+            rows, cost, end = rows + 1, cost + stop - end, stop + 1
         if rows:
             part, following = text[at : end - 1], end
         elif (stop := text.find("\n", at, at + 2 * room)) >= 0:
@@ -309,73 +335,76 @@ def _code(block: Block, most: float) -> Iterator[Block]:
         elif len(text) - at <= 2 * room:
             part, following, rows = text[at:], len(text) + 1, 1
         else:
-            stop, following = _edge(text, at + room, _WORD // dear) or (at + room, at + room)
+            stop, following = _line_edge(text, at + room, _LONGEST_WORD // factor) or (at + room, at + room)
             part, following = text[at:following], following
         lines = (first + row if row else block.lines[0], first + row + max(1, rows))
-        cut = SliceBounds(block, row, is_part=is_within or not rows, is_within=is_within)
+        cut = SliceBounds(block, row, is_partial_row=continues_row or not rows, continues_row=continues_row)
         yield block._replace(text=part, attrs={**block.attrs, "cut": cut}, lines=lines)
-        is_within, at, row = not rows, following, row + rows
+        continues_row, at, row = not rows, following, row + rows
 
 
-def _formula(block: Block, most: float) -> Iterator[Block]:
-    """Rows of a formula, as far as its source says where they end."""
+def _split_formula(block: Block, limit: float) -> Iterator[Block]:
+    """Yield slices with some rows of a formula, where its source marks the ends of rows."""
     start = rows = 0
-    for match in _BROKEN.finditer(block.text):
+    for match in _LINE_BREAK.finditer(block.text):
         rows += 1
-        if match.end() - start + _ROW * rows > most:
-            yield from _source_of(block, block.text[start : match.start()], most)
+        if match.end() - start + _ROW_COST * rows > limit:
+            yield from _formula_slices(block, block.text[start : match.start()], limit)
             start, rows = match.end(), 0
     if start < len(block.text):
-        yield from _source_of(block, block.text[start:], most)
+        yield from _formula_slices(block, block.text[start:], limit)
 
 
-def _source_of(block: Block, text: str, most: float) -> Iterator[Block]:
-    """A part of a formula, cut at its blanks where it is too long for one."""
-    for runs in _words([Run(text)], most):
+def _formula_slices(block: Block, text: str, limit: float) -> Iterator[Block]:
+    """Yield slices of one part of a formula, split at spaces if the part is too long."""
+    for runs in _split_runs([Run(text)], limit):
         attrs = {**block.attrs, "cut": SliceBounds(block, 0)}
         yield block._replace(text=runs[0].text, attrs=attrs)
 
 
-def _texts(block: Block, most: float) -> Iterator[Block]:
-    """What was given to a block in a text of its own, as a text."""
+def _split_argument(block: Block, limit: float) -> Iterator[Block]:
+    """Yield slices of a block whose content is plain text, such as a prompt."""
     text = block.text or "\n".join(child.plain() for child in block.children)
     inner = Block("code", NOTHING, text=text, lines=block.lines, key=block.key)
-    for piece in _code(inner, most):
-        cut = cut_of(piece)
+    for piece in _split_code(inner, limit):
+        cut = slice_bounds(piece)
         assert cut is not None, "the block must be a slice of another block"
         yield piece._replace(kind=block.kind, attrs={**block.attrs, "cut": cut._replace(whole=block)})
 
 
-def _integration(block: Block, most: float) -> Iterator[Block]:
-    """What was given to an integration, or what stands in it."""
-    yield from _texts(block, most) if block.text else _children(block, most)
+def _split_integration(block: Block, limit: float) -> Iterator[Block]:
+    """Yield slices of the text of an integration, or of its children if it has no text."""
+    yield from _split_argument(block, limit) if block.text else _split_children(block, limit)
 
 
-def _is_drawn(block: Block) -> bool:
-    """Whether a block is a diagram that may be drawn: it is one thing."""
-    return is_diagram(block) and len(block.text) <= DRAWN and not block.children
+def _is_drawable(block: Block) -> bool:
+    """Return whether a block is a diagram that is drawn as one picture, and therefore never split."""
+    return is_diagram(block) and len(block.text) <= LONGEST_DIAGRAM and not block.children
 
 
 def is_diagram(block: Block) -> bool:
-    """Whether a block is a diagram of a kind that may be drawn."""
+    """Return whether a block is a Mermaid diagram."""
     if block.kind == "code":
         return str(block.attrs.get("language") or "").strip().lower() == "mermaid"
     return block.kind == "integration" and str(block.attrs.get("name") or "").lstrip("@") == "mermaid/diagram"
 
 
-_CUTTERS: dict[str, Callable[[Block, float], Iterator[Block]]] = {
+_SPLITTERS: dict[str, Callable[[Block, float], Iterator[Block]]] = {
     **dict.fromkeys(
-        ("list", "item", "task", "quote", "hint", "stepper", "step", "tab", "updates", "update", "footnotes"), _children
+        ("list", "item", "task", "quote", "hint", "stepper", "step", "tab", "updates", "update", "footnotes"),
+        _split_children,
     ),
-    **dict.fromkeys(("footnote", "columns", "column", "if", "else", "conflict", "side", "include"), _children),
-    **dict.fromkeys(("unknown", "openapi", "api-method", "api-section", "api-parameter", "api-response"), _children),
-    **dict.fromkeys(("expandable", "file", "embed", "content-ref"), _captioned),
-    **dict.fromkeys(("paragraph", "heading"), _paragraph),
-    **dict.fromkeys(("cards", "figure"), _beside),
-    "tabs": _tabs,
-    **dict.fromkeys(("table", "record"), _rows),
-    "code": _code,
-    "prompt": _texts,
-    "integration": _integration,
-    "math": _formula,
+    **dict.fromkeys(("footnote", "columns", "column", "if", "else", "conflict", "side", "include"), _split_children),
+    **dict.fromkeys(
+        ("unknown", "openapi", "api-method", "api-section", "api-parameter", "api-response"), _split_children
+    ),
+    **dict.fromkeys(("expandable", "file", "embed", "content-ref"), _split_captioned),
+    **dict.fromkeys(("paragraph", "heading"), _split_paragraph),
+    **dict.fromkeys(("cards", "figure"), _split_cells),
+    "tabs": _split_tabs,
+    **dict.fromkeys(("table", "record"), _split_rows),
+    "code": _split_code,
+    "prompt": _split_argument,
+    "integration": _split_integration,
+    "math": _split_formula,
 }

@@ -1,4 +1,4 @@
-"""Code in its box: title, language, numbers, marked lines, notes; wide code moves instead of breaking."""
+"""Rendering of code blocks and prompts. Wide code scrolls sideways instead of wrapping."""
 
 from __future__ import annotations
 
@@ -9,177 +9,183 @@ from typing import NamedTuple
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.render.block_slices import begins, cut_of, ends, whole_of
-from octavo.tui.render.highlight import Tokens, code_of
-from octavo.tui.render.inline import raised
-from octavo.tui.render.kept_results import KeptResults
+from octavo.tui.render.block_slices import has_end, has_start, slice_bounds, whole_block
+from octavo.tui.render.caches import RecentResults
+from octavo.tui.render.highlight import Tokens, code_query
+from octavo.tui.render.inline import superscript
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.styled_lines import (
+    Clickable,
     Line,
     Piece,
-    Spot,
     box,
     cells,
-    cut,
-    indented,
-    off_side,
-    panned,
-    steady,
+    crop,
+    flatten_emoji,
+    hidden_columns_text,
+    indent,
+    pan_pieces,
     width_of,
 )
 from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.render.wrap import headed, wrap
+from octavo.tui.render.wrap import fit_title, wrap
 
-FOLDED_LINES = 10
-"""How many lines of an expandable block of code show before it is opened."""
+COLLAPSED_LINES = 10
+"""Lines of an expandable code block that are visible while it is collapsed."""
 _MEASURED_ROWS = 50
 
 
-class CodeShape(NamedTuple):
-    """How much room the rows of a block of code need."""
+class CodeSize(NamedTuple):
+    """Number and widths of the rows of a code block."""
 
     rows: int
     longest: int
-    """Cells of the longest row."""
-    noted: Mapping[int, int]
-    """Cells of each row that has a note, by its number."""
+    """Width in cells of the longest row."""
+    note_widths: Mapping[int, int]
+    """Width in cells of each row with a note, by row number."""
 
 
-_shapes: KeptResults[Block, CodeShape] = KeptResults()
+_sizes: RecentResults[Block, CodeSize] = RecentResults()
 
 
-def code(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A block of code."""
-    look, attrs, cut_at = setting.look, block.attrs, cut_of(block)
-    rows = steady(block.text).expandtabs(4).split("\n")
+def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a code block in a box, with its title, language, line numbers, highlighted rows and notes."""
+    styles, attrs, cut_at = context.styles, block.attrs, slice_bounds(block)
+    rows = flatten_emoji(block.text).expandtabs(4).split("\n")
     first = cut_at.start if cut_at is not None else 0
-    whole = CodeShape(len(rows), 0, {}) if cut_at is None else shape(cut_at.whole)
+    whole = CodeSize(len(rows), 0, {}) if cut_at is None else code_size(cut_at.whole)
     count = whole.rows
     fold = None
-    if attrs.get("expandable") and count > FOLDED_LINES + 2:
-        fold = Spot("fold", block.key)
-        rows = rows if setting.folds.is_open(block) else rows[: max(0, FOLDED_LINES - first)]
+    if attrs.get("expandable") and count > COLLAPSED_LINES + 2:
+        fold = Clickable("fold", block.key)
+        rows = rows if context.folds.is_open(block) else rows[: max(0, COLLAPSED_LINES - first)]
         if not rows:
             return []
-    hidden = count - FOLDED_LINES if fold is not None and not setting.folds.is_open(block) else 0
+    hidden = count - COLLAPSED_LINES if fold is not None and not context.folds.is_open(block) else 0
     gutter = len(str(count)) + 1 if attrs.get("numbers") else 0
-    # A row that is cut is too long to be moved about in.
-    is_part = cut_at is not None and cut_at.is_part
-    wraps = (bool(attrs.get("wrap")) and not setting.whole_code) or is_part
-    notes = {int(line) - first: _note(str(label), look) for line, label in attrs.get("notes") or ()}
-    noted = whole.noted if cut_at is not None else {line: cells(rows[line]) for line in notes if 0 <= line < len(rows)}
-    with_notes = [noted.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
+    # A row that spans several slices is too long to scroll sideways.
+    is_part = cut_at is not None and cut_at.is_partial_row
+    wraps = (bool(attrs.get("wrap")) and not context.never_wraps_code) or is_part
+    notes = {int(line) - first: _note(str(label), styles) for line, label in attrs.get("notes") or ()}
+    note_widths = (
+        whole.note_widths
+        if cut_at is not None
+        else {line: cells(rows[line]) for line in notes if 0 <= line < len(rows)}
+    )
+    with_notes = [note_widths.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
     longest = max(whole.longest, *map(cells, rows), *with_notes)
-    needed, room = longest + gutter + 4, setting.wide(width)
-    # More room does not help a reader of rows that are broken all the same.
+    needed, room = longest + gutter + 4, context.widest(width)
+    # Rows that wrap in any width do not need the extra width.
     full = width if wraps and needed > room else max(width, min(room, needed))
     inner = full - 4 - gutter
     over = 0 if wraps else max(0, longest - inner)
-    pan = 0 if is_part else setting.folds.pan(block.key, over)
+    pan = 0 if is_part else context.folds.pan_offset(block.key, over)
     language = str(attrs.get("language") or "")
-    tokens = tokens_of(setting, block)
+    tokens = code_tokens(context, block)
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)
     marked = frozenset(attrs.get("highlighted") or ())
-    is_within = cut_at is not None and cut_at.is_within
+    is_within = cut_at is not None and cut_at.continues_row
     lines: list[Line] = []
     for number, row in enumerate(rows, first):
-        pieces = _coloured(tokens[number], look) if tokens and number < len(tokens) else [Piece(row, look.text)]
+        pieces = _token_pieces(tokens[number], styles) if tokens and number < len(tokens) else [Piece(row, styles.text)]
         if number - first in notes:
             pieces.append(notes[number - first])
         parts = (
-            wrapped(pieces, inner, look)
+            wrap_code(pieces, inner, styles)
             if wraps
-            else [panned(pieces, pan, inner, look.glyphs.more) if over else pieces]
+            else [pan_pieces(pieces, pan, inner, styles.glyphs.more) if over else pieces]
         )
         for index, part in enumerate(parts):
             before = []
             if gutter:
                 begun = index == 0 and not (is_within and number == first)
                 mark = str(number + 1).rjust(gutter - 1) + " " if begun else " " * gutter
-                before.append(Piece(mark, look.muted, None, True))
+                before.append(Piece(mark, styles.muted, None, True))
             line = Line(before + part)
             if number in marked:
-                _mark(line, look, full - 4)
+                _highlight(line, styles, full - 4)
             lines.append(line)
-    title = _title(block, look)
-    right = [Piece(language, look.muted, None, True)] if language and title else []
+    title = _title(block, styles)
+    right = [Piece(language, styles.muted, None, True)] if language and title else []
     if not title and (language or not block.text.strip()):
-        title = [Piece(language or "empty", look.muted, None, True)]
-    title, lines = headed(title, lines, full)
+        title = [Piece(language or "empty", styles.muted, None, True)]
+    title, lines = fit_title(title, lines, full)
     return box(
         lines,
         full,
-        look,
+        styles,
         title=title,
         right=right,
-        foot=_foot(fold, hidden, over, pan, look, full - 8),
-        ground=look.surface,
-        edges=(begins(block), ends(block) or bool(hidden)),
+        foot=_foot(fold, hidden, over, pan, styles, full - 8),
+        ground=styles.surface,
+        edges=(has_start(block), has_end(block) or bool(hidden)),
     )
 
 
-def shape(block: Block) -> CodeShape:
-    """Return how much room the rows of long code need. Only the rows with most bytes are measured: a letter of two cells
-    has three bytes or four. The result is kept: it takes as long as a frame for a hundred thousand rows."""
-    if (known := _shapes.of(block)) is not None:
+def code_size(block: Block) -> CodeSize:
+    """Return the size of a long code block. The result is cached, because 100 000 rows take as long as a frame.
+
+    Only the rows with most bytes are measured: a character of two cells takes three or four bytes.
+    """
+    if (known := _sizes.get(block)) is not None:
         return known
     rows = block.text.expandtabs(4).split("\n")
-    longest = nlargest(_MEASURED_ROWS, rows, key=len if block.text.isascii() else _most_cells)
-    noted = [int(line) for line, _ in block.attrs.get("notes") or () if 0 <= int(line) < len(rows)]
-    return _shapes.keep(
+    longest = nlargest(_MEASURED_ROWS, rows, key=len if block.text.isascii() else _estimated_cells)
+    note_widths = [int(line) for line, _ in block.attrs.get("notes") or () if 0 <= int(line) < len(rows)]
+    return _sizes.put(
         block,
-        CodeShape(len(rows), max(map(_steady_cells, longest)), {line: _steady_cells(rows[line]) for line in noted}),
+        CodeSize(len(rows), max(map(_cell_count, longest)), {line: _cell_count(rows[line]) for line in note_widths}),
     )
 
 
-def _most_cells(row: str) -> int:
+def _estimated_cells(row: str) -> int:
     return (len(row) + len(row.encode(errors="replace"))) // 2
 
 
-def _steady_cells(row: str) -> int:
-    return cells(steady(row))
+def _cell_count(row: str) -> int:
+    return cells(flatten_emoji(row))
 
 
-def _note(label: str, look: Styles) -> Piece:
-    """The mark of a note about a line of code."""
-    mark = f" [{label}]" if look.ascii or not label.isdigit() else f" {raised(label)}"
-    return Piece(mark, look.accent, Spot("note", label), True)
+def _note(label: str, styles: Styles) -> Piece:
+    """Return the mark of a note on a row of code."""
+    mark = f" [{label}]" if styles.ascii or not label.isdigit() else f" {superscript(label)}"
+    return Piece(mark, styles.accent, Clickable("note", label), True)
 
 
-def wrapped(pieces: list[Piece], width: int, look: Styles) -> list[list[Piece]]:
-    """A row of code in lines; those after the first stand a little farther in than the row does."""
+def wrap_code(pieces: list[Piece], width: int, styles: Styles) -> list[list[Piece]]:
+    """Return a row of code wrapped into lines. Continuation lines are indented a little more than the row."""
     if width_of(pieces) <= width:
         return [pieces]
     row = "".join([piece.text for piece in pieces])
     blank = len(row) - len(row.lstrip(" "))
     indent = min(blank, width // 2)
-    # The blanks are no word of it: wrapped with the rest they would be dropped where the first word is long.
-    first, *rest = wrap(cut(pieces, blank, width_of(pieces)), width - indent - 2)
-    sign = [Piece(" " * indent, PLAIN, None, True), Piece(f"{look.glyphs.reply} ", look.muted, None, True)]
-    return [[*cut(pieces, 0, indent), *first], *(sign + part for part in rest)]
+    # Wrapping would drop the indent before a long first word, so it is added afterwards.
+    first, *rest = wrap(crop(pieces, blank, width_of(pieces)), width - indent - 2)
+    sign = [Piece(" " * indent, PLAIN, None, True), Piece(f"{styles.glyphs.reply} ", styles.muted, None, True)]
+    return [[*crop(pieces, 0, indent), *first], *(sign + part for part in rest)]
 
 
-def tokens_of(setting: LayoutContext, block: Block) -> Tokens | None:
-    """The lines of a block of code in tokens. None where there are no colours, or they are not known yet."""
-    if setting.look.mono or setting.sources is None or setting.sources.tokens is None:
+def code_tokens(context: LayoutContext, block: Block) -> Tokens | None:
+    """Return the tokens of each row of a code block. None without colors, and while the tokens are not loaded."""
+    if context.styles.mono or context.deferred is None or context.deferred.tokens is None:
         return None
-    code = code_of(str(block.attrs.get("language") or ""), whole_of(block).text)
-    return setting.sources.tokens.get(code) if code is not None else None
+    code = code_query(str(block.attrs.get("language") or ""), whole_block(block).text)
+    return context.deferred.tokens.get(code) if code is not None else None
 
 
-def _title(block: Block, look: Styles) -> Sequence[Piece]:
+def _title(block: Block, styles: Styles) -> Sequence[Piece]:
     title = str(block.attrs.get("title") or "")
-    if not begins(block):
+    if not has_start(block):
         return []
     if block.attrs.get("source"):
         title = "Shown as source: too large or too deeply nested to format"
-    return [Piece(" ".join(title.split()), look.strong)] if title.strip() else []
+    return [Piece(" ".join(title.split()), styles.strong)] if title.strip() else []
 
 
-def _foot(fold: Spot | None, hidden: int, over: int, pan: int, look: Styles, room: int) -> list[Piece]:
-    glyphs = look.glyphs
-    out = [Piece(off_side(pan, over - pan, glyphs), look.muted, None, True)] if over else []
+def _foot(fold: Clickable | None, hidden: int, over: int, pan: int, styles: Styles, room: int) -> list[Piece]:
+    glyphs = styles.glyphs
+    out = [Piece(hidden_columns_text(pan, over - pan, glyphs), styles.muted, None, True)] if over else []
     if fold is None:
         return out
     words = (
@@ -187,38 +193,38 @@ def _foot(fold: Spot | None, hidden: int, over: int, pan: int, look: Styles, roo
         if hidden
         else f"{glyphs.opened} fewer lines"
     )
-    lines = [Piece(words, look.accent, fold, True)]
-    both = [*lines, Piece(f" {glyphs.between} ", look.muted, None, True), *out] if out else lines
+    lines = [Piece(words, styles.accent, fold, True)]
+    both = [*lines, Piece(f" {glyphs.between} ", styles.muted, None, True), *out] if out else lines
     return both if width_of(both) <= room else lines
 
 
-def _mark(line: Line, look: Styles, width: int) -> None:
-    style = Style(bold=True) if look.mono else look.cursor
+def _highlight(line: Line, styles: Styles, width: int) -> None:
+    style = Style(bold=True) if styles.mono else styles.cursor
     blank = width - width_of(line.pieces)
     pieces = [Piece(text, own + style, spot, furniture) for text, own, spot, furniture in line.pieces]
     line.pieces = [*pieces, Piece(" " * blank, style, None, True)] if blank > 0 else pieces
 
 
-def _coloured(tokens: list[tuple[str, str]], look: Styles) -> list[Piece]:
-    return [Piece(steady(text), coloured(kind, look)) for kind, text in tokens if text]
+def _token_pieces(tokens: list[tuple[str, str]], styles: Styles) -> list[Piece]:
+    return [Piece(flatten_emoji(text), token_style(kind, styles)) for kind, text in tokens if text]
 
 
-def coloured(kind: str, look: Styles) -> Style:
-    """How a token of a kind looks."""
+def token_style(kind: str, styles: Styles) -> Style:
+    """Return the style of a kind of token."""
     match kind:
         case "keyword":
-            return look.accent
+            return styles.accent
         case "string" | "added":
-            return look.success
+            return styles.success
         case "number":
-            return look.warning
+            return styles.warning
         case "comment":
-            return look.muted + Style(italic=True)
+            return styles.muted + Style(italic=True)
         case "name" | "heading":
-            return look.strong
+            return styles.strong
         case "removed":
-            return look.error
-    return look.text
+            return styles.error
+    return styles.text
 
 
 def _without_tabs(tokens: Tokens) -> Tokens:
@@ -227,39 +233,45 @@ def _without_tabs(tokens: Tokens) -> Tokens:
         at = 0
         line = []
         for kind, text in row:
-            spread = (" " * at + text).expandtabs(4)[at:] if "\t" in text else text
-            at += len(spread)
-            line.append((kind, spread))
+            expanded = (" " * at + text).expandtabs(4)[at:] if "\t" in text else text
+            at += len(expanded)
+            line.append((kind, expanded))
         out.append(line)
     return out
 
 
-def prompt(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A prompt to copy: what it is for, and its text as much as it says."""
-    look, glyphs = setting.look, setting.look.glyphs
-    what = steady(" ".join(str(block.attrs.get("description") or "Prompt").split()))
-    is_open = setting.folds.opened.get(block.key, block.attrs.get("expanded", "partial") != "hidden")
+def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a prompt: its description, and its text as far as it is expanded."""
+    styles, glyphs = context.styles, context.styles.glyphs
+    description = flatten_emoji(" ".join(str(block.attrs.get("description") or "Prompt").split()))
+    is_open = context.folds.opened.get(block.key, block.attrs.get("expanded", "partial") != "hidden")
     sign = glyphs.opened if is_open else glyphs.closed
-    titled = [Line(pieces) for pieces in wrap([Piece(what, look.strong)], width - 2)] if begins(block) else []
-    fold = Piece(f"{sign} ", look.accent, Spot("fold", block.key), True)
-    head = indented(titled, [fold], [Piece("  ", PLAIN, None, True)])
+    title_lines = (
+        [Line(pieces) for pieces in wrap([Piece(description, styles.strong)], width - 2)] if has_start(block) else []
+    )
+    fold = Piece(f"{sign} ", styles.accent, Clickable("fold", block.key), True)
+    head = indent(title_lines, [fold], [Piece("  ", PLAIN, None, True)])
     if not is_open:
         return head
-    cut_at = cut_of(block)
+    cut_at = slice_bounds(block)
     text = (block.text or "\n".join(child.plain() for child in block.children)).expandtabs(4)
-    rows = [Line(part) for row in text.split("\n") for part in wrap([Piece(row, look.text)], width - 4)]
-    if block.attrs.get("expanded", "partial") == "partial" and block.key not in setting.folds.opened:
-        if not begins(block):
+    rows = [Line(part) for row in text.split("\n") for part in wrap([Piece(row, styles.text)], width - 4)]
+    if block.attrs.get("expanded", "partial") == "partial" and block.key not in context.folds.opened:
+        if not has_start(block):
             return []
-        below = setting.known("rows", cut_at.whole, _rows_of) - text.count("\n") - 1 if cut_at is not None else 0
-        more = len(rows) - FOLDED_LINES + below
+        below = (
+            context.shared_by_slices("rows", cut_at.whole, _row_count) - text.count("\n") - 1
+            if cut_at is not None
+            else 0
+        )
+        more = len(rows) - COLLAPSED_LINES + below
         if more > 0:
             words = f"{glyphs.closed} {more} more {'line' if more == 1 else 'lines'}"
-            foot = [Piece(words, look.accent, Spot("fold", block.key), True)]
-            return [*head, *box(rows[:FOLDED_LINES], width, look, foot=foot, ground=look.surface)]
-    body = box(rows, width, look, ground=look.surface, edges=(begins(block), ends(block)))
+            foot = [Piece(words, styles.accent, Clickable("fold", block.key), True)]
+            return [*head, *box(rows[:COLLAPSED_LINES], width, styles, foot=foot, ground=styles.surface)]
+    body = box(rows, width, styles, ground=styles.surface, edges=(has_start(block), has_end(block)))
     return [*head, *body]
 
 
-def _rows_of(block: Block) -> int:
+def _row_count(block: Block) -> int:
     return sum(child.plain().count("\n") + 1 for child in block.children)

@@ -1,78 +1,315 @@
-"""Two sides of a page, and what differs between them."""
+"""Comparison of two versions of a page, and the slices of long changes."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
+from typing import TypeVar
 
-from octavo.documents.blocks import Block, Document
-from octavo.documents.changes import Changed, Diff, Moved
+from octavo.documents.blocks import Block, Document, Run
+from octavo.documents.changes import Added, Changed, Diff, Entry, Line, Lines, Moved, Removed, Table, Word, Words
 from octavo.documents.diff import diff
 from octavo.documents.source_diff import Hunk, source_diff
-from octavo.tui.render.block_slices import is_long, kept_slices
-from octavo.tui.render.code import shape
-from octavo.tui.render.diff_units import kept_entries
-from octavo.tui.render.tables import telling
+from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text
+from octavo.tui.render.caches import RecentResults
+from octavo.tui.render.code import code_size
+from octavo.tui.render.diff_units import DiffUnit
+from octavo.tui.render.tables import sample_rows
 
 
 @dataclass(frozen=True)
-class Compared:
-    """A page as it was and as it is, and what differs. To make one (`compare`) and to ask it for its hunks first takes
-    long enough to be done off the event loop."""
+class PageComparison:
+    """Two versions of a page and their differences. `compare` and the first use of `hunks` are slow: call them in a
+    thread."""
 
     diff: Diff
     old: Document
     new: Document
-    olds: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
-    """The blocks of the old page, by their identity: known once one is made of two pages."""
+    old_block_ids: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
+    """Identities of the blocks of the old version."""
 
-    _named: Mapping[str, Block] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _blocks_by_key: Mapping[str, Block] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not self.olds:
-            object.__setattr__(self, "olds", frozenset(map(id, self.old.walk())))
+        if not self.old_block_ids:
+            object.__setattr__(self, "old_block_ids", frozenset(map(id, self.old.walk())))
         named = {block.key: block for page in (self.old, self.new) for block in page.walk() if block.key}
-        object.__setattr__(self, "_named", named)
+        object.__setattr__(self, "_blocks_by_key", named)
 
     def find(self, key: str) -> Block | None:
-        """The block called `key`: of the new page, or else of the old one."""
-        return self._named.get(key)
+        """Return the block with `key` in the new version, else in the old one. None if there is no such block."""
+        return self._blocks_by_key.get(key)
 
-    def says_the_same(self, other: Compared) -> bool:
-        """Whether the same texts were compared, of pages with the same settings."""
+    def has_same_texts(self, other: PageComparison) -> bool:
+        """Return whether another comparison has the same source texts and page settings."""
         texts = self.old.source == other.old.source and self.new.source == other.new.source
         return texts and self.diff.metadata == other.diff.metadata
 
     def is_old(self, block: Block) -> bool:
-        """Whether a block is one of the page as it was."""
-        return id(block) in self.olds
+        """Return whether a block belongs to the old version."""
+        return id(block) in self.old_block_ids
 
     @cached_property
     def hunks(self) -> tuple[Hunk, ...]:
-        """What differs between the sources."""
+        """Differences between the source texts."""
         return source_diff(self.old.source, self.new.source)
 
 
-def compare(before: str, after: str) -> Compared:
-    """What differs between two texts of a page."""
-    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
+def compare(before: str, after: str) -> PageComparison:
+    """Parse and compare two versions of a page. All caches that rendering needs are filled on the way."""
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
 
     old, new = parse(before), parse(after)
     for block in filter(is_long, (*old.blocks, *new.blocks)):
-        _go_through(kept_slices(block))  # the diff is made of them, and they are cut here off the event loop
+        _exhaust(recent_slices(block))  # The diff uses the slices, and this thread is not the event loop.
         if block.kind == "table":
-            telling(block)
+            sample_rows(block)
         elif block.kind == "code":
-            shape(block)
+            code_size(block)
     changed = diff(old, new)
     for entry in changed.entries:
         if isinstance(entry, (Changed, Moved)):
-            _go_through(kept_entries(entry))
-    return Compared(changed, old, new)
+            _exhaust(recent_entries(entry))
+    return PageComparison(changed, old, new)
 
 
-def _go_through(pieces: Iterator[object]) -> None:
-    """Let all pieces be made: they are kept where they are made."""
+def _exhaust(pieces: Iterator[object]) -> None:
+    """Iterate to the end, so that all slices are made and cached."""
     deque(pieces, maxlen=0)
+
+
+T = TypeVar("T")
+_TABLE_ROWS, _LINE_COST = 60, 90
+"""Rows of a changed table in one slice, and the fixed cost of a line of code."""
+_recent_entries: RecentResults[Changed | Moved, list[Entry]] = RecentResults()
+CONTEXT_LINES = 3
+"""Unchanged lines of code around a change."""
+
+
+def split_unit(unit: DiffUnit) -> Iterator[DiffUnit]:
+    """Yield a unit of a diff in slices, or the unit itself if it is not long."""
+    match unit.entry:
+        case None if unit.kind == "block" and unit.block is not None:
+            olds = recent_slices(unit.old) if unit.old is not None else iter(())
+            for each, piece in _number_slices(unit, recent_slices(unit.block)):
+                yield each._replace(block=piece, old=next(olds, None))
+        case Added() | Removed() as entry if not unit.is_container_change:
+            for each, piece in _number_slices(unit, _entry_slices(entry.block)):
+                yield each._replace(block=piece, entry=replace(entry, block=piece))
+        case Changed() | Moved() as entry:
+            for each, part in _number_slices(unit, recent_entries(entry)):
+                yield each._replace(entry=part)
+        case _:
+            yield unit
+
+
+def recent_entries(entry: Changed | Moved) -> Iterator[Entry]:
+    """Yield the slices of a change, and cache those of long changes."""
+    if (known := _recent_entries.get(entry)) is not None:
+        yield from known
+        return
+    found: list[Entry] = []
+    for piece in _split_entry(entry):
+        found.append(piece)
+        yield piece
+    if len(found) > 1:
+        _recent_entries.put(entry, found)
+
+
+def source_units(lines: Sequence[Line], count: int) -> Iterator[DiffUnit]:
+    """Yield the units of one hunk of a source diff, which is change number `count`."""
+    block = Block("change", key=f"change {count}")
+    for at, some in enumerate(_group_lines(part for line in lines for part in _split_line(line))):
+        yield DiffUnit("lines", block, lines=some, change_number=-1 if at else count, is_tight=at > 0)
+
+
+def _entry_slices(block: Block) -> Iterator[Block]:
+    """Return the slices of an added or removed block. All tabs of a changed block are visible, so each is split on its
+    own."""
+    if block.kind != "tabs" or not is_long(block):
+        return recent_slices(block)
+    return (piece for tab in block.children for piece in recent_slices(block._replace(children=(tab,))))
+
+
+def _number_slices(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUnit, T]]:
+    """Yield each slice with its unit. Only the first slice counts as a change."""
+    later = unit._replace(change_number=-1, is_tight=True)
+    first: T | None = None
+    at = 0
+    for piece in pieces:
+        at += 1
+        if first is None:
+            first = piece
+            continue
+        if at == 2:
+            yield unit._replace(slice_number=1), first
+        yield later._replace(slice_number=at), piece
+    if at == 1 and first is not None:
+        yield unit, first
+
+
+def _split_entry(entry: Changed | Moved) -> Iterator[Entry]:
+    match entry.parts:
+        case Table() as table:
+            yield from _split_table(entry, table)
+        case Lines(lines=lines):
+            for some in _group_lines(near_changes(lines)):
+                yield replace(entry, parts=Lines(some))
+        case Words(words=words) as parts if not parts.is_rewritten and not any(
+            _is_long(word.run.text) for word in words
+        ):
+            for chunk in _split_words(words):
+                yield entry if len(chunk) == len(words) else replace(entry, parts=replace(parts, words=chunk))
+        case None | Words() if is_long(entry.old) or is_long(entry.new):
+            pairs = zip_longest(recent_slices(entry.old), recent_slices(entry.new))
+            if len(both := list(pairs)) > 1:
+                entry = replace(entry, parts=None)  # A slice shows its own words, not the words of the whole change.
+            for old, new in both:
+                yield _slice_entry(entry, old, new)
+        case _:
+            yield entry
+
+
+def _slice_entry(entry: Changed | Moved, old: Block | None, new: Block | None) -> Entry:
+    if old is not None and new is not None:
+        return replace(entry, old=old, new=new)
+    if new is not None:
+        return Added(new)
+    assert old is not None, "one version must be longer than the other"
+    return Removed(old)
+
+
+def _split_table(entry: Changed | Moved, table: Table) -> Iterator[Entry]:
+    """Yield a table change in parts of some rows. A row that is too long becomes a removal and an addition."""
+    some: list[Entry] = []
+
+    def part() -> Entry:
+        return entry if len(some) == len(table.rows) else replace(entry, parts=replace(table, rows=tuple(some)))
+
+    for row in table.rows:
+        if _is_long_row(row):
+            if some:
+                yield part()
+            some = []
+            was = [row.old] if isinstance(row, (Changed, Moved)) else [row.block] if isinstance(row, Removed) else []
+            now = [row.new] if isinstance(row, (Changed, Moved)) else [row.block] if isinstance(row, Added) else []
+            yield from (Removed(piece) for each in was for piece in split_block(entry.old._replace(children=(each,))))
+            yield from (Added(piece) for each in now for piece in split_block(entry.new._replace(children=(each,))))
+        else:
+            some.append(row)
+        if len(some) >= _TABLE_ROWS:
+            yield part()
+            some = []
+    if some or not table.rows:
+        yield part()
+
+
+def _is_long_row(row: Entry) -> bool:
+    """Return whether a changed row costs more than one slice."""
+    match row:
+        case Changed(old=old, new=new) | Moved(old=old, new=new):
+            return layout_cost(old, 4 * SLICE_COST) + layout_cost(new, 4 * SLICE_COST) > 4 * SLICE_COST
+        case Added(block=block) | Removed(block=block):
+            return layout_cost(block, 2 * SLICE_COST) > 2 * SLICE_COST
+    return False
+
+
+def _split_words(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
+    """Yield the words of a text change in slices."""
+    some: list[Word] = []
+    cost = 0
+    for word in words:
+        for part in _split_word(word):
+            some.append(part)
+            cost += len(part.run.text) * (1 if part.run.text.isascii() else 4)
+            if cost > SLICE_COST:
+                yield tuple(some)
+                some, cost = [], 0
+    if some:
+        yield tuple(some)
+
+
+def _split_word(word: Word) -> Iterator[Word]:
+    """Yield a long unchanged passage in parts, and other words unchanged."""
+    if word.op != "equal" or len(word.run.text) <= SLICE_COST or word.old is not None:
+        yield word
+        return
+    for text in split_text(word.run.text):
+        yield replace(word, run=word.run._replace(text=text))
+
+
+def near_changes(lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines near changes. A line with `skipped` stands for the lines between that are left out."""
+    waiting: deque[Line] = deque()
+    """Unchanged lines that may turn out to be right before a change."""
+    skipped, since = 0, CONTEXT_LINES
+    for line in lines:
+        for part in _split_line(line) if _is_long(line.old) or _is_long(line.new) else (line,):
+            if part.op != "equal":
+                if skipped:
+                    yield Line("equal", untold=skipped)
+                yield from waiting
+                waiting.clear()
+                skipped = since = 0
+                yield part
+            elif since < CONTEXT_LINES:
+                since += 1
+                yield part
+            else:
+                waiting.append(part)
+                if len(waiting) > CONTEXT_LINES:
+                    skipped += waiting.popleft().untold or 1
+    if skipped := skipped + sum(line.untold or 1 for line in waiting):
+        yield Line("equal", untold=skipped)
+
+
+def _group_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
+    """Yield lines of code or source in slices."""
+    some: list[Line] = []
+    cost = 0
+    for line in lines:
+        if cost > SLICE_COST and (line.untold or cost > 2 * SLICE_COST):
+            yield tuple(some)
+            some, cost = [], 0
+        some.append(line)
+        cost += len(line.old) + len(line.new) + _LINE_COST
+    if some:
+        yield tuple(some)
+
+
+def _split_line(line: Line) -> Iterator[Line]:
+    """Yield a line that is too long for one slice as several lines."""
+    if not _is_long(line.old) and not _is_long(line.new):
+        yield line
+        return
+    if line.op == "equal":
+        for text in split_text(line.new):
+            yield replace(line, old=text, new=text, words=(Word("equal", Run(text)),))
+        return
+    for text in split_text(line.old) if line.op != "insert" else ():
+        yield replace(line, op="delete", old=text, new="", words=(Word("delete", Run(text)),))
+    for text in split_text(line.new) if line.op != "delete" else ():
+        yield replace(line, op="insert", old="", new=text, words=(Word("insert", Run(text)),))
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > 2 * SLICE_COST
+
+
+_kept: RecentResults[Block, list[Block]] = RecentResults()
+
+
+def recent_slices(block: Block) -> Iterator[Block]:
+    """Yield the slices of a block, and cache those of long blocks for the next use."""
+    if (known := _kept.get(block)) is not None:
+        yield from known
+        return
+    found: list[Block] = []
+    for piece in split_block(block):
+        found.append(piece)
+        yield piece
+    if len(found) > 1:
+        _kept.put(block, found)

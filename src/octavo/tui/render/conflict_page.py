@@ -1,5 +1,5 @@
-"""A page with conflicts, made ready to be shown: each conflict with its result by every choice, and the text between the
-conflicts compared with main."""
+"""A page with conflicts, prepared for display: each conflict with its result for every choice, and the text between the
+conflicts."""
 
 from __future__ import annotations
 
@@ -12,49 +12,50 @@ from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Document, words
 from octavo.documents.changes import Added, Changed, Moved
 from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict, MergedPage
-from octavo.tui.render.comparison import Compared, compare
-from octavo.tui.render.diff_sequence import changes
-from octavo.tui.render.diff_units import DiffUnit, Unfolding, cut
+from octavo.tui.render.comparison import PageComparison, compare, split_unit
+from octavo.tui.render.diff_sequence import build_diff
+from octavo.tui.render.diff_units import ContextSize, DiffUnit
 
 FIELDS = "fields"
-"""The kind of a conflict about what a page is called and the like."""
+"""Kind of a conflict about the title and other fields of a page."""
 _OFFERED: tuple[ChoiceKind, ...] = ("main", "request", "both")
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A conflict at one of its places, as it is shown. Making one takes long enough to be done off the event loop."""
+class ConflictView:
+    """A conflict at one of its places, ready to render. Preparing it is slow: do it in a thread."""
 
     name: str
     key: str
-    """What this place of it is called: what both sides moved has two, which are decided as one."""
+    """Key of this place. A conflict over moved text has two places and one choice."""
     kind: str
     base: Document | None
-    """What both come from. None where that is not known."""
-    main: Compared
-    mine: Compared
-    outcomes: Mapping[ChoiceKind, Compared]
-    """What becomes of it by a choice, against what main says here."""
+    """Common base of both sides. None if it is unknown."""
+    main: PageComparison
+    request: PageComparison
+    outcomes: Mapping[ChoiceKind, PageComparison]
+    """Result of each choice, compared with the text of main."""
     heading: str = ""
-    """Which section it is in."""
-    place: int | None = None
-    """Whose place of the text it is, of one that was moved: that in the base (0), in main (1) or in the change request (2)."""
+    """Title of the section that the conflict is in."""
+    moved_place: int | None = None
+    """For moved text, the side that has the text in this place: base (0), main (1) or change request (2). None
+    otherwise."""
     is_suggested: bool = False
-    """Whether the merge by words is the result as long as nothing else is chosen."""
+    """Whether the merge by words is used unless the user chooses."""
     moved_to_title: str = ""
-    """The title of the page that main moved the text to. Empty if main did not move the text to another page."""
+    """Title of the page that main moved the text to. Empty if main did not move the text to another page."""
 
 
 @dataclass(frozen=True)
-class Question:
-    """A conflict about a page itself, such as whether the page is deleted, as it is shown."""
+class PageConflict:
+    """A conflict about a whole page, such as whether the page is deleted, ready to render."""
 
     name: str
     title: str
-    said: str
-    """What both sides did."""
-    answers: tuple[str, str] = ("", "")
-    """What taking main means, and what taking this change request means. Empty if there is nothing to choose."""
+    description: str
+    """What each side did."""
+    effects: tuple[str, str] = ("", "")
+    """Effects of choosing main and of choosing this change request. Empty texts if there is nothing to choose."""
     is_suggested = False
     kind = "page"
 
@@ -64,53 +65,53 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Passage:
-    """Blocks of a page between two conflicts, as units of the diff against main."""
+class UnconflictedText:
+    """Blocks between two conflicts, as units of the diff against main."""
 
     units: tuple[DiffUnit, ...]
     label: str = ""
-    """What the blocks are. A passage with a label is always shown."""
+    """Name of the blocks. Text with a label is always visible."""
 
 
-def prepare(
+def prepare_conflicts(
     page: MergedPage,
     main: str | None = None,
     choices: Mapping[str, Choice] | None = None,
     *,
     named: Callable[[str], str] = str,
     titles: Mapping[str, str] = MappingProxyType({}),
-) -> tuple[Shown | Passage, ...]:
-    """Return the conflicts of a page with the text between them, made safe to be shown.
+) -> tuple[ConflictView | UnconflictedText, ...]:
+    """Return the conflicts of a page and the text between them, sanitized for display.
 
-    `main` is the text of the page in main, if it is known; `named` returns the name that a choice for a conflict is kept under.
-    `titles` are the titles of the pages that main moved text to, by id. The text around the conflicts is read as a whole: a part
-    of a table or of code cannot be read alone.
+    `main` is the text of the page in main, if it is known. `named` returns the name under which the choice for a
+    conflict is stored. `titles` has the titles of the pages that main moved text to, by id. The text around the
+    conflicts is parsed as a whole, because a part of a table or of code cannot be parsed alone.
     """
-    around, lines = _around(page)
+    around, lines = _main_text(page)
     compared = compare(safe_text(around if main is None else main), safe_text(around))
     headings = [(block.lines[0], words(block.runs)) for block in compared.new.blocks if block.kind == "heading"]
-    found: list[tuple[int, Shown]] = []
+    found: list[tuple[int, ConflictView]] = []
     seen = Counter[str]()
     for (name, conflict), line in zip(page.places, lines, strict=True):
         seen[name] += 1
-        together = [each for other, each in page.places if other == name]
-        before = next((_alone(conflict, each.base) for each in together if each.base is not None), None)
-        ours = next((_alone(conflict, each.main) for each in together if each.main is not None), "")
-        theirs = next((_alone(conflict, each.request) for each in together if each.request is not None), "")
+        parts = [each for other, each in page.places if other == name]
+        base_text = next((_text_alone(conflict, each.base) for each in parts if each.base is not None), None)
+        main_text = next((_text_alone(conflict, each.main) for each in parts if each.main is not None), "")
+        request_text = next((_text_alone(conflict, each.request) for each in parts if each.request is not None), "")
         offered = [*map(Choice, _OFFERED), *([Choice("words")] if conflict.merged_text is not None else [])]
-        own = (choices or {}).get(named(name))
-        if own is not None and own.kind == "own":
-            offered.append(own)
-        shown = Shown(
+        own_choice = (choices or {}).get(named(name))
+        if own_choice is not None and own_choice.kind == "own":
+            offered.append(own_choice)
+        shown = ConflictView(
             named(name),
             f"{named(name)} {seen[name]}",
             (conflict.decided_with or conflict).kind,
-            document_of(before) if before is not None else None,
-            compare(ours if before is None else before, ours),
-            compare(theirs if before is None else before, theirs),
+            parse_safely(base_text) if base_text is not None else None,
+            compare(main_text if base_text is None else base_text, main_text),
+            compare(request_text if base_text is None else base_text, request_text),
             {choice.kind: _outcome(conflict, choice) for choice in offered},
-            next((heading for at, heading in reversed(headings) if at <= line), ""),
-            _place_of(conflict) if len(together) > 1 else None,
+            next((heading for line_of, heading in reversed(headings) if line_of <= line), ""),
+            _moved_place(conflict) if len(parts) > 1 else None,
             conflict.is_suggested,
             titles.get(conflict.page_of_base_text or "", ""),
         )
@@ -118,76 +119,79 @@ def prepare(
     return tuple(_in_order(compared, found))
 
 
-def prepare_question(question: Question, text: str) -> tuple[Question | Passage, ...]:
-    """Return a conflict about a page itself with the text of that page, made safe to be shown."""
-    units = tuple(piece for unit in whole(document_of(text)) for piece in cut(unit))
-    return (question, *([Passage(units, "Text of the page")] if units else []))
+def prepare_page_conflict(question: PageConflict, text: str) -> tuple[PageConflict | UnconflictedText, ...]:
+    """Return a conflict about a whole page and the text of that page, sanitized for display."""
+    units = tuple(piece for unit in block_units(parse_safely(text)) for piece in split_unit(unit))
+    return (question, *([UnconflictedText(units, "Text of the page")] if units else []))
 
 
-def document_of(text: str) -> Document:
-    """The blocks of a text as it was written, made safe to be shown."""
-    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
+def parse_safely(text: str) -> Document:
+    """Parse a text, sanitized for display."""
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
 
     return parse(safe_text(text))
 
 
-def _around(page: MergedPage) -> tuple[str, list[int]]:
-    """Return the page with main's side of all conflicts, and the line that each of them begins at."""
+def _main_text(page: MergedPage) -> tuple[str, list[int]]:
+    """Return the page with the text of main in all conflicts, and the line at which each conflict begins."""
     text, line = "", 0
-    at: dict[Conflict, int] = {}
+    line_of: dict[Conflict, int] = {}
     for said, conflict in page.fragments_of_main():
         if conflict is not None and conflict.kind == FIELDS:
-            said = ""  # the title and the like are no part of the text
+            said = ""  # The title and other fields are not part of the text.
         if conflict is not None:
-            at[conflict] = line if said else line - 1  # without a text it is before what follows
+            line_of[conflict] = line if said else line - 1  # A conflict without text precedes the next line.
         text += said
         line += said.count("\n")
-    return text, [at[conflict] for _, conflict in page.places]
+    return text, [line_of[conflict] for _, conflict in page.places]
 
 
-def _outcome(conflict: Conflict, choice: Choice) -> Compared:
-    return compare(_alone(conflict, conflict.main), _alone(conflict, conflict.text(choice)))
+def _outcome(conflict: Conflict, choice: Choice) -> PageComparison:
+    return compare(_text_alone(conflict, conflict.main), _text_alone(conflict, conflict.text(choice)))
 
 
-def _place_of(conflict: Conflict) -> int:
+def _moved_place(conflict: Conflict) -> int:
     return 1 if conflict.main is not None else 2 if conflict.request is not None else 0
 
 
-def _alone(conflict: Conflict, text: str | None) -> str:
-    """Return a text of a conflict as it is read alone, made safe to be shown."""
+def _text_alone(conflict: Conflict, text: str | None) -> str:
+    """Return the text of a conflict in the form in which it can be parsed alone, sanitized for display."""
     return safe_text(conflict.in_context(text)) if text and text.strip() else ""
 
 
-def _in_order(compared: Compared, found: Sequence[tuple[int, Shown]]) -> Iterator[Shown | Passage]:
-    """The conflicts with what is between them: each stands behind the block it lies in."""
-    every = Unfolding()
-    every.step = len(Unfolding.STEPS) - 1
-    same = (piece for unit in whole(compared.new) for piece in cut(unit))
-    units = same if compared.diff.is_empty else changes(compared.diff, every, {}).whole().units
+def _in_order(
+    compared: PageComparison, found: Sequence[tuple[int, ConflictView]]
+) -> Iterator[ConflictView | UnconflictedText]:
+    """Yield the conflicts and the text between them. Each conflict follows the block that it is in."""
+    every = ContextSize()
+    every.step = len(ContextSize.STEPS) - 1
+    same = (piece for unit in block_units(compared.new) for piece in split_unit(unit))
+    units = same if compared.diff.is_empty else build_diff(compared.diff, every, {}).complete().units
     waiting = list(found)
     here: list[DiffUnit] = []
     for unit in units:
-        at = _place(unit)
-        while waiting and at is not None and waiting[0][0] < at:
-            yield from _passage(here)
+        line_of = _first_line(unit)
+        while waiting and line_of is not None and waiting[0][0] < line_of:
+            yield from _unconflicted(here)
             yield waiting.pop(0)[1]
             here = []
         here.append(unit)
     for _, shown in waiting:
-        yield from _passage(here)
+        yield from _unconflicted(here)
         yield shown
         here = []
-    yield from _passage(here)
+    yield from _unconflicted(here)
 
 
-def _passage(units: Sequence[DiffUnit]) -> Iterator[Passage]:
+def _unconflicted(units: Sequence[DiffUnit]) -> Iterator[UnconflictedText]:
     if units:
-        yield Passage(tuple(units))
+        yield UnconflictedText(tuple(units))
 
 
-def _place(unit: DiffUnit) -> int | None:
-    """The line of the new text a unit begins at. None of what is only in the old one, or goes on with a long block."""
-    if unit.part > 1:
+def _first_line(unit: DiffUnit) -> int | None:
+    """Return the line of the new text at which a unit begins. None for removed text and for the continuation of a long
+    block."""
+    if unit.slice_number > 1:
         return None
     match unit.entry:
         case Added(block=block):
@@ -201,6 +205,6 @@ def _place(unit: DiffUnit) -> int | None:
     return None
 
 
-def whole(document: Document | None) -> list[DiffUnit]:
-    """A text as it is."""
+def block_units(document: Document | None) -> list[DiffUnit]:
+    """Return the top-level blocks of a document as unchanged units."""
     return [DiffUnit("block", block) for block in document.blocks] if document is not None else []

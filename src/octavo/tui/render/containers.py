@@ -1,4 +1,4 @@
-"""Blocks that hold blocks: hints, tabs, steps, columns, expandables, updates."""
+"""Rendering of blocks with child blocks: hints, tabs, steps, columns, expandables and updates."""
 
 from __future__ import annotations
 
@@ -8,58 +8,75 @@ from datetime import date
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.render.block_slices import cut_of, whole_of
-from octavo.tui.render.icons import icon
-from octavo.tui.render.inline import labelled, unbroken
+from octavo.tui.render.block_slices import slice_bounds, whole_block
+from octavo.tui.render.icons import icon_sign
+from octavo.tui.render.inline import label_with_icon, non_breaking
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.prose import runs_from_right
-from octavo.tui.render.side_by_side_blocks import Part, SplitLine, moved, parts_of
-from octavo.tui.render.styled_lines import Line, Piece, Spot, cells, fit, indented, on, padded, rule, steady, width_of
+from octavo.tui.render.prose import is_right_to_left
+from octavo.tui.render.styled_lines import (
+    BlockCells,
+    Clickable,
+    Line,
+    Piece,
+    SplitLine,
+    block_cells,
+    cells,
+    flatten_emoji,
+    indent,
+    pad,
+    rule,
+    shift_cells,
+    truncate,
+    width_of,
+    with_background,
+)
 from octavo.tui.render.styles import PLAIN
 from octavo.tui.render.wrap import wrap
 
 NARROWEST_COLUMN, COLUMN_GAP = 30, 3
-_LEAST_COLUMN = 20
-"""Cells of a column beside wider ones at least; where all of them together have not `NARROWEST_COLUMN` each, more or less,
-they stand below one another."""
+_LEAST_COLUMN_WIDTH = 20
+"""Narrowest column beside wider ones, in cells. If the columns have less than `NARROWEST_COLUMN` on average, they are
+stacked."""
 
 
-def hint(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A hint: a bar in its colour, its sign and name or its own title, a ground of its own."""
-    look = setting.look
-    style, sign, name = look.hint(str(block.attrs.get("style") or "info"))
-    sign = icon(str(block.attrs.get("icon") or ""), ascii=look.ascii) or sign
+def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a hint on its own background, with a bar in its color, its sign, and its title or kind."""
+    styles = context.styles
+    style, sign, name = styles.hint(str(block.attrs.get("style") or "info"))
+    sign = icon_sign(str(block.attrs.get("icon") or ""), ascii=styles.ascii) or sign
     children = block.children
-    bar = [Piece(look.glyphs.bar + " ", style + look.surface, None, True)]
+    bar = [Piece(styles.glyphs.bar + " ", style + styles.surface, None, True)]
     inner = width - 3
-    cut = cut_of(block)
+    cut = slice_bounds(block)
     head: list[Line] = []
     if cut is not None and not cut.is_first:
         pass
     elif children and _is_title(children):
         aside = cells(sign) + 1
-        head = setting.words(children[0].runs, inner - aside, style + Style(bold=True))
+        head = context.text_lines(children[0].runs, inner - aside, style + Style(bold=True))
         for line in head:
             line.block = children[0]
-        head = _signed(head, Piece(sign, style + Style(bold=True), None, True), inner, runs_from_right(children[0]))
+        head = _with_sign(head, Piece(sign, style + Style(bold=True), None, True), inner, is_right_to_left(children[0]))
         children = children[1:]
     else:
         head = [Line([Piece(name, style + Style(bold=True), None, True)])]
-        from_right = bool(children) and runs_from_right(children[0])
-        head = _signed(head, Piece(sign, style + Style(bold=True), None, True), inner, from_right)
-    tinted, setting.tinted = setting.tinted, True
-    body = setting.flow(children, inner, above=cut.above if cut is not None else None)
-    setting.tinted = tinted
-    if tinted:  # what it stands in lays all of it on its ground
-        return [line.behind(bar) for line in [*head, *body]]
+        from_right = bool(children) and is_right_to_left(children[0])
+        head = _with_sign(head, Piece(sign, style + Style(bold=True), None, True), inner, from_right)
+    tinted, context.has_background = context.has_background, True
+    body = context.flow(children, inner, above=cut.previous if cut is not None else None)
+    context.has_background = tinted
+    if tinted:  # The outer hint adds the background.
+        return [line.prepend(bar) for line in [*head, *body]]
     out = []
     for line in [*head, *body]:
-        out.append(Line([*bar, *padded(on(look.surface, line.pieces), width - 2, look.surface)], line.block))
+        out.append(
+            Line([*bar, *pad(with_background(styles.surface, line.pieces), width - 2, styles.surface)], line.block)
+        )
     return out
 
 
 def _is_title(children: Sequence[Block]) -> bool:
-    """Whether the first of the blocks in a hint is its title: a heading, or a paragraph in bold above others."""
+    """Return whether the first block of a hint is its title: a heading, or a bold paragraph above other blocks."""
     first = children[0]
     if first.kind != "paragraph" or len(children) == 1:
         return first.kind == "heading"
@@ -67,103 +84,103 @@ def _is_title(children: Sequence[Block]) -> bool:
     return bool(runs) and all(run.kind == "text" and "bold" in run.marks for run in runs)
 
 
-def _signed(head: list[Line], sign: Piece, width: int, from_right: bool) -> list[Line]:
-    """A head behind its sign; at the right, and before it, where what it says runs from there."""
+def _with_sign(head: list[Line], sign: Piece, width: int, from_right: bool) -> list[Line]:
+    """Return the title lines with a sign before them, or after them for right-to-left text."""
     aside = cells(sign.text) + 1
     if not from_right:
-        return indented(head, [sign, Piece(" ", PLAIN, None, True)], [Piece(" " * aside, PLAIN, None, True)])
+        return indent(head, [sign, Piece(" ", PLAIN, None, True)], [Piece(" " * aside, PLAIN, None, True)])
     for number, line in enumerate(head):
         beside = [Piece(" ", PLAIN, None, True), sign] if not number else [Piece(" " * aside, PLAIN, None, True)]
-        line.pieces = [*padded(line.pieces, width - aside, PLAIN, "right"), *beside]
+        line.pieces = [*pad(line.pieces, width - aside, PLAIN, "right"), *beside]
     return head
 
 
-def tabs(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """The names of all tabs, and what is in the chosen one."""
-    look, glyphs = setting.look, setting.look.glyphs
+def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render the titles of all tabs and the content of the selected tab."""
+    styles, glyphs = context.styles, context.styles.glyphs
     if not block.children:
         return []
-    chosen = setting.folds.chosen(block)
-    cut = cut_of(block)
-    body = setting.flow_in(block.children[chosen], width, is_open=True)
-    body += [rule(width, look)] if cut is None or cut.is_last else []
+    chosen = context.folds.chosen_tab(block)
+    cut = slice_bounds(block)
+    body = context.flow_in(block.children[chosen], width, is_open=True)
+    body += [rule(width, styles)] if cut is None or cut.is_last else []
     if cut is not None and not cut.is_first:
         return body
     titles = []
     for index, tab in enumerate(block.children):
         title = " ".join(str(tab.attrs.get("title") or f"Tab {index + 1}").split())
-        label = labelled(tab.attrs.get("icon"), title, look)
-        titles.append("".join(piece.text for piece in fit([Piece(label)], width - 2, glyphs.more)))
+        label = label_with_icon(tab.attrs.get("icon"), title, styles)
+        titles.append("".join(piece.text for piece in truncate([Piece(label)], width - 2, glyphs.more)))
     one_row = sum(cells(title) + 2 for title in titles) <= width
     rows: list[list[Piece]] = [[]]
     under: list[Piece] = []
     for index, title in enumerate(titles):
         active = index == chosen
-        # In one row the line below it says which tab is chosen, in several brackets do.
+        # With several rows of titles there is no underline, so brackets mark the selected tab.
         text = f"[{title}]" if active and not one_row else f" {title} "
-        piece = Piece(text, look.strong if active else look.muted, Spot("tab", block.key, index))
+        piece = Piece(text, styles.strong if active else styles.muted, Clickable("tab", block.key, index))
         if rows[-1] and width_of([*rows[-1], piece]) > width:
             rows.append([])
         rows[-1].append(piece)
         line = glyphs.heavy if active and one_row else glyphs.across
-        under.append(Piece(line * cells(text), look.accent if active else look.line, None, True))
+        under.append(Piece(line * cells(text), styles.accent if active else styles.line, None, True))
     count = f"{chosen + 1} of {len(block.children)}"
     wide = width_of(rows[-1])
     if len(block.children) > 1 and wide + len(count) + 1 <= width:
-        rows[-1].append(Piece(count.rjust(width - wide), look.muted, None, True))
+        rows[-1].append(Piece(count.rjust(width - wide), styles.muted, None, True))
     out = [Line(names) for names in rows]
     if one_row:
-        out.append(Line([*under, Piece(glyphs.across * (width - width_of(under)), look.line, None, True)]))
+        out.append(Line([*under, Piece(glyphs.across * (width - width_of(under)), styles.line, None, True)]))
     else:
-        out.append(rule(width, look))
+        out.append(rule(width, styles))
     return [*out, *body]
 
 
-def stepper(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Numbered steps on a rail."""
-    look, glyphs = setting.look, setting.look.glyphs
-    cut, count = cut_of(block), len(whole_of(block).children)
+def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render numbered steps beside a vertical line."""
+    styles, glyphs = context.styles, context.styles.glyphs
+    cut, count = slice_bounds(block), len(whole_block(block).children)
     digits = len(str(count))
     out: list[Line] = []
     blank = " " * (digits - 1)
     for number, step in enumerate(block.children, 1 + (cut.start if cut is not None else 0)):
         children = step.children
-        step_cut = cut_of(step)
+        step_cut = slice_bounds(step)
         goes_on = step_cut is not None and not step_cut.is_first
         head: list[Line] = [] if goes_on else [Line([])]
         inner = width - digits - 4
         if goes_on:
             pass
         elif children and children[0].kind == "heading":
-            head = setting.words(children[0].runs, inner, look.strong)
+            head = context.text_lines(children[0].runs, inner, styles.strong)
             for line in head:
                 line.block = children[0]
-                if runs_from_right(children[0]):
-                    line.pieces = padded(line.pieces, inner, PLAIN, "right")
+                if is_right_to_left(children[0]):
+                    line.pieces = pad(line.pieces, inner, PLAIN, "right")
             children = children[1:]
         elif children and children[0].kind == "paragraph":
-            head = setting.flow(children[:1], inner)
+            head = context.flow(children[:1], inner)
             children = children[1:]
-        body = setting.flow(children, inner, above=step_cut.above if step_cut is not None else None, is_open=True)
+        body = context.flow(children, inner, above=step_cut.previous if step_cut is not None else None, is_open=True)
         lines = [*head, *([Line([])] if body and not goes_on else []), *body]
         last = number == count
-        mark = [Piece(f" {str(number).rjust(digits)} ", look.button, None, True), Piece(" ", PLAIN, None, True)]
+        mark = [Piece(f" {str(number).rjust(digits)} ", styles.button, None, True), Piece(" ", PLAIN, None, True)]
         side = " " if last else glyphs.down
-        rail = [Piece(f" {blank}{side}  ", look.line, None, True)]
-        out += indented(lines, rail if goes_on else mark, rail)
+        rail = [Piece(f" {blank}{side}  ", styles.line, None, True)]
+        out += indent(lines, rail if goes_on else mark, rail)
         if not last and (step_cut is None or step_cut.is_last):
-            out.append(Line([Piece(f" {blank}{side}", look.line, None, True)]))
+            out.append(Line([Piece(f" {blank}{side}", styles.line, None, True)]))
     return out
 
 
-def columns(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Columns side by side where each has room, else one below the other."""
+def render_columns(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render columns side by side if they fit, else one below the other."""
     count = len(block.children)
     if not count:
         return []
-    if cut_of(block) is not None:  # beside one another they would all be set at once
-        return setting.flow([child for column in block.children for child in column.children], width, is_open=True)
-    room = max(width, min(setting.wide(width), 100))
+    if slice_bounds(block) is not None:  # Side by side, all slices would be rendered at once.
+        return context.flow([child for column in block.children for child in column.children], width, is_open=True)
+    room = max(width, min(context.widest(width), 100))
     shares = [float(column.attrs.get("width") or 0) for column in block.children]
     rest = max(0.0, 100 - sum(shares)) / max(1, shares.count(0.0))
     shares = [share or rest or 100 / count for share in shares]
@@ -171,86 +188,86 @@ def columns(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         room = width
     free = room - COLUMN_GAP * (count - 1)
     if count == 1 or free // count < NARROWEST_COLUMN - 2:
-        return setting.flow([child for column in block.children for child in column.children], width, is_open=True)
-    widths = _shared(shares, free)
-    sides = [setting.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
+        return context.flow([child for column in block.children for child in column.children], width, is_open=True)
+    widths = _column_widths(shares, free)
+    sides = [context.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
     out: list[Line] = []
     for number in range(max(map(len, sides))):
         pieces: list[Piece] = []
-        parts: list[Part] = []
+        parts: list[BlockCells] = []
         for at, lines in enumerate(sides):
             if at:
                 pieces.append(Piece(" " * COLUMN_GAP, PLAIN, None, True))
             if number < len(lines):
-                parts += moved(parts_of(lines[number], widths[at]), sum(widths[:at]) + COLUMN_GAP * at)
+                parts += shift_cells(block_cells(lines[number], widths[at]), sum(widths[:at]) + COLUMN_GAP * at)
                 pieces += lines[number].pieces
                 if at + 1 < count:
-                    pieces = padded(pieces, sum(widths[: at + 1]) + COLUMN_GAP * at)
+                    pieces = pad(pieces, sum(widths[: at + 1]) + COLUMN_GAP * at)
             elif at + 1 < count:
                 pieces.append(Piece(" " * widths[at], PLAIN, None, True))
         out.append(SplitLine(pieces, None, None, tuple(parts)))
     return out
 
 
-def _shared(shares: Sequence[float], free: int) -> list[int]:
-    """The cells of columns that are to have such shares of all there are. None is narrower than what is in it can be set:
-    then the others share the rest."""
+def _column_widths(shares: Sequence[float], free: int) -> list[int]:
+    """Return the widths of columns with these shares. No column gets less than its minimum, and the others share the
+    rest."""
     widths = [0] * len(shares)
     left, wide = free, sorted(range(len(shares)), key=lambda at: shares[at])
     while wide:
         at, whole = wide[0], sum(shares[each] for each in wide)
-        widths[at] = max(_LEAST_COLUMN, int(left * shares[at] / whole)) if len(wide) > 1 else left
+        widths[at] = max(_LEAST_COLUMN_WIDTH, int(left * shares[at] / whole)) if len(wide) > 1 else left
         left -= widths[at]
         del wide[0]
     return widths
 
 
-def expandable(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A title; below it, when it is open, what it holds."""
-    look, glyphs = setting.look, setting.look.glyphs
-    is_open = setting.folds.is_open(block)
-    rail = [Piece(glyphs.down + " ", look.line, None, True)]
-    body = indented(setting.flow_in(block, width - 2, is_open=True), rail, rail) if is_open else []
-    if (cut := cut_of(block)) is not None and not cut.is_first:
+def render_expandable(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render the title of an expandable, and its content if it is open."""
+    styles, glyphs = context.styles, context.styles.glyphs
+    is_open = context.folds.is_open(block)
+    rail = [Piece(glyphs.down + " ", styles.line, None, True)]
+    body = indent(context.flow_in(block, width - 2, is_open=True), rail, rail) if is_open else []
+    if (cut := slice_bounds(block)) is not None and not cut.is_first:
         return body
-    spot = Spot("fold", block.key)
-    title = setting.inline(block.runs, look.strong) or [Piece("Details", look.strong)]
-    title = [piece if piece.spot else piece._replace(spot=spot) for piece in title]
-    sign = Piece(glyphs.opened if is_open else glyphs.closed, look.accent, spot, True)
-    head = _signed([Line(line) for line in wrap(title, width - 2)], sign, width, runs_from_right(block))
+    spot = Clickable("fold", block.key)
+    title = context.inline(block.runs, styles.strong) or [Piece("Details", styles.strong)]
+    title = [piece if piece.clickable else piece._replace(clickable=spot) for piece in title]
+    sign = Piece(glyphs.opened if is_open else glyphs.closed, styles.accent, spot, True)
+    head = _with_sign([Line(line) for line in wrap(title, width - 2)], sign, width, is_right_to_left(block))
     return [*head, *body]
 
 
-def updates(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """What happened when, newest as the page has it."""
+def render_updates(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render the entries of a changelog, in the order of the page."""
     out: list[Line] = []
     style = str(block.attrs.get("format") or "full")
-    cut = cut_of(block)
+    cut = slice_bounds(block)
     for index, update in enumerate(block.children, cut.start if cut is not None else 0):
-        update_cut = cut_of(update)
+        update_cut = slice_bounds(update)
         if update_cut is not None and not update_cut.is_first:
-            out += setting.flow_in(update, width, is_open=True)
+            out += context.flow_in(update, width, is_open=True)
             continue
         if index:
             out.append(Line([]))
-        out += one_update(setting, update, width, style)
+        out += render_update(context, update, width, style)
     return out
 
 
-def one_update(setting: LayoutContext, update: Block, width: int, style: str) -> list[Line]:
-    """The day and the tags of an update, and what it says."""
-    look, glyphs = setting.look, setting.look.glyphs
-    head = [Piece(_day(str(update.attrs.get("date") or ""), style), look.accent + Style(bold=True))]
+def render_update(context: LayoutContext, update: Block, width: int, style: str) -> list[Line]:
+    """Render the date, the tags and the content of one update."""
+    styles, glyphs = context.styles, context.styles.glyphs
+    head = [Piece(_day(str(update.attrs.get("date") or ""), style), styles.accent + Style(bold=True))]
     for tag in update.attrs.get("tags") or ():
-        head += [Piece("  ", PLAIN, None, True), Piece(unbroken(f" {steady(tag)} ", look), look.chip)]
+        head += [Piece("  ", PLAIN, None, True), Piece(non_breaking(f" {flatten_emoji(tag)} ", styles), styles.chip)]
     rows = wrap(head, width)
     used = width_of(rows[-1]) + 1
     if used < width - 4:
-        rows[-1] += [Piece(" ", PLAIN, None, True), Piece(glyphs.across * (width - used), look.line, None, True)]
+        rows[-1] += [Piece(" ", PLAIN, None, True), Piece(glyphs.across * (width - used), styles.line, None, True)]
     return [
-        *(Line(row, whole_of(update)) for row in rows),
+        *(Line(row, whole_block(update)) for row in rows),
         Line([]),
-        *setting.flow(update.children, width, is_open=True),
+        *context.flow(update.children, width, is_open=True),
     ]
 
 

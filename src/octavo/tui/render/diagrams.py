@@ -1,75 +1,77 @@
-"""Diagrams: Mermaid drawn as text by a program of its own, which can hang and be ended. Until it has drawn, and when it
-cannot, the source is shown."""
+"""Mermaid diagrams, drawn as text by a child process with limits. The source is shown until the drawing is ready, or if
+drawing fails."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block
 from octavo.tui.render import code
-from octavo.tui.render.block_slices import cut_of, whole_of
+from octavo.tui.render.block_slices import LONGEST_DIAGRAM, slice_bounds, whole_block
+from octavo.tui.render.deferred import DiagramQuery, DrawnDiagram
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.mermaid import read, undrawable
-from octavo.tui.render.source_values import Diagram, DrawnDiagram
-from octavo.tui.render.styled_lines import Line, Piece, box, cells, cut, off_side
+from octavo.tui.render.styled_lines import Line, Piece, box, cells, crop, hidden_columns_text
 from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.render.wrap import headed, wrap
+from octavo.tui.render.wrap import fit_title, wrap
 from octavo.tui.terminal import child_programs
 from octavo.untrusted_input import parse_json
 
 SECONDS, MEMORY, ANSWER_BYTES = 3.0, 512 << 20, 1 << 20
-"""What drawing may take: time, bytes of memory, bytes of drawings."""
+"""Limits for drawing: seconds, bytes of memory, bytes of output."""
 TALLEST, WIDEST = 400, 2_000
 _HEAD = 3
-"""Rows of a drawing: those of the box it begins with."""
+"""Rows of a drawing that contain its first box."""
 
 _SIDEWAYS = re.compile(r"(?:graph|flowchart)\s+(?:LR|RL)\b")
 _STROKES = re.compile(r"([\u2190-\u21ff\u2500-\u25ff]+(?: *[\u2190-\u21ff\u2500-\u25ff]+)*)")
 
 
-def diagram(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A diagram in its box; its source while there is no drawing."""
-    text = whole_of(block).text or str(dict(block.attrs.get("arguments") or {}).get("content") or "")
-    title, source = read(text)
-    problem = undrawable(source)
-    drawn = DrawnDiagram(problem=problem) if problem else _found(setting, source)
+def render_diagram(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a diagram in a box, or its source if there is no drawing."""
+    text = whole_block(block).text or str(dict(block.attrs.get("arguments") or {}).get("content") or "")
+    title, source = normalize_diagram(text)
+    problem = drawing_problem(source)
+    drawn = DrawnDiagram(problem=problem) if problem else _drawn_diagram(context, source)
     title = str(block.attrs.get("title") or "").strip() or title
     if drawn is not None and drawn.drawings:
-        return _drawing(setting, block, drawn.drawings, title, width, _SIDEWAYS.match(source) is not None)
-    attrs = {"language": "mermaid", "title": title, "cut": cut_of(block)}
-    shown = code.code(setting, Block("code", attrs, text=block.text or text, lines=block.lines, key=block.key), width)
+        return _render_drawing(context, block, drawn.drawings, title, width, _SIDEWAYS.match(source) is not None)
+    attrs = {"language": "mermaid", "title": title, "cut": slice_bounds(block)}
+    shown = code.render_code(
+        context, Block("code", attrs, text=block.text or text, lines=block.lines, key=block.key), width
+    )
     if drawn is None:
         return shown
-    why = wrap([Piece(f"Could not draw the diagram: {drawn.problem}", setting.look.muted, None, True)], width - 2)
+    why = wrap([Piece(f"Could not draw the diagram: {drawn.problem}", context.styles.muted, None, True)], width - 2)
     return [*(Line([Piece("  ", PLAIN, None, True), *part]) for part in why), *shown]
 
 
-async def find(diagram: Diagram) -> DrawnDiagram:
-    """Return the drawings of a diagram, or why there are none."""
-    given = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
+async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
+    """Return the drawings of a diagram, or the reason why there are none."""
+    request = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
-        told = await child_programs.ask("draw_diagram", given, seconds=SECONDS, memory=MEMORY, most=ANSWER_BYTES)
+        result = await child_programs.ask("draw_diagram", request, seconds=SECONDS, memory=MEMORY, most=ANSWER_BYTES)
     except OSError as error:
         return DrawnDiagram(problem=f"the program that draws diagrams could not be started ({error.strerror}).")
-    drawings = tuple(parse_drawings(told.output))
+    drawings = tuple(parse_drawings(result.output))
     if drawings:
         return DrawnDiagram(drawings)
     return DrawnDiagram(
         problem=f"it took longer than {SECONDS:g} s."
-        if told.late
+        if result.late
         else "the source contains something that is not supported."
     )
 
 
 def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
-    """The drawings that the program told of, each as its lines, as far as it is to be believed."""
+    """Yield the drawings in the output of the child process, each as its lines. Output that is malformed or too large
+    is left out."""
     for row in output.split(b"\n")[:-1]:
         try:
             drawing = parse_json(row)
-        except ValueError:  # what worked on what strangers wrote may say anything
+        except ValueError:  # The output depends on untrusted input.
             return
         if not isinstance(drawing, str):
             return
@@ -80,51 +82,210 @@ def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
             yield tuple(lines)
 
 
-def _found(setting: LayoutContext, source: str) -> DrawnDiagram | None:
-    late = setting.sources.diagrams if setting.sources is not None else None
-    return late.get(Diagram(source, setting.look.ascii)) if late is not None else None
+def _drawn_diagram(context: LayoutContext, source: str) -> DrawnDiagram | None:
+    cache = context.deferred.diagrams if context.deferred is not None else None
+    return cache.get(DiagramQuery(source, context.styles.ascii)) if cache is not None else None
 
 
-def _drawing(
-    setting: LayoutContext, block: Block, drawings: tuple[tuple[str, ...], ...], title: str, width: int, sideways: bool
+def _render_drawing(
+    context: LayoutContext,
+    block: Block,
+    drawings: tuple[tuple[str, ...], ...],
+    title: str,
+    width: int,
+    is_horizontal: bool,
 ) -> list[Line]:
-    look = setting.look
+    styles = context.styles
     sizes = [max(map(cells, lines)) for lines in drawings]
-    room = setting.wide(width) - 4
-    # The roomiest that fits; of those too wide the one that is close, but breaks no words.
+    room = context.widest(width) - 4
+    # The widest drawing that fits. If none fits, the third is narrow without breaking words.
     best = next((index for index, size in enumerate(sizes) if size <= room), min(2, len(sizes) - 1))
     lines, wide = drawings[best], sizes[best]
     full = max(width, min(room, wide) + 4)
     inner = full - 4
     over = max(0, wide - inner)
-    pan = setting.folds.pan(block.key, over, 0 if sideways else min(over, _first(lines, inner)))
+    pan = context.folds.pan_offset(block.key, over, 0 if is_horizontal else min(over, _start_offset(lines, inner)))
     left = max(0, inner - wide) // 2
     rows = []
     for row in lines:
         pieces = [Piece(" " * left, PLAIN, None, True)] if left else []
-        pieces += cut(_pieces(row, look), pan, pan + inner) if over else _pieces(row, look)
+        pieces += crop(_pieces(row, styles), pan, pan + inner) if over else _pieces(row, styles)
         rows.append(Line(pieces))
-    name = [Piece(" ".join(title.split()), look.strong)] if title else [Piece("diagram", look.muted, None, True)]
-    foot = [Piece(off_side(pan, over - pan, look.glyphs), look.muted, None, True)] if over else []
-    head, rows = headed(name, rows, full)
-    return box(rows, full, look, title=head, foot=foot)
+    name = [Piece(" ".join(title.split()), styles.strong)] if title else [Piece("diagram", styles.muted, None, True)]
+    foot = [Piece(hidden_columns_text(pan, over - pan, styles.glyphs), styles.muted, None, True)] if over else []
+    head, rows = fit_title(name, rows, full)
+    return box(rows, full, styles, title=head, foot=foot)
 
 
-def _first(lines: tuple[str, ...], inner: int) -> int:
-    """How far a wide drawing is moved for its head to be on show: where one begins to read it."""
+def _start_offset(lines: tuple[str, ...], inner: int) -> int:
+    """Return how far a wide drawing is scrolled at first, so that its first box is visible."""
     head = [line for line in lines if line.strip()][:_HEAD]
     left = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
     right = max(map(cells, head), default=0)
     return 0 if right <= inner else max(0, min(left, (left + right - inner) // 2))
 
 
-def _pieces(row: str, look: Styles) -> list[Piece]:
-    """A line of a drawing: its strokes stand back behind its words."""
-    if look.ascii:
-        return [Piece(row, look.text)] if row else []
+def _pieces(row: str, styles: Styles) -> list[Piece]:
+    """Return a line of a drawing with its strokes muted."""
+    if styles.ascii:
+        return [Piece(row, styles.text)] if row else []
     parts = _STROKES.split(row)
     return [
-        Piece(part, look.muted, None, True) if index % 2 else Piece(part, look.text)
+        Piece(part, styles.muted, None, True) if index % 2 else Piece(part, styles.text)
         for index, part in enumerate(parts)
         if part
     ]
+
+
+KINDS = (
+    *("graph", "flowchart", "sequenceDiagram", "classDiagram", "stateDiagram", "erDiagram", "journey", "gantt", "pie"),
+    *("quadrantChart", "gitGraph", "mindmap", "timeline", "xychart", "block", "packet", "kanban", "architecture"),
+    "treemap",
+)
+_FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(.*?\n)??[ \t]*---[ \t]*\n", re.DOTALL)
+_TITLE = re.compile(r"^[ \t]*title:[ \t]*(.+)$", re.MULTILINE)
+_DIRECTIVE = re.compile(r"%%\{[^}]*(?:\}(?!%%)[^}]*)*\}%%")
+_REMARK = re.compile(r"^[ \t]*%%.*$\n?", re.MULTILINE)
+_SPOKEN_TITLE = re.compile(r"^[ \t]*accTitle[ \t]*:[ \t]*(.*)$\n?", re.MULTILINE)
+_SPOKEN_DESCRIPTION = re.compile(r"^[ \t]*accDescr[ \t]*(?::.*$|\{[^}]*\}[ \t]*)\n?", re.MULTILINE)
+"""Description for screen readers."""
+_BREAK = re.compile(r"[ \t]*<br\s*/?>[ \t]*", re.IGNORECASE)
+_LONG_ARROW = re.compile(
+    r'"[^"\n]*"|\[[^\]\n]*\]|\{[^}\n]*\}|\([^)\n]*\)|\|[^|\n]*\|'
+    r"|(?P<arrow><?(?:-{3,}|={3,}|-\.{2,}-)>|-{3,}[ox](?=\s)|-{4,}|={4,}|-\.{2,}-)"
+)
+"""Labels, and arrows that are longer than necessary."""
+_NAMED_SERIES = re.compile(r"""^([ \t]*(?:line|bar))[ \t]+("[^"\n]*"|[^\s"\[]+)[ \t]*(?=\[)""", re.MULTILINE)
+_KIND = re.compile(r"[A-Za-z0-9]+")
+
+_SEQUENCE_TITLE = re.compile(r"title(?:[ \t]*:|[ \t])[ \t]*(.+)")
+_PARTICIPANT = re.compile(r"((?:create\s+)?(?:participant|actor))\s+(.+?)(?:\s+as\s+(.+))?", re.IGNORECASE)
+_MESSAGES = [
+    re.compile(rf"([^:]+?)\s*({arrow})\s*([+-]?)\s*([^:]+?)\s*(?::\s*(.*))?")
+    for arrow in (r"<<-+>>|-+>>?", r"-+[x)](?![\w-]*-)")
+]
+"""Patterns of messages. Arrows with `x` and `)` are tried last, because names may contain both."""
+_NOTE = re.compile(r"(note\s+(?:right\s+of|left\s+of|over))\s+([^:]+?)\s*:\s*(.*)", re.IGNORECASE)
+_LIFE = re.compile(r"(activate|deactivate|destroy)\s+(.+)", re.IGNORECASE)
+_GROUND = re.compile(r"(?:box|rect)(?:\s.*)?", re.IGNORECASE)
+_FRAME = re.compile(r"(?:loop|alt|opt|par|critical|break)(?:\s.*)?", re.IGNORECASE)
+_BESIDE = re.compile(r"(?:links?|properties|details)\s+[^:]+:.*|autonumber\s+off", re.IGNORECASE)
+_NUMBERED = re.compile(r"autonumber(?:\s.*)?", re.IGNORECASE)
+_LABEL_OF_FRAME = re.compile(r"(?:else|and|option)(?:\s.*)?", re.IGNORECASE)
+_QUOTES = "\"' \t"
+"""Characters around names that are not part of them."""
+_SETTINGS = re.compile(r"@\{.*\}\s*$")
+
+
+def normalize_diagram(text: str) -> tuple[str, str]:
+    """Return the title of a diagram, and its source without settings and comments, in the syntax that the drawing
+    program knows."""
+    title = ""
+    if len(text) > 4 * LONGEST_DIAGRAM:
+        return title, text
+    if front := _FRONT_MATTER.match(text):
+        front_title = _TITLE.search(front[1] or "")
+        title, text = (front_title[1].strip(" \"'") if front_title else ""), text[front.end() :]
+    text = _REMARK.sub("", _DIRECTIVE.sub("", text))
+    if spoken := _SPOKEN_TITLE.search(text):
+        title = title or spoken[1].strip()
+    text = _SPOKEN_DESCRIPTION.sub("", _SPOKEN_TITLE.sub("", text)).strip()
+    if text.startswith("sequenceDiagram"):
+        sequence = _SequenceDiagram()
+        text = "\n".join(sequence.normalize(text))
+        title = title or sequence.title
+    if text.startswith("xychart"):
+        # The drawing program ignores the names of lines and bars.
+        title = title or ", ".join(name.strip('"') for _, name in _NAMED_SERIES.findall(text))
+        text = _NAMED_SERIES.sub(r"\1 ", text)
+    if text.startswith(("graph", "flowchart")):
+        # Both `<br>` and `\n` break a label, but flowcharts with groups only understand `\n`.
+        text = _LONG_ARROW.sub(_shorten_arrow, _BREAK.sub(r"\\n", text))
+    return title, text
+
+
+def _shorten_arrow(found: re.Match[str]) -> str:
+    """Return an arrow of minimal length, and labels unchanged. The drawing program fails on a longer arrow that leaves
+    a rank without a box."""
+    arrow = found["arrow"]
+    if arrow is None:
+        return found[0]
+    sign, head = arrow.strip("<>ox")[1], arrow.lstrip("<")[-1:].strip("-=")
+    line = {"-": "--" if head else "---", "=": "==" if head else "===", ".": "-.-"}[sign]
+    return f"{'<' if arrow[0] == '<' else ''}{line}{head}"
+
+
+def drawing_problem(source: str) -> str:
+    """Return why a diagram cannot be drawn. Empty if drawing can be tried."""
+    if not source:
+        return "the source is empty."
+    if len(source) > LONGEST_DIAGRAM:
+        return f"the source is longer than {LONGEST_DIAGRAM:,} characters."
+    kind = _KIND.match(source)
+    if kind is None or not kind[0].startswith(KINDS):
+        return f"“{source.split(maxsplit=1)[0][:30]}” is not a supported diagram type."
+    return ""
+
+
+class _SequenceDiagram:
+    """Rewriter of sequence diagrams. Names get underscores instead of spaces, and arrows at most two dashes."""
+
+    def __init__(self) -> None:
+        self.title = ""
+        self._declared_names: set[str] = set()
+        """Names that were declared so far."""
+        self._frames: list[bool] = []
+        """For each open frame, whether it is drawn. Frames that only color the background are not."""
+
+    def normalize(self, text: str) -> Iterator[str]:
+        """Yield the rewritten lines of a sequence diagram."""
+        yield "sequenceDiagram"
+        for line in text.split("\n")[1:]:
+            yield from self._normalize_line(line.strip().rstrip("; \t"))
+
+    def _normalize_line(self, line: str) -> Iterator[str]:
+        if not line or _BESIDE.fullmatch(line):
+            return
+        if titled := _SEQUENCE_TITLE.fullmatch(line):
+            self.title = self.title or titled[1]
+        elif _NUMBERED.fullmatch(line):
+            yield "autonumber"
+        elif _GROUND.fullmatch(line) or _FRAME.fullmatch(line):
+            self._frames.append(_FRAME.fullmatch(line) is not None)
+            if self._frames[-1]:
+                yield _BREAK.sub(" ", line)
+        elif line.lower() == "end":
+            if not self._frames or self._frames.pop():
+                yield line
+        elif _LABEL_OF_FRAME.fullmatch(line):
+            yield _BREAK.sub(" ", line)
+        elif found := _PARTICIPANT.fullmatch(line):
+            name = _SETTINGS.sub("", found[2])
+            self._declared_names.add(self._id(name))
+            yield f"{found[1]} {self._id(name)} as {_BREAK.sub(' ', found[3] or name).strip(_QUOTES)}"
+        elif found := _NOTE.fullmatch(line):
+            names = found[2].split(",")
+            yield from self._declare(*names)
+            yield f"{found[1]} {','.join(map(self._id, names))}: {found[3]}"
+        elif found := _LIFE.fullmatch(line):
+            yield from self._declare(found[2])
+            yield f"{found[1]} {self._id(found[2])}"
+        elif found := next((found for form in _MESSAGES if (found := form.fullmatch(line))), None):
+            first, arrow, mark, second, words = found.groups()
+            yield from self._declare(first, second)
+            arrow = re.sub("--+", "--", arrow)
+            yield f"{self._id(first)}{arrow}{mark}{self._id(second)}: {_BREAK.sub(' ', words or '')}"
+        else:
+            yield line
+
+    def _declare(self, *names: str) -> Iterator[str]:
+        """Yield declarations of names with spaces that are not declared yet, so that they keep their spaces in the
+        drawing."""
+        for name in names:
+            shown = name.strip(_QUOTES)
+            if self._id(name) not in self._declared_names and self._id(name) != shown:
+                self._declared_names.add(self._id(name))
+                yield f"participant {self._id(name)} as {shown}"
+
+    def _id(self, name: str) -> str:
+        return "_".join(name.strip(_QUOTES).split())

@@ -1,4 +1,4 @@
-"""Changes as lines: signs in the gutter, tints, words underlined or struck out, and what changed in words."""
+"""Rendering of the units of a diff: signs in the gutter, backgrounds, marked words, and notes on what changed."""
 
 from __future__ import annotations
 
@@ -10,27 +10,39 @@ from operator import is_
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block
 from octavo.documents.setting_diff import changed_settings
-from octavo.tui.render.block_slices import SliceBounds, whole_of
-from octavo.tui.render.diff_code import changed_code, changed_source
-from octavo.tui.render.diff_context import name_of, said_of
-from octavo.tui.render.diff_sides import GUTTER, Part, SideWidths, arranged, blank
-from octavo.tui.render.diff_tables import changed_table
+from octavo.tui.render.block_slices import SliceBounds, whole_block
+from octavo.tui.render.diff_context import block_summary, container_name
+from octavo.tui.render.diff_sides import (
+    GUTTER,
+    SidePair,
+    SideWidths,
+    add_gutter,
+    assign_block,
+    blank_line,
+    drawable_text,
+    hang_indent,
+    join_sides,
+    note_lines,
+    note_sides,
+    render_setting_changes,
+)
+from octavo.tui.render.diff_tables import render_table_change
+from octavo.tui.render.diff_text import render_code_change, render_source_change, render_word_changes
 from octavo.tui.render.diff_units import DiffUnit
-from octavo.tui.render.diff_words import about, gutter, hanging, note, notes, settings, signs_of, words
-from octavo.tui.render.failed_block import guarded, unset
+from octavo.tui.render.failed_block import render_failed_block, run_guarded
 from octavo.tui.render.layout_context import NARROWEST, LayoutContext
-from octavo.tui.render.prose import mark_of
-from octavo.tui.render.styled_lines import Line, Piece, Spot, cells, cut, fit, squeezed, width_of
+from octavo.tui.render.prose import item_marker
+from octavo.tui.render.styled_lines import Clickable, Line, Piece, cells, crop, squeeze, truncate, width_of
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.wrap import wrap
 
 
-def guess(unit: DiffUnit) -> int:
-    """About how many lines a unit takes, without setting it."""
+def estimate_height(unit: DiffUnit) -> int:
+    """Return the approximate number of lines of a unit, without rendering it."""
     if unit.kind == "block" and unit.block is not None:
         first, end = unit.block.lines
-        was = unit.old.lines if unit.old is not None else (0, 0)
-        return max(1, end - first, was[1] - was[0]) + 1
+        is_old_side = unit.old.lines if unit.old is not None else (0, 0)
+        return max(1, end - first, is_old_side[1] - is_old_side[0]) + 1
     if unit.kind in ("fold", "label", "note", "setting"):
         return 2
     if unit.kind in ("lines", "threads"):
@@ -45,118 +57,125 @@ def guess(unit: DiffUnit) -> int:
     return 2 * max(1, span) if unit.kind == "entry" else max(1, span) + 1
 
 
-def set_diff_unit(setting: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
-    """The lines of a unit, the gutter included."""
+def render_diff_unit(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
+    """Render a unit of a diff, including the gutter."""
     block = unit.block or Block(unit.kind)
-    instead = partial(unset, block, setting.written, setting.look, max(room.width, NARROWEST))
-    return guarded(lambda: _set(setting, unit, room), instead)
+    fallback = partial(render_failed_block, block, context.source_of, context.styles, max(room.width, NARROWEST))
+    return run_guarded(lambda: _render_unit(context, unit, room), fallback)
 
 
-def _set(setting: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
-    look, width = setting.look, room.width
-    space = [] if unit.tight else [Line([]) if unit.kind in ("title", "fold", "label") else blank(room, look)]
+def _render_unit(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
+    styles, width = context.styles, room.width
+    space = [] if unit.is_tight else [Line([]) if unit.kind in ("title", "fold", "label") else blank_line(room, styles)]
     match unit.kind:
         case "title":
-            return [Line(part) for part in wrap([Piece(unit.text, look.strong)], width)]
+            return [Line(part) for part in wrap([Piece(unit.text, styles.strong)], width)]
         case "fold" | "label":
-            return [*space, _across(unit, look, width)]
+            return [*space, _render_separator(unit, styles, width)]
         case "note":
-            return [*space, *about(note(unit.text, look, width), unit.block)]
+            return [*space, *assign_block(note_lines(unit.text, styles, width), unit.block)]
         case "lines":
-            return about(arranged(changed_source(unit.lines, look, room), room, look), unit.block)
+            return assign_block(join_sides(render_source_change(unit.lines, styles, room), room, styles), unit.block)
         case "setting" if unit.setting is not None:
-            return [*space, *arranged(settings([unit.setting], "page", look, room, unit.block), room, look)]
+            return [
+                *space,
+                *join_sides(render_setting_changes([unit.setting], "page", styles, room, unit.block), room, styles),
+            ]
         case "exchange":
-            return [*space, *arranged([_exchange(setting, unit, room)], room, look)]
+            return [*space, *join_sides([_render_replacement(context, unit, room)], room, styles)]
         case "entry" if unit.entry is not None:
-            return [*space, *arranged(_entry(setting, unit, unit.entry, room), room, look)]
-    return [*space, *arranged(_same(setting, unit, room), room, look)]
+            return [*space, *join_sides(_render_entry(context, unit, unit.entry, room), room, styles)]
+    return [*space, *join_sides(_render_unchanged(context, unit, room), room, styles)]
 
 
-def _across(unit: DiffUnit, look: Styles, width: int) -> Line:
-    glyphs = look.glyphs
-    spot = Spot("fold", unit.block.key) if unit.block is not None and unit.kind == "fold" else None
+def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
+    glyphs = styles.glyphs
+    spot = Clickable("fold", unit.block.key) if unit.block is not None and unit.kind == "fold" else None
     hint = " press = to expand " if width >= 50 else " = expand "
     tail = f"{hint}{glyphs.across * 2}" if spot else ""
     room = width - 8 - len(tail)
-    said = f" {glyphs.between} {unit.text}" if unit.place and unit.text else unit.text
-    if unit.place and cells(_path(unit.place, look)) + cells(said) > room:
-        said = said.removesuffix(" unchanged")  # which goes without saying
-    path = _path(unit.place, look, room - cells(said))
-    words = fit([Piece(path, look.text, spot), Piece(said, look.muted, spot)], room, glyphs.more)
-    pieces = [Piece(glyphs.across * 2 + " ", look.line, None, True), *words, Piece(" ", look.line, None, True)]
-    pieces.append(Piece(glyphs.across * (width - width_of(pieces) - len(tail)), look.line, None, True))
+    text = f" {glyphs.between} {unit.text}" if unit.section_path and unit.text else unit.text
+    if unit.section_path and cells(_section_text(unit.section_path, styles)) + cells(text) > room:
+        text = text.removesuffix(" unchanged")  # which goes without saying
+    path = _section_text(unit.section_path, styles, room - cells(text))
+    words = truncate([Piece(path, styles.text, spot), Piece(text, styles.muted, spot)], room, glyphs.more)
+    pieces = [Piece(glyphs.across * 2 + " ", styles.line, None, True), *words, Piece(" ", styles.line, None, True)]
+    pieces.append(Piece(glyphs.across * (width - width_of(pieces) - len(tail)), styles.line, None, True))
     if tail:
         pieces += [
-            Piece(hint, look.muted, spot, True),
-            Piece(glyphs.across * 2, look.line, None, True),
+            Piece(hint, styles.muted, spot, True),
+            Piece(glyphs.across * 2, styles.line, None, True),
         ]
     return Line(pieces, unit.block)
 
 
-def _path(place: Sequence[str], look: Styles, room: int = 1 << 30) -> str:
-    """Where something lies, in a line: when there is no room for all of it, what is nearest."""
-    between = f" {look.glyphs.right} "
-    path = between.join(signs_of(look, name) for name in place)
+def _section_text(place: Sequence[str], styles: Styles, room: int = 1 << 30) -> str:
+    """Return a path of sections as text. If it does not fit, the outermost sections are left out."""
+    between = f" {styles.glyphs.right} "
+    path = between.join(drawable_text(styles, name) for name in place)
     for first in range(1, len(place)):
         if cells(path) <= room:
             break
-        path = between.join([look.glyphs.more, *(signs_of(look, name) for name in place[first:])])
+        path = between.join([styles.glyphs.more, *(drawable_text(styles, name) for name in place[first:])])
     return path
 
 
-def _sided(
-    setting: LayoutContext, unit: DiffUnit, block: Block, sign: str, room: SideWidths, *, was: bool = False
+def _render_side(
+    context: LayoutContext, unit: DiffUnit, block: Block, sign: str, room: SideWidths, *, is_old_side: bool = False
 ) -> list[Line]:
-    """A block as a page shows it, behind a sign; `was`: on the page as it was. Of what came or went, nothing is folded."""
-    path = unit.was_within if was else unit.within
-    whole, lead = [_in_parent(block, path)], _lead(block, path, setting.look)
+    """Render a block as on a page, with a sign in the gutter. Added and removed blocks are fully expanded.
+    `is_old_side`: the block belongs to the old version."""
+    path = unit.old_ancestors if is_old_side else unit.ancestors
+    whole, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
     if sign != " ":
-        whole = _opened(whole[0])
-    setting.depth, setting.ruled = 0, False
-    setting.list_depth = sum(each.kind == "list" for each in path) - any(
+        whole = _expand_all(whole[0])
+    context.depth, context.rules_headings = 0, False
+    context.list_depth = sum(each.kind == "list" for each in path) - any(
         each.kind == "list" != block.kind for each in whole[:1]
     )
-    wide = room.words - cells(lead)
-    lines = setting.flow(whole, wide)
-    setting.list_depth = 0
+    wide = room.text_width - cells(prefix)
+    lines = context.flow(whole, wide)
+    context.list_depth = 0
     if wide < NARROWEST:
-        lines = [squeezed(line, wide) for line in lines]
+        lines = [squeeze(line, wide) for line in lines]
     for line in lines:
-        line.block = whole_of(block)
+        line.block = whole_block(block)
         if sign != " ":
             line.pieces = [
-                piece._replace(spot=None) if piece.spot is not None and piece.spot.kind in ("fold", "tab") else piece
+                piece._replace(clickable=None)
+                if piece.clickable is not None and piece.clickable.kind in ("fold", "tab")
+                else piece
                 for piece in line.pieces
             ]
-    return gutter(hanging(lines, lead, setting.look), sign, block.lines[0] + 1, setting.look, room.side)
+    return add_gutter(hang_indent(lines, prefix, context.styles), sign, block.lines[0] + 1, context.styles, room.side)
 
 
-def _lead(block: Block, path: Sequence[Block], look: Styles) -> str:
-    """What stands before a block that lies in items of lists: its bullet or number, if it is the first in its item."""
-    lead = ""
+def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
+    """Return the bullet or number before a block in a list item, or spaces if the block is not the first in its
+    item."""
+    prefix = ""
     level = 0
     for of_list, item in pairwise(path):
         if of_list.kind == "list":
-            lead = (
-                " " * cells(lead)
+            prefix = (
+                " " * cells(prefix)
                 + " " * (level == 0)
-                + mark_of(of_list, max(0, _place(item, of_list)), level, look)
+                + item_marker(of_list, max(0, _child_index(item, of_list)), level, styles)
                 + " "
             )
             level += 1
-    is_first = path and path[-1].kind in ("item", "task") and _place(block, path[-1]) == 0
-    return lead if is_first else " " * cells(lead)
+    is_first = path and path[-1].kind in ("item", "task") and _child_index(block, path[-1]) == 0
+    return prefix if is_first else " " * cells(prefix)
 
 
-def _place(block: Block, parent: Block) -> int:
-    """Which of its parent's children a block is; -1 if it stood elsewhere."""
-    return next((at for at, each in enumerate(parent.children) if each is whole_of(block)), -1)
+def _child_index(block: Block, parent: Block) -> int:
+    """Return the index of a block among the children of its parent. -1 if it is not a child."""
+    return next((at for at, each in enumerate(parent.children) if each is whole_block(block)), -1)
 
 
-def _opened(block: Block) -> list[Block]:
-    """A block with all that is in it on show: expandable sections open, tabs one below the other."""
-    children = [shown for child in block.children for shown in _opened(child)]
+def _expand_all(block: Block) -> list[Block]:
+    """Return a block with all content visible: expandables open, and tabs one below the other."""
+    children = [shown for child in block.children for shown in _expand_all(child)]
     if block.kind == "tabs":
         return [block._replace(children=(tab,)) for tab in children]
     if block.kind == "expandable":
@@ -166,96 +185,106 @@ def _opened(block: Block) -> list[Block]:
     return [block._replace(children=tuple(children))]
 
 
-def _same(setting: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Part]:
-    """A block that is the same on both sides."""
+def _render_unchanged(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[SidePair]:
+    """Render a block that is the same in both versions."""
     if unit.block is None:
         return []
     sides = [
-        _clipped(_sided(setting, unit, block, " ", room, was=was), unit.clip, setting.look, room)
+        _clip(
+            _render_side(context, unit, block, " ", room, is_old_side=is_old_side),
+            unit.line_limit,
+            context.styles,
+            room,
+        )
         if block is not None
         else []
-        for block, was in ((unit.old if room.is_split else None, True), (unit.block, False))
+        for block, is_old_side in ((unit.old if room.is_split else None, True), (unit.block, False))
     ]
-    return [Part(sides[0], sides[1], is_same=True)]
+    return [SidePair(sides[0], sides[1], is_same=True)]
 
 
-def _clipped(lines: list[Line], clip: int, look: Styles, room: SideWidths) -> list[Line]:
-    """The first or the last of some lines, and a sign where the others are."""
+def _clip(lines: list[Line], clip: int, styles: Styles, room: SideWidths) -> list[Line]:
+    """Return the first or the last lines of a block, with an ellipsis for the others."""
     if not clip or len(lines) <= abs(clip) + 1:
         return lines
     block = lines[0].block
     number = block.lines[0] + 1 if block is not None and clip < 0 else None
-    sign = gutter([Line([Piece(look.glyphs.more, look.muted, None, True)], block)], " ", number, look, room.side)
+    sign = add_gutter(
+        [Line([Piece(styles.glyphs.more, styles.muted, None, True)], block)], " ", number, styles, room.side
+    )
     return [*lines[:clip], *sign] if clip > 0 else [*sign, *lines[clip:]]
 
 
-def _exchange(setting: LayoutContext, unit: DiffUnit, room: SideWidths) -> Part:
-    """Blocks that went beside those that came, each side without gaps."""
+def _render_replacement(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> SidePair:
+    """Render removed blocks next to the blocks that were added in their place."""
 
     def side(blocks: Sequence[Block], sign: str) -> list[Line]:
         lines: list[Line] = []
         for block in blocks if sign == "+" or not room.only_new else ():
-            lines += [Line([])] * bool(lines) + _sided(setting, unit, block, sign, room, was=sign == "-")
+            lines += [Line([])] * bool(lines) + _render_side(context, unit, block, sign, room, is_old_side=sign == "-")
         return lines
 
-    return Part(side(unit.gone, "-"), side(unit.come, "+"))
+    return SidePair(side(unit.removed, "-"), side(unit.added, "+"))
 
 
-def _in_parent(block: Block, path: Sequence[Block]) -> Block:
-    """The block inside as much of its parent as it takes to show what it is, at its place there."""
+def _within_parent(block: Block, path: Sequence[Block]) -> Block:
+    """Return a block inside as much of its parent as is needed to recognize it, such as an item in a list."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
     if block.kind not in ("item", "task", "step"):  # others have no numbers
         return path[-1]._replace(children=(block,))
-    at, count = max(0, _place(block, path[-1])), len(path[-1].children)
+    at, count = max(0, _child_index(block, path[-1])), len(path[-1].children)
     place = SliceBounds(path[-1], at, None, at == 0, at == count - 1)
     return path[-1]._replace(children=(block,), attrs={**path[-1].attrs, "cut": place})
 
 
-def _entry(setting: LayoutContext, unit: DiffUnit, entry: model.Entry, room: SideWidths) -> list[Part]:
-    look = setting.look
-    if unit.part > 1 and isinstance(entry, (model.Changed, model.Moved)):
-        return _parts(setting, unit, entry.old, entry.new, entry.parts, room)
+def _render_entry(context: LayoutContext, unit: DiffUnit, entry: model.Entry, room: SideWidths) -> list[SidePair]:
+    styles = context.styles
+    if unit.slice_number > 1 and isinstance(entry, (model.Changed, model.Moved)):
+        return _render_parts(context, unit, entry.old, entry.new, entry.parts, room)
     match entry:
-        case model.Added() | model.Removed() if unit.is_frame:
-            return [_frame(unit, entry, room, look)]
+        case model.Added() | model.Removed() if unit.is_container_change:
+            return [_render_container_change(unit, entry, room, styles)]
         case model.Added(block=block):
-            return [Part(new=_sided(setting, unit, block, "+", room))]
+            return [SidePair(new=_render_side(context, unit, block, "+", room))]
         case model.Removed() | model.Moved(arrives=False) if room.only_new:
             return []
         case model.Removed(block=block):
-            return [Part(old=_sided(setting, unit, block, "-", room, was=True))]
+            return [SidePair(old=_render_side(context, unit, block, "-", room, is_old_side=True))]
         case model.Moved(arrives=False):
-            to = f"{_moved('to', unit.come or (entry.new,))}: "
-            pieces = fit([Piece(to + said_of(entry.old))], room.words, look.glyphs.more)
-            return notes(["".join(piece.text for piece in pieces)], look, room, entry.old, ">", was=True)
+            to = f"{_move_note('to', unit.added or (entry.new,))}: "
+            pieces = truncate([Piece(to + block_summary(entry.old))], room.text_width, styles.glyphs.more)
+            return note_sides(["".join(piece.text for piece in pieces)], styles, room, entry.old, ">", is_old_side=True)
         case model.Moved():
-            said = f"{_moved('from', unit.gone or (entry.old,))}{', and edited' if entry.is_edited else ''}"
-            if unit.follows:
-                said = "edited" if entry.is_edited else ""
+            text = f"{_move_note('from', unit.removed or (entry.old,))}{', and edited' if entry.is_edited else ''}"
+            if unit.follows_move:
+                text = "edited" if entry.is_edited else ""
             above = [
-                *notes([said] if said else [], look, room, entry.new, ">"),
-                *settings(entry.settings, entry.new.kind, look, room, entry.new),
+                *note_sides([text] if text else [], styles, room, entry.new, ">"),
+                *render_setting_changes(entry.settings, entry.new.kind, styles, room, entry.new),
             ]
             if entry.parts is None:
-                return [*above, Part(new=_sided(setting, unit, entry.new, " ", room))]
-            return [*above, *_parts(setting, unit, entry.old, entry.new, entry.parts, room)]
+                return [*above, SidePair(new=_render_side(context, unit, entry.new, " ", room))]
+            return [*above, *_render_parts(context, unit, entry.old, entry.new, entry.parts, room)]
         case model.Changed():
-            sides = _parts(setting, unit, entry.old, entry.new, entry.parts, room)
-            unseen = [each for each in entry.settings if not _is_on_show(each, entry.new, sides)]
+            sides = _render_parts(context, unit, entry.old, entry.new, entry.parts, room)
+            unseen = [each for each in entry.settings if not _is_visible(each, entry.new, sides)]
             return [
-                *notes(
-                    [f"{entry.old.kind} → {entry.new.kind}"] * (entry.old.kind != entry.new.kind), look, room, entry.new
+                *note_sides(
+                    [f"{entry.old.kind} → {entry.new.kind}"] * (entry.old.kind != entry.new.kind),
+                    styles,
+                    room,
+                    entry.new,
                 ),
-                *settings(unseen, entry.new.kind, look, room, entry.new),
+                *render_setting_changes(unseen, entry.new.kind, styles, room, entry.new),
                 *sides,
             ]
     return []
 
 
-def _is_on_show(change: model.Setting, block: Block, sides: Sequence[Part]) -> bool:
-    """Whether an image as it was and as it is show what would be said of it."""
+def _is_visible(change: model.Setting, block: Block, sides: Sequence[SidePair]) -> bool:
+    """Return whether both rendered versions of an image show the old and the new value of a setting."""
     if (
         block.kind not in ("image", "figure")
         or change.name not in ("src", "alt")
@@ -266,7 +295,9 @@ def _is_on_show(change: model.Setting, block: Block, sides: Sequence[Part]) -> b
     def shows(value: str | None, lines: Sequence[Line]) -> bool:
         rows = [
             "".join(
-                each.text for each in cut(line.pieces, GUTTER, line.width) if change.name == "src" or not each.furniture
+                each.text
+                for each in crop(line.pieces, GUTTER, line.width)
+                if change.name == "src" or not each.is_decoration
             )
             for line in lines
         ]
@@ -276,51 +307,61 @@ def _is_on_show(change: model.Setting, block: Block, sides: Sequence[Part]) -> b
     return shows(change.old, before) and shows(change.new, after)
 
 
-def _moved(way: str, blocks: Sequence[Block]) -> str:
-    """Where blocks that moved together are, or were."""
+def _move_note(direction: str, blocks: Sequence[Block]) -> str:
+    """Return a note that says where the moved blocks are now, or were before."""
     first, last = blocks[0].lines[0] + 1, blocks[-1].lines[1]
     if len(blocks) == 1:
-        return f"moved {way} line {first}"
-    return f"{len(blocks)} blocks moved {way} lines {first}–{last}"
+        return f"moved {direction} line {first}"
+    return f"{len(blocks)} blocks moved {direction} lines {first}–{last}"
 
 
-def _frame(unit: DiffUnit, entry: model.Added | model.Removed, room: SideWidths, look: Styles) -> Part:
-    """What is said of a container that came or went around something: its name, and what is set about it."""
+def _render_container_change(
+    unit: DiffUnit, entry: model.Added | model.Removed, room: SideWidths, styles: Styles
+) -> SidePair:
+    """Render the line for a container that was added or removed around its content: its name and settings."""
     block, is_new = entry.block, isinstance(entry, model.Added)
-    name = name_of(block._replace(children=())) or block.kind  # a heading in it is shown below
+    name = container_name(block._replace(children=())) or block.kind  # Its heading is shown below.
     if block.kind == "step":
-        path = unit.within if is_new else unit.was_within
-        name = f"step {_place(block, path[-2]) + 1}" if len(path) > 1 else name
+        path = unit.ancestors if is_new else unit.old_ancestors
+        name = f"step {_child_index(block, path[-2]) + 1}" if len(path) > 1 else name
     given = changed_settings(Block(block.kind), block)
-    said = ", ".join([name, *(f"{each.name} {each.new}" for each in given if each.name != "title")])
-    lines = [Line(part, block) for part in wrap([Piece(signs_of(look, said), look.strong)], room.words)]
-    shown = gutter(lines, "+" if is_new else "-", block.lines[0] + 1, look, room.side)
-    return Part(new=shown) if is_new else Part(old=shown)
+    text = ", ".join([name, *(f"{each.name} {each.new}" for each in given if each.name != "title")])
+    lines = [Line(part, block) for part in wrap([Piece(drawable_text(styles, text), styles.strong)], room.text_width)]
+    shown = add_gutter(lines, "+" if is_new else "-", block.lines[0] + 1, styles, room.side)
+    return SidePair(new=shown) if is_new else SidePair(old=shown)
 
 
-def _parts(
-    setting: LayoutContext, unit: DiffUnit, old: Block, new: Block, parts: model.Parts, room: SideWidths
-) -> list[Part]:
+def _render_parts(
+    context: LayoutContext, unit: DiffUnit, old: Block, new: Block, parts: model.Parts, room: SideWidths
+) -> list[SidePair]:
     match parts:
         case model.Words() if not parts.is_rewritten:
-            leads = (_lead(old, unit.was_within, setting.look), _lead(new, unit.within, setting.look))
-            return words(setting.look, old, new, parts, room, leads)
+            prefixes = (
+                _list_prefix(old, unit.old_ancestors, context.styles),
+                _list_prefix(new, unit.ancestors, context.styles),
+            )
+            return render_word_changes(context.styles, old, new, parts, room, prefixes)
         case model.Lines():
-            return changed_code(setting, old, new, parts.lines, room, unit.part)
+            return render_code_change(context, old, new, parts.lines, room, unit.slice_number)
         case model.Table():
-            return changed_table(setting, old, new, parts, room, unit.part)
+            return render_table_change(context, old, new, parts, room, unit.slice_number)
         case model.Inside(title=title):
-            return words(setting.look, old, new, title, room) if title is not None and title.sorts else []
+            return (
+                render_word_changes(context.styles, old, new, title, room) if title is not None and title.sorts else []
+            )
     if parts is None and old.kind == new.kind and old.plain() == new.plain() and old.kind not in ("image", "figure"):
         return [
-            Part(
-                [] if room.only_new else _sided(setting, unit, old, " ", room, was=True),
-                _sided(setting, unit, new, " ", room),
+            SidePair(
+                [] if room.only_new else _render_side(context, unit, old, " ", room, is_old_side=True),
+                _render_side(context, unit, new, " ", room),
                 is_same=True,
             )
         ]
-    before, after = _sided(setting, unit, old, "-", room, was=True), _sided(setting, unit, new, "+", room)
+    before, after = (
+        _render_side(context, unit, old, "-", room, is_old_side=True),
+        _render_side(context, unit, new, "+", room),
+    )
     if [line.text[GUTTER:] for line in before] != [line.text[GUTTER:] for line in after]:
-        return [Part(before, after)]
-    was = [] if room.only_new else _sided(setting, unit, old, "~", room, was=True)
-    return [Part(was, _sided(setting, unit, new, "~", room), is_same=True)]
+        return [SidePair(before, after)]
+    is_old_side = [] if room.only_new else _render_side(context, unit, old, "~", room, is_old_side=True)
+    return [SidePair(is_old_side, _render_side(context, unit, new, "~", room), is_same=True)]

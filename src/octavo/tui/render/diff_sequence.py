@@ -1,4 +1,4 @@
-"""The changes of a page as units, in the order one reads them, with the threads between them."""
+"""Building of diffs: the changes of a page as units in reading order, with the threads between them."""
 
 from __future__ import annotations
 
@@ -11,44 +11,56 @@ from octavo.documents.blocks import Block, Document, kinds_with, words
 from octavo.documents.changes import Added, Changed, Diff, Entry, Inside, Moved, Removed, Restructured, Same, Size
 from octavo.documents.source_diff import Hunk
 from octavo.tui.render.block_slices import is_long
-from octavo.tui.render.comparison import Compared
-from octavo.tui.render.diff_context import PLAIN_FRAMES, PlacedUnit, Stretch, folded, name_of, naming
-from octavo.tui.render.diff_units import Changes, DiffUnit, Unfolding, source_units
-from octavo.tui.render.thread_lines import ThreadLine
+from octavo.tui.render.comparison import PageComparison, source_units
+from octavo.tui.render.diff_context import (
+    UNMARKED_CONTAINERS,
+    PlacedUnit,
+    UnchangedRange,
+    collapse_unchanged,
+    container_name,
+    title_heading,
+)
+from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits
+from octavo.tui.render.threads import ThreadSummary
 
-_MOST_EXCHANGED = 8
-_NEAR = 5
-"""Lines between blocks that move together: blank ones, and tags of what they stand in."""
-_OPENED = kinds_with("opened")
+_MOST_PAIRED = 8
+_MOST_LINES_APART = 5
+"""Lines between two blocks that moved together: blank lines and tags of containers."""
+_EXPANDABLE_KINDS = kinds_with("opened")
 
 
-def changes(
+def build_diff(
     diff: Diff,
-    unfolding: Unfolding,
-    threads: Mapping[str, Sequence[ThreadLine]],
+    context_size: ContextSize,
+    threads: Mapping[str, Sequence[ThreadSummary]],
     title: str = "",
     *,
     side_by_side: bool = False,
-) -> Changes:
-    """The units of a rendered diff, threads at the blocks of their keys; "" for those on the page. `side_by_side`:
-    blocks that went beside those that came in their place. They are made as they are cut: a page may have tens of
-    thousands."""
+) -> DiffUnits:
+    """Return the units of a rendered diff. Units are made while they are iterated, because a page may have tens of
+    thousands.
+
+    `threads` are by block key, with "" for the threads of the page. `side_by_side`: removed blocks are paired with the
+    blocks that were added in their place.
+    """
     if diff.is_empty and not diff.unseen_lines and not threads:
-        return Changes()
-    return _Writer(unfolding, threads, title, side_by_side=side_by_side).write(diff)
+        return DiffUnits()
+    return _DiffBuilder(context_size, threads, title, side_by_side=side_by_side).build(diff)
 
 
-def one_side(compared: Compared, side: str, threads: Mapping[str, Sequence[ThreadLine]], title: str = "") -> Changes:
-    """The units of the `new` or `old` side of a page that was rewritten, under what is said about it. Threads on the
-    other side are at the end."""
+def build_side(
+    compared: PageComparison, side: str, threads: Mapping[str, Sequence[ThreadSummary]], title: str = ""
+) -> DiffUnits:
+    """Return the units of the `new` or `old` side of a rewritten page, below a note. Threads on the other side are at
+    the end."""
     was, now = compared.old, compared.new
     shown, other = (now, was) if side == "new" else (was, now)
-    return _Writer(Unfolding(), threads, title).write_side(
-        compared.diff, shown, other, _rewritten(compared.diff.size, side)
+    return _DiffBuilder(ContextSize(), threads, title).build_side(
+        compared.diff, shown, other, _rewrite_note(compared.diff.size, side)
     )
 
 
-def _rewritten(size: Size, side: str) -> str:
+def _rewrite_note(size: Size, side: str) -> str:
     """Return the note above one side of a rewritten page."""
     what = f"This page was rewritten: {size.removed} of {size.before} words removed, {size.added} added."
     if side == "new":
@@ -56,9 +68,9 @@ def _rewritten(size: Size, side: str) -> str:
     return f"{what} Below is the old page. Press | for the diff."
 
 
-def source_changes(hunks: Sequence[Hunk]) -> Changes:
-    """The units of a diff of two sources."""
-    out = Changes()
+def build_source_diff(hunks: Sequence[Hunk]) -> DiffUnits:
+    """Return the units of a source diff."""
+    out = DiffUnits()
 
     def units() -> Iterator[DiffUnit]:
         for hunk in hunks:
@@ -68,345 +80,359 @@ def source_changes(hunks: Sequence[Hunk]) -> Changes:
             yield from source_units(hunk.lines, out.count)
             out.count += 1
 
-    out.coming = units()
+    out.remaining = units()
     return out
 
 
 @dataclass(frozen=True)
-class _Exchange:
-    """Blocks that went, and those that came where they were."""
+class _Replacement:
+    """Removed blocks, and the blocks that were added in their place."""
 
-    gone: tuple[Block, ...]
-    come: tuple[Block, ...]
+    removed: tuple[Block, ...]
+    added: tuple[Block, ...]
 
 
-def _exchanged(entries: Sequence[Entry]) -> Iterator[Entry | _Exchange]:
-    """The entries, what went and came at one place together: a few at a time, so that a unit is soon set."""
-    gone: list[Removed] = []
-    come: list[Added] = []
+def _pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | _Replacement]:
+    """Yield the entries, with removals and additions in one place paired. Pairs are small, so that a unit is rendered
+    quickly."""
+    removed: list[Removed] = []
+    added: list[Added] = []
     for entry in (*entries, None):
-        if isinstance(entry, (Added, Removed)) and _is_exchanged(entry):
-            gone += [entry] if isinstance(entry, Removed) else []
-            come += [entry] if isinstance(entry, Added) else []
+        if isinstance(entry, (Added, Removed)) and _is_replaceable(entry):
+            removed += [entry] if isinstance(entry, Removed) else []
+            added += [entry] if isinstance(entry, Added) else []
             continue
-        for at in range(0, min(len(gone), len(come)), _MOST_EXCHANGED):
-            old, new = gone[at : at + _MOST_EXCHANGED], come[at : at + _MOST_EXCHANGED]
-            yield _Exchange(tuple(each.block for each in old), tuple(each.block for each in new))
-        paired = _MOST_EXCHANGED * math.ceil(min(len(gone), len(come)) / _MOST_EXCHANGED)
-        yield from gone[paired:]
-        yield from come[paired:]
-        gone, come = [], []
+        for at in range(0, min(len(removed), len(added)), _MOST_PAIRED):
+            old, new = removed[at : at + _MOST_PAIRED], added[at : at + _MOST_PAIRED]
+            yield _Replacement(tuple(each.block for each in old), tuple(each.block for each in new))
+        paired = _MOST_PAIRED * math.ceil(min(len(removed), len(added)) / _MOST_PAIRED)
+        yield from removed[paired:]
+        yield from added[paired:]
+        removed, added = [], []
         if entry is not None:
             yield entry
 
 
-def _is_exchanged(entry: Added | Removed) -> bool:
+def _is_replaceable(entry: Added | Removed) -> bool:
     return not entry.entries and not is_long(entry.block)
 
 
 @dataclass(frozen=True)
-class _Moves:
-    """Blocks that moved together, where they were or where they are."""
+class _JointMove:
+    """Blocks that moved together, at their old or their new place."""
 
-    all: tuple[Moved, ...]
+    moves: tuple[Moved, ...]
 
 
-def _together(entries: Iterable[Entry | _Exchange]) -> Iterator[Entry | _Exchange | _Moves]:
-    """The entries, blocks that moved together as one."""
+def _join_moves(entries: Iterable[Entry | _Replacement]) -> Iterator[Entry | _Replacement | _JointMove]:
+    """Yield the entries, with blocks that moved together joined."""
     run: list[Moved] = []
     for entry in entries:
         is_move = isinstance(entry, Moved) and not (entry.arrives and isinstance(entry.parts, Inside))
-        if run and not (isinstance(entry, Moved) and is_move and _goes_on(run[-1], entry)):
-            yield _Moves(tuple(run))
+        if run and not (isinstance(entry, Moved) and is_move and _moved_together(run[-1], entry)):
+            yield _JointMove(tuple(run))
             run = []
         if isinstance(entry, Moved) and is_move:
             run.append(entry)
         else:
             yield entry
     if run:
-        yield _Moves(tuple(run))
+        yield _JointMove(tuple(run))
 
 
-def _goes_on(move: Moved, following: Moved) -> bool:
-    """Whether two blocks that stand one below the other stood so before they moved, or do now."""
+def _moved_together(move: Moved, following: Moved) -> bool:
+    """Return whether two moved blocks were, or are now, close to one another on the other side."""
     if move.arrives is not following.arrives:
         return False
     above, below = (move.old, following.old) if move.arrives else (move.new, following.new)
-    return 0 <= below.lines[0] - above.lines[1] <= _NEAR
+    return 0 <= below.lines[0] - above.lines[1] <= _MOST_LINES_APART
 
 
 @dataclass
-class _Level:
-    """What is being written lies in it."""
+class _Container:
+    """A container that the builder is inside of."""
 
-    above: tuple[str, ...] = ()
-    """The names of what is around it, outermost first, and its own."""
-    named: Block | None = None
-    """The innermost container that has a name."""
-    called_by: Block | None = None
-    """The heading that is its name."""
-    old: tuple[Block, ...] = ()
-    new: tuple[Block, ...] = ()
-    """What it lies in on either side, outermost first, as far as that is shown around it."""
+    names: tuple[str, ...] = ()
+    """Names of the containers and sections around the content, outermost first."""
+    named_block: Block | None = None
+    """Innermost container with a name."""
+    title_heading: Block | None = None
+    """Heading that gives the container its name."""
+    old_ancestors: tuple[Block, ...] = ()
+    ancestors: tuple[Block, ...] = ()
+    """Containers around the content in the new version, outermost first. `old_ancestors` are those in the old
+    version."""
     heading: str = ""
-    """The last heading that was met in it."""
+    """Text of the last heading inside the container."""
 
     @property
-    def place(self) -> tuple[str, ...]:
-        """Where what comes next in it lies."""
-        return (*self.above, self.heading) if self.heading else self.above
+    def section_path(self) -> tuple[str, ...]:
+        """Names of the sections and containers around the next unit."""
+        return (*self.names, self.heading) if self.heading else self.names
 
 
-def _posted(lines: Sequence[ThreadLine]) -> int:
-    """How many of them are threads, not drafts of one."""
+def _count_posted(lines: Sequence[ThreadSummary]) -> int:
+    """Return how many of the threads are not drafts."""
     return sum(not each.is_draft for each in lines)
 
 
-class _Writer:
+class _DiffBuilder:
+    """Builder of the units of one diff."""
+
     def __init__(
         self,
-        unfolding: Unfolding,
-        threads: Mapping[str, Sequence[ThreadLine]],
+        context_size: ContextSize,
+        threads: Mapping[str, Sequence[ThreadSummary]],
         title: str,
         *,
         side_by_side: bool = False,
     ) -> None:
-        self._unfolding, self._title, self._side_by_side = unfolding, title, side_by_side
+        self._context, self._title, self._side_by_side = context_size, title, side_by_side
         self._threads = threads
-        self._total = sum(map(_posted, threads.values()))
-        self._given: set[str] = set()
-        self._placed: list[PlacedUnit | Stretch] = []
-        self._levels = [_Level()]
-        self.out = Changes()
-        self.out.thread_count = self._total
+        self._thread_total = sum(map(_count_posted, threads.values()))
+        self._shown_keys: set[str] = set()
+        self._placed_units: list[PlacedUnit | UnchangedRange] = []
+        self._containers = [_Container()]
+        self.units = DiffUnits()
+        self.units.thread_count = self._thread_total
 
-    def write(self, diff: Diff) -> Changes:
+    def build(self, diff: Diff) -> DiffUnits:
         def place() -> None:
-            self._put_threads("", None)
-            self._settings(diff)
+            self._add_threads("", None)
+            self._add_settings(diff)
             if diff.unseen_lines:
                 lines = "1 line" if diff.unseen_lines == 1 else f"{diff.unseen_lines} lines"
-                self._put_note(f"No visible changes. {lines} in the source changed.")
-            self._entries(diff.entries)
+                self._add_note(f"No visible changes. {lines} in the source changed.")
+            self._add_entries(diff.entries)
 
-        self.out.coming = self._units(place)
-        return self.out
+        self.units.remaining = self._iterate_units(place)
+        return self.units
 
-    def write_side(self, diff: Diff, shown: Document, other: Document, said: str) -> Changes:
+    def build_side(self, diff: Diff, shown: Document, other: Document, said: str) -> DiffUnits:
         def place() -> None:
-            self._put_threads("", None)
-            self._settings(diff)
-            self._put_note(said, change=self._next())
+            self._add_threads("", None)
+            self._add_settings(diff)
+            self._add_note(said, change=self._next_number())
             for block in shown.blocks:
-                self._put(DiffUnit("block", block))
-                self._threads_of((block,))
+                self._add(DiffUnit("block", block))
+                self._add_block_threads((block,))
             for block in other.blocks if self._threads else ():
-                self._threads_of((block,), elsewhere=True)
+                self._add_block_threads((block,), elsewhere=True)
 
-        self.out.coming = self._units(place)
-        return self.out
+        self.units.remaining = self._iterate_units(place)
+        return self.units
 
-    def _units(self, place: Callable[[], None]) -> Iterator[DiffUnit]:
-        """All units. `place` puts them where they lie."""
+    def _iterate_units(self, place: Callable[[], None]) -> Iterator[DiffUnit]:
+        """Yield all units, with the title of the page first. `place` adds the units."""
         place()
         for key in self._threads:
-            if key not in self._given:
-                self._put_threads(key, None)
+            if key not in self._shown_keys:
+                self._add_threads(key, None)
         is_first = True
-        for unit in folded(self._placed, self._unfolding, self._title):
+        for unit in collapse_unchanged(self._placed_units, self._context, self._title):
             if not is_first:
                 yield unit
                 continue
             is_first = False
-            if self._says_title(unit.block):
-                yield unit._replace(tight=True)
+            if self._repeats_title(unit.block):
+                yield unit._replace(is_tight=True)
             else:
-                yield from self._title_above()
+                yield from self._title_unit()
                 yield unit
         if is_first:
-            yield from self._title_above()
+            yield from self._title_unit()
 
-    def _title_above(self) -> Iterator[DiffUnit]:
+    def _title_unit(self) -> Iterator[DiffUnit]:
         if self._title:
-            yield DiffUnit("title", text=self._title, tight=True)
+            yield DiffUnit("title", text=self._title, is_tight=True)
 
-    def _says_title(self, block: Block | None) -> bool:
+    def _repeats_title(self, block: Block | None) -> bool:
         return block is not None and block.kind == "heading" and words(block.runs) == self._title
 
-    def _settings(self, diff: Diff) -> None:
+    def _add_settings(self, diff: Diff) -> None:
         for setting in diff.metadata:
-            block = Block("note", key=f"note {len(self._placed)}")
+            block = Block("note", key=f"note {len(self._placed_units)}")
             is_first = setting is diff.metadata[0]
-            self._put(DiffUnit("setting", block, setting=setting, change=self._next(), tight=not is_first))
+            self._add(
+                DiffUnit("setting", block, setting=setting, change_number=self._next_number(), is_tight=not is_first)
+            )
 
-    def _put(self, unit: DiffUnit, *, is_same: bool = False, is_held: bool = False) -> None:
-        inner = self._levels[-1]
-        if unit.kind in ("block", "entry", "exchange") and (inner.new or inner.old) and not is_same:
-            unit = unit._replace(within=inner.new, was_within=inner.old)
+    def _add(self, unit: DiffUnit, *, is_same: bool = False, has_thread: bool = False) -> None:
+        inner = self._containers[-1]
+        if unit.kind in ("block", "entry", "exchange") and (inner.ancestors or inner.old_ancestors) and not is_same:
+            unit = unit._replace(ancestors=inner.ancestors, old_ancestors=inner.old_ancestors)
         says_itself = unit.block is not None and unit.block.kind == "heading"
-        place = inner.above if says_itself else inner.place
-        self._placed.append(PlacedUnit(unit, place, inner.named, is_same, is_held))
+        place = inner.names if says_itself else inner.section_path
+        self._placed_units.append(PlacedUnit(unit, place, inner.named_block, is_same, has_thread))
 
-    def _put_note(self, text: str, change: int = -1) -> None:
-        self._put(DiffUnit("note", Block("note", key=f"note {len(self._placed)}"), text=text, change=change))
+    def _add_note(self, text: str, change: int = -1) -> None:
+        self._add(
+            DiffUnit("note", Block("note", key=f"note {len(self._placed_units)}"), text=text, change_number=change)
+        )
 
-    def _next(self) -> int:
-        self.out.count += 1
-        return self.out.count - 1
+    def _next_number(self) -> int:
+        self.units.count += 1
+        return self.units.count - 1
 
-    def _entries(self, entries: Sequence[Entry]) -> None:
-        """Put them."""
-        for entry in _together(_exchanged(entries) if self._side_by_side else entries):
+    def _add_entries(self, entries: Sequence[Entry]) -> None:
+        """Add the units of entries of a diff."""
+        for entry in _join_moves(_pair_replacements(entries) if self._side_by_side else entries):
             match entry:
-                case _Exchange(gone=gone, come=come):
-                    self._put(DiffUnit("exchange", come[0], gone=gone, come=come, change=self._next()))
-                    self._threads_of((*gone, *come), elsewhere=len(gone) + len(come) > 2)
-                    self._passed(come[-1])
+                case _Replacement(removed=removed, added=added):
+                    self._add(
+                        DiffUnit("exchange", added[0], removed=removed, added=added, change_number=self._next_number())
+                    )
+                    self._add_block_threads((*removed, *added), elsewhere=len(removed) + len(added) > 2)
+                    self._note_heading(added[-1])
                 case Same(old=old, new=new):
-                    self._same(old, new)
+                    self._add_unchanged(old, new)
                 case Changed(parts=Inside() as inside) | Moved(parts=Inside() as inside, arrives=True):
-                    self._container(entry, inside)
+                    self._add_changed_container(entry, inside)
                 case Restructured():
                     if entry.note:
-                        self._put_note(entry.note, change=self._next())
+                        self._add_note(entry.note, change=self._next_number())
                     if entry.is_replaced:
-                        self._replaced(entry)
+                        self._add_replaced_section(entry)
                     else:
-                        self._entries(entry.entries)
-                    self._threads_of((*entry.new, *entry.old))
+                        self._add_entries(entry.entries)
+                    self._add_block_threads((*entry.new, *entry.old))
                 case Added(entries=within) | Removed(entries=within) if within:
-                    self._frame(entry)
+                    self._add_container_change(entry)
                 case Added(block=block) | Removed(block=block):
-                    self._put(DiffUnit("entry", block, None, entry, change=self._next()))
-                    self._threads_of((block,))
+                    self._add(DiffUnit("entry", block, None, entry, change_number=self._next_number()))
+                    self._add_block_threads((block,))
                     if isinstance(entry, Added):
-                        self._passed(block)
-                case _Moves():
-                    self._moves(entry)
+                        self._note_heading(block)
+                case _JointMove():
+                    self._add_move(entry)
                 case Changed(old=was, new=block) | Moved(old=was, new=block):
-                    self._put(DiffUnit("entry", block, None, entry, change=self._next()))
-                    self._threads_of((block, was))
-                    self._passed(block)
+                    self._add(DiffUnit("entry", block, None, entry, change_number=self._next_number()))
+                    self._add_block_threads((block, was))
+                    self._note_heading(block)
 
-    def _moves(self, moves: _Moves) -> None:
-        """What moved together: what it is where it was, and all of it where it is."""
-        first = moves.all[0]
-        olds, news = tuple(each.old for each in moves.all), tuple(each.new for each in moves.all)
+    def _add_move(self, moves: _JointMove) -> None:
+        """Add blocks that moved together: a note at the old place, or the blocks at the new place."""
+        first = moves.moves[0]
+        olds, news = tuple(each.old for each in moves.moves), tuple(each.new for each in moves.moves)
         if not first.arrives:
-            self._put(DiffUnit("entry", first.new, None, first, change=self._next(), gone=olds, come=news))
+            self._add(
+                DiffUnit("entry", first.new, None, first, change_number=self._next_number(), removed=olds, added=news)
+            )
             return
-        for at, move in enumerate(moves.all):
-            is_told = at > 0 and move.parts is None and not move.settings
-            change = -1 if is_told else self._next()
-            unit = DiffUnit("entry", move.new, None, move, change=change, follows=at > 0)
-            self._put(unit if at else unit._replace(gone=olds, come=news))
-            self._threads_of((move.new, move.old))
-            self._passed(move.new)
+        for at, move in enumerate(moves.moves):
+            is_covered = at > 0 and move.parts is None and not move.settings
+            change = -1 if is_covered else self._next_number()
+            unit = DiffUnit("entry", move.new, None, move, change_number=change, follows_move=at > 0)
+            self._add(unit if at else unit._replace(removed=olds, added=news))
+            self._add_block_threads((move.new, move.old))
+            self._note_heading(move.new)
 
-    def _replaced(self, section: Restructured) -> None:
-        """All that went and all that came: one change, each block a unit, beside one another a few at a time."""
-        gone, come = list(section.old), list(section.new)
-        is_short = not any(map(is_long, (*gone, *come)))
-        while self._side_by_side and is_short and gone and come:
-            pair = tuple(gone[:_MOST_EXCHANGED]), tuple(come[:_MOST_EXCHANGED])
-            self._put(DiffUnit("exchange", come[0], gone=pair[0], come=pair[1]))
-            gone, come = gone[_MOST_EXCHANGED:], come[_MOST_EXCHANGED:]
-        for block in gone:
-            self._put(DiffUnit("entry", block, None, Removed(block)))
-        for block in come:
-            self._put(DiffUnit("entry", block, None, Added(block)))
+    def _add_replaced_section(self, section: Restructured) -> None:
+        """Add a section in which everything was replaced, as one change."""
+        removed, added = list(section.old), list(section.new)
+        is_short = not any(map(is_long, (*removed, *added)))
+        while self._side_by_side and is_short and removed and added:
+            pair = tuple(removed[:_MOST_PAIRED]), tuple(added[:_MOST_PAIRED])
+            self._add(DiffUnit("exchange", added[0], removed=pair[0], added=pair[1]))
+            removed, added = removed[_MOST_PAIRED:], added[_MOST_PAIRED:]
+        for block in removed:
+            self._add(DiffUnit("entry", block, None, Removed(block)))
+        for block in added:
+            self._add(DiffUnit("entry", block, None, Added(block)))
         for block in section.new:
-            self._passed(block)
+            self._note_heading(block)
 
-    def _frame(self, entry: Added | Removed) -> None:
-        """A container that came or went around what is in it."""
+    def _add_container_change(self, entry: Added | Removed) -> None:
+        """Add a container that was added or removed around its content."""
         block = entry.block
         sides = (None, block) if isinstance(entry, Added) else (block, None)
-        with self._within(*sides):
-            if block.kind not in PLAIN_FRAMES:
-                self._put(DiffUnit("entry", block, None, entry, change=self._next()))
-            self._entries(entry.entries)
-            self._put_threads(block.key, block)
+        with self._enter(*sides):
+            if block.kind not in UNMARKED_CONTAINERS:
+                self._add(DiffUnit("entry", block, None, entry, change_number=self._next_number()))
+            self._add_entries(entry.entries)
+            self._add_threads(block.key, block)
 
-    def _container(self, entry: Changed | Moved, inside: Inside) -> None:
+    def _add_changed_container(self, entry: Changed | Moved, inside: Inside) -> None:
         has_title = inside.title is not None and bool(inside.title.sorts)
-        with self._within(entry.old, entry.new):
+        with self._enter(entry.old, entry.new):
             if isinstance(entry, Moved) or entry.notes or has_title:
-                self._put(DiffUnit("entry", entry.new, None, entry, change=self._next()))
-            self._entries(inside.entries)
-            self._put_threads(entry.new.key, entry.new)
-            self._put_threads(entry.old.key, entry.old)
+                self._add(DiffUnit("entry", entry.new, None, entry, change_number=self._next_number()))
+            self._add_entries(inside.entries)
+            self._add_threads(entry.new.key, entry.new)
+            self._add_threads(entry.old.key, entry.old)
 
-    def _same(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
-        begun = 0
+    def _add_unchanged(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
+        start = 0
         for at, (old, new) in enumerate(zip(olds, news, strict=True)) if self._threads else ():
-            hung = [each.key in self._threads for each in new.walk()]
-            if not any(hung):
+            has_threads = [each.key in self._threads for each in new.walk()]
+            if not any(has_threads):
                 continue
-            self._stretch(olds[begun:at], news[begun:at])
-            begun = at + 1
-            if any(hung[1:]) and new.kind in _OPENED and len(old.children) == len(new.children):
-                with self._within(old, new):
-                    self._same(old.children, new.children)
-                    self._put_threads(new.key, new)
+            self._add_unchanged_range(olds[start:at], news[start:at])
+            start = at + 1
+            if any(has_threads[1:]) and new.kind in _EXPANDABLE_KINDS and len(old.children) == len(new.children):
+                with self._enter(old, new):
+                    self._add_unchanged(old.children, new.children)
+                    self._add_threads(new.key, new)
                 continue
-            level = self._levels[-1]
-            unit = DiffUnit("block", new, old, None, level.new, level.old)
-            self._put(unit, is_same=True, is_held=True)
-            self._threads_of((new,))
-            self._passed(new)
-        self._stretch(olds[begun:], news[begun:])
+            level = self._containers[-1]
+            unit = DiffUnit("block", new, old, None, level.ancestors, level.old_ancestors)
+            self._add(unit, is_same=True, has_thread=True)
+            self._add_block_threads((new,))
+            self._note_heading(new)
+        self._add_unchanged_range(olds[start:], news[start:])
 
-    def _stretch(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
-        level = self._levels[-1]
-        firsts, places = [0], [level.place]
+    def _add_unchanged_range(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
+        level = self._containers[-1]
+        firsts, places = [0], [level.section_path]
         for at, new in enumerate(news):
             if new.kind == "heading":
-                self._passed(new)
+                self._note_heading(new)
                 firsts += [at, at + 1]
-                places += [level.above, level.place]
+                places += [level.names, level.section_path]
         if news:
-            self._placed.append(Stretch(olds, news, level.new, level.old, level.named, firsts, places))
+            self._placed_units.append(
+                UnchangedRange(olds, news, level.ancestors, level.old_ancestors, level.named_block, firsts, places)
+            )
 
-    def _passed(self, block: Block) -> None:
-        """What follows lies under this heading, unless what it lies in is called by it."""
-        level = self._levels[-1]
-        if block.kind == "heading" and block is not level.called_by:
-            said = "" if self._says_title(block) else words(block.runs)  # the title stands above it all
+    def _note_heading(self, block: Block) -> None:
+        """Remember a heading as the section of the following units, unless it is the title of its container."""
+        level = self._containers[-1]
+        if block.kind == "heading" and block is not level.title_heading:
+            said = "" if self._repeats_title(block) else words(block.runs)  # The title is shown at the top.
             level.heading = " ".join(said.split())
 
     @contextmanager
-    def _within(self, old: Block | None, new: Block | None) -> Iterator[None]:
-        """What is put lies in a container of both sides, or of one."""
-        outer, either = self._levels[-1], new or old
+    def _enter(self, old: Block | None, new: Block | None) -> Iterator[None]:
+        """Enter a container: it becomes an ancestor of the units added inside the `with` block."""
+        outer, either = self._containers[-1], new or old
         assert either is not None, "the block must have a parent"
-        name = name_of(either)
-        was = (*outer.old, old) if old is not None else outer.old
-        now = (*outer.new, new) if new is not None else outer.new
-        named, called_by = (either, naming(either)) if name else (outer.named, None)
-        above = (*outer.place, " ".join(name.split())) if name else outer.place
-        self._levels.append(_Level(above, named, called_by, was, now))
+        name = container_name(either)
+        was = (*outer.old_ancestors, old) if old is not None else outer.old_ancestors
+        now = (*outer.ancestors, new) if new is not None else outer.ancestors
+        named, called_by = (either, title_heading(either)) if name else (outer.named_block, None)
+        above = (*outer.section_path, " ".join(name.split())) if name else outer.section_path
+        self._containers.append(_Container(above, named, called_by, was, now))
         yield
-        self._levels.pop()
+        self._containers.pop()
 
-    def _threads_of(self, blocks: Sequence[Block], *, elsewhere: bool = False) -> None:
-        """The threads on blocks; `elsewhere`: which do not stand right above them, so that they quote them."""
+    def _add_block_threads(self, blocks: Sequence[Block], *, elsewhere: bool = False) -> None:
+        """Add the threads on blocks. `elsewhere`: the threads are not right below their blocks, so they quote them."""
         for block in blocks if self._threads else ():
             for each in block.walk():
-                self._put_threads(each.key, block, each.plain() if elsewhere and each.key in self._threads else "")
+                self._add_threads(each.key, block, each.plain() if elsewhere and each.key in self._threads else "")
 
-    def _put_threads(self, key: str, block: Block | None, about: str = "") -> None:
+    def _add_threads(self, key: str, block: Block | None, quote: str = "") -> None:
         found = self._threads.get(key)
-        if not found or key in self._given:
+        if not found or key in self._shown_keys:
             return
-        number = sum(_posted(self._threads[each]) for each in self._given)
-        self._given.add(key)
-        if about:
-            about = " ".join(about.split())
-            found = [replace(thread, about=thread.about or about) for thread in found]
-        placed: list[tuple[ThreadLine, str]] = []
+        number = sum(_count_posted(self._threads[each]) for each in self._shown_keys)
+        self._shown_keys.add(key)
+        if quote:
+            quote = " ".join(quote.split())
+            found = [replace(thread, quote=thread.quote or quote) for thread in found]
+        placed: list[tuple[ThreadSummary, str]] = []
         for thread in found:
             number += not thread.is_draft
-            placed.append((thread, "" if thread.is_draft else f"thread {number}/{self._total}"))
+            placed.append((thread, "" if thread.is_draft else f"thread {number}/{self._thread_total}"))
         above = block or Block("page-threads", key=key)
-        self._put(DiffUnit("threads", above, threads=tuple(placed), tight=block is not None))
+        self._add(DiffUnit("threads", above, threads=tuple(placed), is_tight=block is not None))

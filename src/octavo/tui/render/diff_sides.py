@@ -1,4 +1,4 @@
-"""The two sides of a change: one above the other, or beside one another."""
+"""The two sides of a diff, one above the other or side by side, with the gutter and the notes on settings."""
 
 from __future__ import annotations
 
@@ -6,48 +6,53 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from octavo.documents.blocks import Block
-from octavo.tui.render.layout import stops
-from octavo.tui.render.styled_lines import Line, Piece, padded
-from octavo.tui.render.styles import PLAIN, Styles
+from rich.style import Style
 
-GUTTER, BETWEEN = 7, 3
-"""Cells of the number and the sign before the words of a side, and between two sides: a rule with a blank on either
-side of it."""
+from octavo.documents import changes as model
+from octavo.documents.blocks import Block
+from octavo.tui.render.layout import block_ranges
+from octavo.tui.render.styled_lines import Line, Piece, cells, indent, pad, with_background
+from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.wrap import wrap
+
+GUTTER, SIDE_GAP = 7, 3
+"""Width in cells of the gutter (line number and sign), and of the rule between two sides."""
 
 
 @dataclass(frozen=True)
 class SideWidths:
-    """Cells there are for a diff, and for a side of it."""
+    """Widths in cells of a diff and of each side."""
 
     width: int
     side: int
     only_new: bool = False
-    """Whether only the new side is shown: the old one is not set."""
+    """Whether only the new side is rendered."""
 
     @classmethod
-    def of(cls, width: int, *, split: bool) -> SideWidths:
-        """The room in `width` cells; `split`: for two sides beside one another."""
-        return cls(width, (width - BETWEEN) // 2 if split else width)
+    def for_width(cls, width: int, *, split: bool) -> SideWidths:
+        """Return the widths for a diff of `width` cells. `split`: the sides are side by side."""
+        return cls(width, (width - SIDE_GAP) // 2 if split else width)
 
     @classmethod
-    def of_new(cls, width: int) -> SideWidths:
-        """The room in `width` cells for the new side alone."""
+    def new_side_only(cls, width: int) -> SideWidths:
+        """Return the widths for a new side of `width` cells, without an old side."""
         return cls(width, width, only_new=True)
 
     @property
     def is_split(self) -> bool:
+        """Whether the sides are side by side."""
         return self.side < self.width
 
     @property
-    def words(self) -> int:
-        """Cells for words behind the gutter of a side, without one at its right end."""
+    def text_width(self) -> int:
+        """Width of the text of a side, without its gutter and a margin of one cell."""
         return self.side - GUTTER - 1
 
 
 @dataclass
-class Part:
-    """Lines of the old side with those of the new one they stand for. What `is_same` says the same on both sides."""
+class SidePair:
+    """Lines of the old side and the lines of the new side that correspond to them. `is_same`: both sides show the same
+    text."""
 
     old: list[Line] = field(default_factory=list)
     new: list[Line] = field(default_factory=list)
@@ -56,28 +61,29 @@ class Part:
 
 @dataclass(slots=True)
 class SideBySideLine(Line):
-    """A line of two sides. `block` is what its right side is about."""
+    """A line with two sides. `block` is the block of the right side."""
 
-    old: Block | None = None
-    """What its left side is about."""
-    right: int = 0
-    """The cell its right side begins at."""
+    old_block: Block | None = None
+    """Block of the left side."""
+    right_start: int = 0
+    """First cell of the right side."""
 
 
-def arranged(parts: Iterable[Part], room: SideWidths, look: Styles) -> list[Line]:
-    """Parts of a change, below one another."""
+def join_sides(parts: Iterable[SidePair], room: SideWidths, styles: Styles) -> list[Line]:
+    """Return the lines of all pairs, split or unified."""
     out: list[Line] = []
     for part in parts:
         if room.is_split:
-            out += _beside(part, room, look)
+            out += _side_by_side(part, room, styles)
         else:
             out += part.new if part.is_same or room.only_new else [*part.old, *part.new]
     return out
 
 
-def exchanged(parts: Iterable[Part], room: SideWidths) -> list[Part]:
-    """Parts, all that went and came at one place as one; beside one another, what stands for each other stays so."""
-    out: list[Part] = []
+def merge_replacements(parts: Iterable[SidePair], room: SideWidths) -> list[SidePair]:
+    """Return the pairs with consecutive changes merged, so that all removed lines precede all added lines. In a split
+    diff, lines that correspond stay next to each other."""
+    out: list[SidePair] = []
     for part in parts:
         last = out[-1] if out else None
         stays = room.is_split and last is not None and bool(last.new and part.old)
@@ -89,38 +95,189 @@ def exchanged(parts: Iterable[Part], room: SideWidths) -> list[Part]:
     return out
 
 
-def blank(room: SideWidths, look: Styles) -> Line:
-    """An empty line between two changes."""
-    return _beside(Part([Line([])]), room, look)[0] if room.is_split else Line([])
+def blank_line(room: SideWidths, styles: Styles) -> Line:
+    """Return the empty line between two changes."""
+    return _side_by_side(SidePair([Line([])]), room, styles)[0] if room.is_split else Line([])
 
 
-def _beside(part: Part, room: SideWidths, look: Styles) -> list[Line]:
-    rule = Piece(f" {look.glyphs.down} ", look.line, None, True)
+def _side_by_side(part: SidePair, room: SideWidths, styles: Styles) -> list[Line]:
+    rule = Piece(f" {styles.glyphs.down} ", styles.line, None, True)
     out: list[Line] = []
     for old, new in zip_longest(part.old, part.new):
-        left = padded(old.pieces if old is not None else [], room.side)
-        # One stands only once on what is the same.
+        left = pad(old.pieces if old is not None else [], room.side)
+        # The cursor visits identical blocks only once.
         about = old.block if old is not None and not part.is_same else None
         pieces = [*left, rule, *(new.pieces if new is not None else [Piece("", PLAIN)])]
-        out.append(SideBySideLine(pieces, new.block if new is not None else None, None, about, room.side + BETWEEN))
+        out.append(SideBySideLine(pieces, new.block if new is not None else None, None, about, room.side + SIDE_GAP))
     return out
 
 
-def block_beside(line: Line, cell: int) -> Block | None:
-    """What a line is about at a cell."""
-    return line.old if isinstance(line, SideBySideLine) and cell < line.right - 1 else line.block
+def diff_block_at(line: Line, cell: int) -> Block | None:
+    """Return the block at a cell of a line."""
+    return line.old_block if isinstance(line, SideBySideLine) and cell < line.right_start - 1 else line.block
 
 
-def bar_beside(line: Line, inside: Container[int]) -> int | None:
-    """Where the bar of the cursor stands on a line: before the side that is about a block whose identity is `inside`."""
-    if isinstance(line, SideBySideLine) and id(line.old) not in inside and id(line.block) in inside:
-        return line.right - 1
-    return -2 if id(line.old if isinstance(line, SideBySideLine) else line.block) in inside else None
+def diff_cursor_bar(line: Line, inside: Container[int]) -> int | None:
+    """Return the cell of the cursor bar on a line: before the side whose block is in `inside`, a set of identities.
+    None if there is no such side."""
+    if isinstance(line, SideBySideLine) and id(line.old_block) not in inside and id(line.block) in inside:
+        return line.right_start - 1
+    return -2 if id(line.old_block if isinstance(line, SideBySideLine) else line.block) in inside else None
 
 
-def stops_beside(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """First line, last line and block of all that lines are about, of the old side before that of the new one."""
+def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
+    """Return the first line, the last line and the block of each range of lines. For the same line, the old side comes
+    first."""
     if not any(isinstance(line, SideBySideLine) for line in lines):
-        return stops(lines)
-    old = stops([Line([], line.old if isinstance(line, SideBySideLine) else None) for line in lines])
-    return sorted([*old, *stops(lines)], key=lambda stop: stop[0])
+        return block_ranges(lines)
+    old = block_ranges([Line([], line.old_block if isinstance(line, SideBySideLine) else None) for line in lines])
+    return sorted([*old, *block_ranges(lines)], key=lambda stop: stop[0])
+
+
+_ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
+_LONGEST_VALUE, _EXCERPT, _EXCERPT_LEAD = 200, 40, 10
+"""Characters of a setting that are shown whole, of an excerpt from a longer value, and of the excerpt before the first
+difference."""
+_ATTRIBUTE_NAMES = {
+    "src": "URL",
+    "alt": "alternative text",
+    "id": "anchor",
+    "spaced": "blank lines between items",
+    "full_width": "full width",
+}
+"""Display names of attributes whose names users would not know."""
+
+
+def add_gutter(lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int) -> list[Line]:
+    """Return lines behind a line number and a sign, on the background of the sign."""
+    return add_gutter_on(lines, sign, number, styles, width, sign_background(sign, styles))
+
+
+def add_gutter_on(
+    lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, ground: Style
+) -> list[Line]:
+    """Return lines behind a line number and a sign, on a background as wide as the side.
+
+    The signs are `+`, `-`, `~` for a change in place, `>` for a move, and a space. The background also replaces that of
+    boxes and table rows.
+    """
+    shown = {"-": styles.glyphs.minus, " ": styles.glyphs.down, ">": styles.glyphs.into}.get(sign, sign)
+    inks = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}
+    ink = inks.get(sign, styles.line) + Style(bold=sign != " ")
+    out = []
+    label = f"{'' if number is None else number:>4} "
+    for line in lines:
+        pieces = [
+            Piece(label, styles.muted, None, True),
+            Piece(shown, ink, None, True),
+            Piece(" ", PLAIN, None, True),
+            *(
+                piece._replace(style=piece.style + ground) if _is_box_background(piece, styles) else piece
+                for piece in line.pieces
+            ),
+        ]
+        out.append(Line(pad(with_background(ground, pieces), width, ground) if ground else pieces, line.block))
+        label = "     "
+    return out
+
+
+def _is_box_background(piece: Piece, styles: Styles) -> bool:
+    return piece.style.bgcolor is not None and piece.style.bgcolor == styles.surface.bgcolor
+
+
+def sign_background(sign: str, styles: Styles) -> Style:
+    """Return the background of lines with a sign."""
+    return {"+": styles.add_line, "-": styles.remove_line}.get(sign, PLAIN)
+
+
+def note_lines(text: str, styles: Styles, width: int, sign: str = "~") -> list[Line]:
+    """Return the lines of a note about a change."""
+    lines = [
+        Line(part)
+        for part in wrap([Piece(drawable_text(styles, text), styles.muted + Style(italic=True))], width - GUTTER - 1)
+    ]
+    return add_gutter(lines, sign, None, styles, width)
+
+
+def drawable_text(styles: Styles, text: str) -> str:
+    """Return a note with only the characters that may be drawn."""
+    return text.translate(_ASCII_SIGNS) if styles.ascii else text
+
+
+def note_sides(
+    texts: Iterable[str],
+    styles: Styles,
+    room: SideWidths,
+    block: Block | None = None,
+    sign: str = "~",
+    *,
+    is_old_side: bool = False,
+) -> list[SidePair]:
+    """Return notes about a change on the new side. `is_old_side`: on the old side."""
+    lines = assign_block([line for text in texts for line in note_lines(text, styles, room.side, sign)], block)
+    if not lines:
+        return []
+    return [SidePair(old=lines) if is_old_side else SidePair(new=lines)]
+
+
+def render_setting_changes(
+    changed: Iterable[model.Setting], kind: str, styles: Styles, room: SideWidths, block: Block | None
+) -> list[SidePair]:
+    """Render changed settings on one line each, or as an old and a new side if a line is too short. Settings of code
+    share lines."""
+    out: list[SidePair] = []
+    line = ""
+    for each in changed:
+        first, comma, rest = each.name.partition(",")
+        name = _ATTRIBUTE_NAMES.get(first, first) + comma + rest
+        name = f"{kind} {name}" if kind in ("heading", "hint", "page", "code") else name
+        old, new = _shorten_values(
+            *(" ".join(value.split()) if value is not None else None for value in (each.old, each.new))
+        )
+        if old == new:
+            old, new = each.old, each.new  # They differ in white space only.
+        text = f"{name}: {'none' if old is None else old} → {'none' if new is None else new}"
+        if cells(text) <= room.text_width:
+            longer = f"{line} {styles.glyphs.between} {text.removeprefix('code ')}"
+            if line and kind == "code" and cells(longer) <= room.text_width:
+                out.pop()
+                text = longer
+            out += note_sides([text], styles, room, block)
+            line = text
+            continue
+        line = ""
+        sides = []
+        prefix = f"{name}: "
+        prefix, before = (prefix, "") if cells(prefix) <= room.text_width // 2 else ("", prefix)
+        for sign, value in (("-", old), ("+", new)):
+            pieces = [Piece(before + value, styles.text)] if value is not None else []
+            lines = [Line(part, block) for part in wrap(pieces, room.text_width - cells(prefix))] if pieces else []
+            sides.append(add_gutter(hang_indent(lines, prefix, styles), sign, None, styles, room.side))
+        out.append(SidePair(sides[0], sides[1]))
+    return out
+
+
+def _shorten_values(old: str | None, new: str | None) -> tuple[str | None, str | None]:
+    """Return the excerpts of two long values in which they differ."""
+    if old is None or new is None or min(len(old), len(new)) <= _LONGEST_VALUE:
+        return old, new
+    same = next(
+        (at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), len(min(old, new, key=len))
+    )
+    start = max(0, same - _EXCERPT_LEAD)
+    return f"…{old[start : start + _EXCERPT]}…", f"…{new[start : start + _EXCERPT]}…"
+
+
+def assign_block(lines: list[Line], block: Block | None) -> list[Line]:
+    """Assign a block to the lines that have none, and return the lines."""
+    for line in lines:
+        if line.block is None and line.pieces:
+            line.block = block
+    return lines
+
+
+def hang_indent(lines: list[Line], prefix: str, styles: Styles) -> list[Line]:
+    """Return lines with a prefix on the first one, and with an equal indent on the others."""
+    if not prefix:
+        return lines
+    return indent(lines, [Piece(prefix, styles.muted, None, True)], [Piece(" " * cells(prefix), PLAIN, None, True)])

@@ -1,4 +1,4 @@
-"""Rows of a table that changed, with their head."""
+"""Rendering of changed tables: the header and the changed rows."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from rich.style import Style
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Column, Run
 from octavo.documents.setting_diff import changed_runs, shortened
-from octavo.tui.render.diff_sides import Part, SideWidths
-from octavo.tui.render.diff_words import gutter, in_place, marked, notes, settings, unseen
-from octavo.tui.render.inline import inline_parts
+from octavo.tui.render.column_widths import TableGrid, fit_columns, row_lines
+from octavo.tui.render.diff_sides import SidePair, SideWidths, add_gutter, note_sides, render_setting_changes
+from octavo.tui.render.diff_text import in_place_styles, invisible_change, mark_words
+from octavo.tui.render.inline import render_each_run
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.styled_lines import Line, Piece, fit, off_side, panned
+from octavo.tui.render.styled_lines import Line, Piece, hidden_columns_text, pan_pieces, truncate
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.tables import Grid, cell_pieces, fitted, row_lines, telling
+from octavo.tui.render.tables import cell_pieces, sample_rows
 
 _MOST_COLUMNS = 40
 _NO_COLUMN = Column()
@@ -25,9 +26,9 @@ Cells = list[list[Piece]]
 
 
 @dataclass(frozen=True)
-class _Row:
-    """A row of the old table, of the new one, or of both, behind their signs. With the same sign its words are the same
-    on both sides."""
+class _ChangedRow:
+    """A row of the old table, the new table, or both, with the signs of its sides. Equal signs mean equal text on both
+    sides."""
 
     old: Cells | None
     new: Cells | None
@@ -37,153 +38,169 @@ class _Row:
     numbers: tuple[int | None, int | None] = (None, None)
 
 
-def changed_table(
-    setting: LayoutContext, old: Block, new: Block, table: model.Table, room: SideWidths, part: int = 0
-) -> list[Part]:
-    """The rows of a table that changed, below its head, or of its slice `part`; rows between them are counted."""
-    look, inner = setting.look, room.words
+def render_table_change(
+    context: LayoutContext, old: Block, new: Block, table: model.Table, room: SideWidths, part: int = 0
+) -> list[SidePair]:
+    """Render the header and the changed rows of a table, or the rows of slice number `part`. Counters stand for
+    unchanged rows."""
+    styles, inner = context.styles, room.text_width
     pairs = table.columns[:_MOST_COLUMNS]
-    was = [_plain(_title_of(pair.old), look, look.strong) for pair in pairs]
-    now = [_plain(_title_of(pair.new), look, look.strong) for pair in pairs]
+    was = [_run_pieces(_column_title(pair.old), styles, styles.strong) for pair in pairs]
+    now = [_run_pieces(_column_title(pair.new), styles, styles.strong) for pair in pairs]
     goes_on = part > 1
     is_same = list(map(_text, was)) == list(map(_text, now))
-    head = _Row(was, now, old, new, (" ", " ") if is_same else ("-", "+"), (old.lines[0] + 1, new.lines[0] + 1))
-    rows, elsewhere = _rows(table, pairs, look)
-    body = [cells for row in rows if isinstance(row, _Row) for cells in (row.old, row.new) if cells is not None]
+    head = _ChangedRow(was, now, old, new, (" ", " ") if is_same else ("-", "+"), (old.lines[0] + 1, new.lines[0] + 1))
+    rows, elsewhere = _changed_rows(table, pairs, styles)
+    body = [cells for row in rows if isinstance(row, _ChangedRow) for cells in (row.old, row.new) if cells is not None]
     aligns = [(pair.new or pair.old or _NO_COLUMN).align for pair in pairs]
 
     def shaped(new: Block) -> list[int]:
-        """The widths of the columns of all slices."""
+        """Return the column widths for all slices."""
         olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
-        rows = [(row, olds) for row in telling(old).children] + [(row, news) for row in telling(new).children]
-        every = [_row(row, places, pairs, look) for row, places in rows] if part else body
-        return fitted([was, now], every, aligns, inner).widths
+        rows = [(row, olds) for row in sample_rows(old).children] + [(row, news) for row in sample_rows(new).children]
+        every = [_row_cells(row, places, pairs, styles) for row, places in rows] if part else body
+        return fit_columns([was, now], every, aligns, inner).widths
 
-    widths = setting.known("changed", new, shaped, inner) if part else shaped(new)
-    grid = Grid([was, now], body, aligns, widths)
+    widths = context.shared_by_slices("changed", new, shaped, inner) if part else shaped(new)
+    grid = TableGrid([was, now], body, aligns, widths)
     over = max(0, grid.width - inner)
-    pan = setting.folds.pan(new.key, over)
+    pan = context.folds.pan_offset(new.key, over)
 
     def side(cells: Cells | None, block: Block, sign: str, number: int | None) -> list[Line]:
         lines = row_lines(cells, grid) if cells is not None else []
-        seen = [Line(panned(line, pan, inner, look.glyphs.more, at_words=True), block) for line in lines]
-        return gutter(seen, sign, number, look, room.side)
+        seen = [Line(pan_pieces(line, pan, inner, styles.glyphs.more, at_words=True), block) for line in lines]
+        return add_gutter(seen, sign, number, styles, room.side)
 
-    def shown(row: _Row) -> Part:
+    def shown(row: _ChangedRow) -> SidePair:
         before = side(row.old, row.old_block, row.signs[0], row.numbers[0])
         after = side(row.new, row.new_block, row.signs[1], row.numbers[1])
-        return Part(before, after, is_same=row.signs[0] == row.signs[1])
+        return SidePair(before, after, is_same=row.signs[0] == row.signs[1])
 
-    def both(piece: Piece) -> Part:
-        pieces = fit([piece], inner, look.glyphs.more)
-        lines = [gutter([Line(pieces, block)], " ", None, look, room.side) for block in (old, new)]
-        return Part(lines[0], lines[1], is_same=True)
+    def both(piece: Piece) -> SidePair:
+        pieces = truncate([piece], inner, styles.glyphs.more)
+        lines = [add_gutter([Line(pieces, block)], " ", None, styles, room.side) for block in (old, new)]
+        return SidePair(lines[0], lines[1], is_same=True)
 
-    hair = both(Piece(look.glyphs.across * min(inner, grid.width), look.line, None, True))
+    hair = both(Piece(styles.glyphs.across * min(inner, grid.width), styles.line, None, True))
     parts = [shown(head), hair] if (any(was) or any(now)) and not goes_on else []
-    # Rows of several lines are hard to tell apart.
+    # Rows of several lines need a separator.
     is_tall = any(len(row_lines(cells, grid)) > 1 for cells in body)
     for index, row in enumerate(rows):
-        if isinstance(row, _Row):
-            is_below_row = isinstance(rows[index - 1], _Row) if index else goes_on
+        if isinstance(row, _ChangedRow):
+            is_below_row = isinstance(rows[index - 1], _ChangedRow) if index else goes_on
             parts += [hair] if is_tall and is_below_row else []
             parts.append(shown(row))
         else:
-            words = f"{look.glyphs.more} {row} unchanged {'row' if row == 1 else 'rows'}"
-            parts.append(both(Piece(words, look.muted, None, True)))
+            words = f"{styles.glyphs.more} {row} unchanged {'row' if row == 1 else 'rows'}"
+            parts.append(both(Piece(words, styles.muted, None, True)))
     if over:
-        parts.append(both(Piece(off_side(*grid.off(pan, inner), look.glyphs).rjust(inner), look.muted, None, True)))
-    parts += settings(dict.fromkeys(elsewhere), "", look, room, new)
-    parts += notes(
-        dict.fromkeys(entry.note for entry in table.rows if isinstance(entry, model.Restructured)), look, room, new
+        parts.append(
+            both(
+                Piece(
+                    hidden_columns_text(*grid.hidden_columns(pan, inner), styles.glyphs).rjust(inner),
+                    styles.muted,
+                    None,
+                    True,
+                )
+            )
+        )
+    parts += render_setting_changes(dict.fromkeys(elsewhere), "", styles, room, new)
+    parts += note_sides(
+        dict.fromkeys(entry.note for entry in table.rows if isinstance(entry, model.Restructured)), styles, room, new
     )
     moved = sum(isinstance(entry, model.Moved) and entry.arrives for entry in table.rows)
     rows_moved, places = ("1 row", "position") if moved == 1 else (f"{moved} rows", "positions")
-    said = f"{rows_moved} moved. {look.glyphs.into} marks the old {places}."
-    return parts + notes([said] * bool(moved), look, room, new)
+    text = f"{rows_moved} moved. {styles.glyphs.into} marks the old {places}."
+    return parts + note_sides([text] * bool(moved), styles, room, new)
 
 
-def _rows(
-    table: model.Table, pairs: Sequence[model.ColumnPair], look: Styles
-) -> tuple[list[_Row | int], list[model.Setting]]:
-    """The rows that changed, how many unchanged ones are between them, and which links in them lead elsewhere."""
-    rows: list[_Row | int] = []
+def _changed_rows(
+    table: model.Table, pairs: Sequence[model.ColumnPair], styles: Styles
+) -> tuple[list[_ChangedRow | int], list[model.Setting]]:
+    """Return the changed rows, with the number of unchanged rows between them, and the settings that the rows do not
+    show."""
+    rows: list[_ChangedRow | int] = []
     elsewhere: list[model.Setting] = []
     olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
     for given in table.rows:
-        # Rows of which one was made, or that were made of one, are compared as one.
+        # Rows that were split or joined are compared as one row.
         entry = given.entries[0] if isinstance(given, model.Restructured) else given
         match entry:
             case model.Same(new=same):
                 rows.append(len(same))
             case model.Added(block=row):
-                rows.append(_Row(None, _row(row, news, pairs, look), row, row))
+                rows.append(_ChangedRow(None, _row_cells(row, news, pairs, styles), row, row))
             case model.Removed(block=row):
-                rows.append(_Row(_row(row, olds, pairs, look), None, row, row))
+                rows.append(_ChangedRow(_row_cells(row, olds, pairs, styles), None, row, row))
             case model.Moved(old=row, arrives=False):
-                faint = [[Piece("".join(p.text for p in cell), look.muted)] for cell in _row(row, olds, pairs, look)]
-                rows.append(_Row(faint, None, row, row, (">", "")))
+                faint = [
+                    [Piece("".join(p.text for p in cell), styles.muted)]
+                    for cell in _row_cells(row, olds, pairs, styles)
+                ]
+                rows.append(_ChangedRow(faint, None, row, row, (">", "")))
             case (
                 model.Changed(old=was, new=now, parts=model.Cells(cells=cells))
                 | model.Moved(old=was, new=now, parts=model.Cells(cells=cells))
             ):
                 cells = cells[:_MOST_COLUMNS]
                 both = [
-                    [_cell(cell, pair, op, look) for cell, pair in zip(cells, pairs, strict=False)]
+                    [_cell_side(cell, pair, op, styles) for cell, pair in zip(cells, pairs, strict=False)]
                     for op in ("delete", "insert")
                 ]
                 is_same = list(map(_text, both[0])) == list(map(_text, both[1]))
                 has_words = any(cell.words is not None and "words" in cell.words.sorts for cell in cells)
                 is_same = is_same or not (has_words or any(cell.settings for cell in cells))
-                rows.append(_Row(both[0], both[1], was, now, ("~", "~") if is_same else ("-", "+")))
-                elsewhere += _said(entry, cells, is_same=is_same)
+                rows.append(_ChangedRow(both[0], both[1], was, now, ("~", "~") if is_same else ("-", "+")))
+                elsewhere += _row_settings(entry, cells, is_same=is_same)
             case model.Moved(new=row):
-                rows.append(_Row(None, _row(row, news, pairs, look), row, row, ("", ">")))
+                rows.append(_ChangedRow(None, _row_cells(row, news, pairs, styles), row, row, ("", ">")))
     return rows, elsewhere
 
 
-def _said(entry: model.Changed | model.Moved, cells: Sequence[model.Cell], *, is_same: bool) -> Iterator[model.Setting]:
-    """What differs in a row beside what is on show; `is_same`: both of its sides look the same."""
+def _row_settings(
+    entry: model.Changed | model.Moved, cells: Sequence[model.Cell], *, is_same: bool
+) -> Iterator[model.Setting]:
+    """Yield the changes in a row that its cells do not show. `is_same`: both sides of the row look the same."""
     title = shortened(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(setting for cell in cells for setting in cell.settings)):
-        if is_same or each.name != "value":  # a box or stars are on show
+        if is_same or each.name != "value":  # Checkboxes and ratings are visible.
             yield replace(each, name=name + each.name)
-    said = {(each.old, each.new) for each in entry.settings}  # the target of a card is in a cell as well
+    text = {(each.old, each.new) for each in entry.settings}  # The target of a card is also in a cell.
     for cell in cells:
         if cell.words is not None:
-            yield from (each for each in changed_runs(cell.words.words) if (each.old, each.new) not in said)
+            yield from (each for each in changed_runs(cell.words.words) if (each.old, each.new) not in text)
             if is_same and "words" in cell.words.sorts:
-                yield unseen(cell.words.words)
+                yield invisible_change(cell.words.words)
 
 
-def _title_of(column: Column | None) -> tuple[Run, ...]:
+def _column_title(column: Column | None) -> tuple[Run, ...]:
     return column.title if column is not None else ()
 
 
-def _plain(runs: Iterable[Run], look: Styles, base: Style | None = None) -> list[Piece]:
-    return [piece for part in inline_parts(runs, look, base) for piece in part]
+def _run_pieces(runs: Iterable[Run], styles: Styles, base: Style | None = None) -> list[Piece]:
+    return [piece for part in render_each_run(runs, styles, base) for piece in part]
 
 
-def _row(row: Block, places: Sequence[int | None], pairs: Sequence[model.ColumnPair], look: Styles) -> Cells:
+def _row_cells(row: Block, places: Sequence[int | None], pairs: Sequence[model.ColumnPair], styles: Styles) -> Cells:
     out = []
     for place, pair in zip(places, pairs, strict=True):
         cell = row.children[place] if place is not None and place < len(row.children) else None
-        out.append(cell_pieces(cell, pair.new or pair.old or _NO_COLUMN, look))
+        out.append(cell_pieces(cell, pair.new or pair.old or _NO_COLUMN, styles))
     return out
 
 
-def _cell(cell: model.Cell, pair: model.ColumnPair, op: str, look: Styles) -> list[Piece]:
+def _cell_side(cell: model.Cell, pair: model.ColumnPair, op: str, styles: Styles) -> list[Piece]:
     side, column = (cell.old, pair.old) if op == "delete" else (cell.new, pair.new)
     if side is None:
         return []
-    style = look.remove_word if op == "delete" else look.add_word
+    style = styles.remove_word if op == "delete" else styles.add_word
     if cell.words is None:
-        pieces = cell_pieces(side, column or _NO_COLUMN, look)
+        pieces = cell_pieces(side, column or _NO_COLUMN, styles)
         return [piece._replace(style=piece.style + style) for piece in pieces] if cell.settings else pieces
     words = [word for word in cell.words.words if word.op not in ("insert", "delete") or word.op == op]
     runs = [word.old or word.run if op == "delete" else word.run for word in words]
-    return marked(words, runs, look, None, {op: style, **in_place(look)})
+    return mark_words(words, runs, styles, None, {op: style, **in_place_styles(styles)})
 
 
 def _text(pieces: Iterable[Piece]) -> str:

@@ -1,4 +1,4 @@
-"""What stands in the place of a block that could not be set, or not be painted: its source, in a box that says so."""
+"""Handling of bugs in rendering: a block that cannot be rendered is shown as source."""
 
 from __future__ import annotations
 
@@ -7,50 +7,49 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from octavo.documents.blocks import Block
-from octavo.tui.render.block_slices import whole_of
-from octavo.tui.render.styled_lines import Line, Piece, box, steady
+from octavo.tui.render.block_slices import whole_block
+from octavo.tui.render.styled_lines import Line, Piece, box, flatten_emoji
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.wrap import wrap
 
 T = TypeVar("T")
 _SOURCE_LINES = 60
-"""Lines of a source that are shown: there may be a box for each slice of a long block."""
+"""Most lines of source in a box. Each slice of a long block may have a box of its own."""
 _LONGEST = 20_000
 _log = logging.getLogger(__name__)
 
 
-def guarded(work: Callable[[], T], instead: Callable[[], T]) -> T:
-    """What `work` makes of a block. Where a bug ends it, the bug goes to the log, and what `instead` makes stands there.
+def run_guarded(work: Callable[[], T], fallback: Callable[[], T]) -> T:
+    """Return the result of `work`. If it raises an exception, log it and return the result of `fallback`.
 
-    What a bug raises is any `Exception`, so that is what is caught, here and nowhere else in the app: whoever reads a page
-    wants the rest of it, and nobody has tried all that strangers write. But for `MemoryError`, which is not about a block;
-    `CancelledError`, `KeyboardInterrupt` and `SystemExit` are no `Exception`.
+    This is the only place in the app that catches `Exception`: a bug in one block, on input that nobody tried, must not
+    hide the rest of the page. `MemoryError` is raised again, because it is not about the block.
     """
     try:
         return work()
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001  # as said above
+    except Exception:  # noqa: BLE001  # See the docstring.
         _log.exception("Could not show a block.")
-    return instead()
+    return fallback()
 
 
-def written_in(source: str, block: Block) -> str:
-    """How a block stands in a source. Empty where it has none."""
-    from octavo.documents.suggesting import written  # no frame needs it
+def block_source(source: str, block: Block) -> str:
+    """Return the source of a block. Empty if the page has no source."""
+    from octavo.documents.suggesting import written  # lazy: only for failed blocks
 
     return written(source, block) if source else ""
 
 
-def unset(block: Block, written: Callable[[Block], str], look: Styles, width: int) -> list[Line]:
-    """Return a box with the kind of a block and its source, or its text if there is no source."""
-    text = guarded(lambda: written(block) or block.plain(), lambda: "")[:_LONGEST]
-    rows = steady(text).expandtabs(4).split("\n")
-    lines = [Line(part) for row in rows[:_SOURCE_LINES] for part in wrap([Piece(row, look.text)], width - 4)]
-    lines += [Line([Piece(look.glyphs.more, look.muted, None, True)])] * (len(rows) > _SOURCE_LINES)
-    title = [Piece(f"{look.glyphs.no} {block.kind}, shown as source", look.error)]
-    why = [Piece("a bug in Octavo", look.muted, None, True)]
-    out = box(lines, width, look, title=title, right=why)
+def render_failed_block(block: Block, source_of: Callable[[Block], str], styles: Styles, width: int) -> list[Line]:
+    """Render a box with the kind of a block and its source, or its text if there is no source."""
+    text = run_guarded(lambda: source_of(block) or block.plain(), lambda: "")[:_LONGEST]
+    rows = flatten_emoji(text).expandtabs(4).split("\n")
+    lines = [Line(part) for row in rows[:_SOURCE_LINES] for part in wrap([Piece(row, styles.text)], width - 4)]
+    lines += [Line([Piece(styles.glyphs.more, styles.muted, None, True)])] * (len(rows) > _SOURCE_LINES)
+    title = [Piece(f"{styles.glyphs.no} {block.kind}, shown as source", styles.error)]
+    why = [Piece("a bug in Octavo", styles.muted, None, True)]
+    out = box(lines, width, styles, title=title, right=why)
     for line in out:
-        line.block = whole_of(block)
+        line.block = whole_block(block)
     return out

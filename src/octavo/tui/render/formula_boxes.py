@@ -1,14 +1,14 @@
-"""Rows of signs set beside, above and around each other, of which one stands on the line."""
+"""Rectangles of characters with a baseline, and functions that combine them into formulas."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from octavo.tui.render.icons import SUBSCRIPTS, SUPERSCRIPTS, to_script
 from octavo.tui.render.styled_lines import cells
-from octavo.tui.render.superscripts import SUBSCRIPTS, SUPERSCRIPTS, scripted
 
-_TALL = {
+_TALL_BRACKETS = {
     "(": "⎛⎜⎝",
     ")": "⎞⎟⎠",
     "[": "⎡⎢⎣",
@@ -23,15 +23,15 @@ _TALL = {
     "⌉": "⎤⎥⎥",
 }
 _BAR = "─"
-_APART = " ()[]{}|,.;:!"
-"""Signs that a line of a fraction may touch."""
+_SEPARATORS = " ()[]{}|,.;:!"
+"""Characters that may touch the line of a fraction."""
 
 
-class Box(NamedTuple):
-    """Rows of signs, and which of them stands on the line."""
+class FormulaBox(NamedTuple):
+    """Rows of characters, one of which is the baseline."""
 
     rows: tuple[str, ...]
-    base: int = 0
+    baseline: int = 0
 
     @property
     def width(self) -> int:
@@ -39,130 +39,131 @@ class Box(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What stands on the line."""
-        return self.rows[self.base]
+        """Row at the baseline."""
+        return self.rows[self.baseline]
 
     @property
     def is_tall(self) -> bool:
+        """Whether the box has several rows."""
         return len(self.rows) > 1
 
-    def strip(self) -> Box:
-        """The box without blanks at its sides, where it is one row."""
-        return self if self.is_tall else Box((self.text.strip(),))
+    def strip(self) -> FormulaBox:
+        """Return the box without spaces at its ends, if it has one row."""
+        return self if self.is_tall else FormulaBox((self.text.strip(),))
 
-    def as_wide(self, width: int, *, right: bool = False) -> Box:
-        """The box with blanks up to `width`, behind its signs or before them."""
-        return Box(
+    def pad(self, width: int, *, right: bool = False) -> FormulaBox:
+        """Return the box padded with spaces to `width`, after its rows or before them."""
+        return FormulaBox(
             tuple(" " * (width - cells(row)) + row if right else row + " " * (width - cells(row)) for row in self.rows),
-            self.base,
+            self.baseline,
         )
 
 
-NOTHING = Box(("",))
+EMPTY_BOX = FormulaBox(("",))
 
 
-def beside(boxes: Iterable[Box], *, apart: bool = True) -> Box:
-    """Boxes one after the other on one line. `apart`: what would run into each other has a blank between, and no more
-    than one is kept of those at the ends of two."""
-    kept: list[Box] = []
+def join_boxes(boxes: Iterable[FormulaBox], *, apart: bool = True) -> FormulaBox:
+    """Return boxes side by side on one baseline. `apart`: boxes that would run into each other get a space between, and
+    two adjacent spaces become one."""
+    kept: list[FormulaBox] = []
     for box in boxes:
         if kept and apart:
             if not box.is_tall and kept[-1].text.endswith(" "):
-                box = Box((box.text.removeprefix(" "),))
+                box = FormulaBox((box.text.removeprefix(" "),))
             elif gap := _gap(kept[-1], box):
-                kept.append(Box((gap,)))
+                kept.append(FormulaBox((gap,)))
         if box.width:
             kept.append(box)
     if not any(box.is_tall for box in kept):
-        return Box(("".join(box.text for box in kept),))
-    above = max(box.base for box in kept)
-    below = max(len(box.rows) - box.base for box in kept)
+        return FormulaBox(("".join(box.text for box in kept),))
+    above = max(box.baseline for box in kept)
+    below = max(len(box.rows) - box.baseline for box in kept)
     rows = ["" for _ in range(above + below)]
     for box in kept:
         wide = box.width
         for at in range(above + below):
-            own = at - above + box.base
+            own = at - above + box.baseline
             row = box.rows[own] if 0 <= own < len(box.rows) else ""
             rows[at] += row + " " * (wide - cells(row))
-    return Box(tuple(rows), above)
+    return FormulaBox(tuple(rows), above)
 
 
-def _gap(left: Box, right: Box) -> str:
-    """Blanks between two boxes where the line of a fraction, or what stands above and below, would read as one."""
+def _gap(left: FormulaBox, right: FormulaBox) -> str:
+    """Return the spaces needed between two boxes to keep fraction lines and scripts separate."""
     last, first = left.text[-1:], right.text[:1]
-    if _BAR in (last, first) and last not in _APART and first not in _APART:
+    if _BAR in (last, first) and last not in _SEPARATORS and first not in _SEPARATORS:
         return " "
     for at, row in enumerate(left.rows):
-        beside = at - left.base + right.base
-        if at != left.base and 0 <= beside < len(right.rows) and " " not in (row[-1:], right.rows[beside][:1]):
+        beside = at - left.baseline + right.baseline
+        if at != left.baseline and 0 <= beside < len(right.rows) and " " not in (row[-1:], right.rows[beside][:1]):
             return "  "
     return ""
 
 
-def stack(parts: Sequence[Box], base: int) -> Box:
-    """Boxes one below the other, each in the middle; that numbered `base` stands on the line."""
+def stack(parts: Sequence[FormulaBox], base: int) -> FormulaBox:
+    """Return boxes one above the other, centered. Box number `base` is at the baseline."""
     wide = max(part.width for part in parts)
     rows: list[str] = []
     line = 0
     for at, part in enumerate(parts):
         if at == base:
-            line = len(rows) + part.base
+            line = len(rows) + part.baseline
         left = (wide - part.width) // 2
         rows += [" " * left + row + " " * (wide - left - cells(row)) for row in part.rows]
-    return Box(tuple(rows), line)
+    return FormulaBox(tuple(rows), line)
 
 
-def divided(over: Box, under: Box, *, line: bool = True) -> Box:
-    """One box above another, with a line between them or without."""
-    between = Box(((_BAR if line else " ") * (max(over.width, under.width) + 2),))
+def fraction(over: FormulaBox, under: FormulaBox, *, line: bool = True) -> FormulaBox:
+    """Return one box above another, with or without a line between."""
+    between = FormulaBox(((_BAR if line else " ") * (max(over.width, under.width) + 2),))
     return stack([over, between, under], 1)
 
 
-def overlined(inside: Box) -> Box:
-    """A box below a line."""
-    return stack([Box((_BAR * inside.width,)), inside], 1)
+def add_overline(inside: FormulaBox) -> FormulaBox:
+    """Return a box below a line."""
+    return stack([FormulaBox((_BAR * inside.width,)), inside], 1)
 
 
-def braced(inside: Box, *, over: bool) -> Box:
-    """A box below or above a brace as wide as it is."""
+def add_brace(inside: FormulaBox, *, over: bool) -> FormulaBox:
+    """Return a box below or above a brace of the same width."""
     half = max(0, inside.width - 3) // 2
     wide = max(3, inside.width)
     brace = f"{_BAR * half}{'┴' if over else '┬'}".ljust(wide - 2, _BAR)
-    row = Box((f"╭{brace}╮" if over else f"╰{brace}╯",))
+    row = FormulaBox((f"╭{brace}╮" if over else f"╰{brace}╯",))
     return stack([row, inside] if over else [inside, row], int(over))
 
 
-def fenced(left: str, inside: Box, right: str) -> Box:
-    """A box in brackets as tall as it is."""
+def add_brackets(left: str, inside: FormulaBox, right: str) -> FormulaBox:
+    """Return a box between brackets of the same height."""
     if not inside.is_tall:
-        return Box((f"{left}{inside.text}{right}",))
-    return beside([_fence(left, inside), inside, _fence(right, inside)], apart=False)
+        return FormulaBox((f"{left}{inside.text}{right}",))
+    return join_boxes([_tall_bracket(left, inside), inside, _tall_bracket(right, inside)], apart=False)
 
 
-def _fence(sign: str, inside: Box) -> Box:
+def _tall_bracket(sign: str, inside: FormulaBox) -> FormulaBox:
     if not sign:
-        return NOTHING
-    top, middle, bottom = tuple(_TALL.get(sign, sign[:1] * 3))
+        return EMPTY_BOX
+    top, middle, bottom = tuple(_TALL_BRACKETS.get(sign, sign[:1] * 3))
     rows = [middle] * (len(inside.rows) - 2)
     if sign in "{}" and rows:
         rows = ["⎪"] * len(rows)
         rows[len(rows) // 2] = middle
-    return Box((top, *rows, bottom), inside.base)
+    return FormulaBox((top, *rows, bottom), inside.baseline)
 
 
-def aligned(rows: Sequence[Sequence[Box]], gap: str = "", *, pairs: bool = False) -> Box:
-    """Rows of cells, each column as wide as it needs. `pairs`: columns meet in pairs, the first of which ends where the
-    second begins, and rows of fractions have air between them."""
+def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, pairs: bool = False) -> FormulaBox:
+    """Return rows of cells in aligned columns. `pairs`: odd columns are right-aligned, and rows with fractions get
+    blank lines between."""
     count = max(map(len, rows), default=0)
     wide = [max((row[at].width for row in rows if at < len(row)), default=0) for at in range(count)]
     lines = [
-        beside(
+        join_boxes(
             [
                 part
                 for at, box in enumerate(row)
                 for part in (
-                    (Box((gap if at else "",))),
-                    box.as_wide(wide[at], right=pairs and count > 1 and at % 2 == 0),
+                    (FormulaBox((gap if at else "",))),
+                    box.pad(wide[at], right=pairs and count > 1 and at % 2 == 0),
                 )
             ],
             apart=False,
@@ -174,31 +175,32 @@ def aligned(rows: Sequence[Sequence[Box]], gap: str = "", *, pairs: bool = False
         spread += ["", *line.rows] if spread and line.is_tall and not gap else line.rows
     widest = max(map(cells, spread), default=0)
     full = tuple(row + " " * (widest - cells(row)) for row in spread)
-    return Box(full, lines[0].base if len(lines) == 1 else (len(full) - 1) // 2) if full else NOTHING
+    return FormulaBox(full, lines[0].baseline if len(lines) == 1 else (len(full) - 1) // 2) if full else EMPTY_BOX
 
 
-def raised(base: Box, under: Box | None, over: Box | None) -> Box:
-    """A box with scripts at its right: in small signs where there are some for them and it is one line."""
+def add_scripts(base: FormulaBox, under: FormulaBox | None, over: FormulaBox | None) -> FormulaBox:
+    """Return a box with a subscript and a superscript: as small characters if possible, else as rows below and
+    above."""
     small = [
-        None if script.is_tall or base.is_tall else scripted(script.text, table)
+        None if script.is_tall or base.is_tall else to_script(script.text, table)
         for script, table in ((under, SUBSCRIPTS), (over, SUPERSCRIPTS))
         if script is not None
     ]
     if None not in small:
-        return Box((base.text + "".join(each or "" for each in small),))
+        return FormulaBox((base.text + "".join(each or "" for each in small),))
     wide = max(box.width for box in (under, over) if box is not None)
     blank = " " * base.width
     above = [blank + row for row in over.rows] if over is not None else []
     below = [blank + row for row in under.rows] if under is not None else []
     rows = [*above, *(row + " " * (base.width - cells(row) + wide) for row in base.rows), *below]
-    return Box(tuple(rows), len(above) + base.base)
+    return FormulaBox(tuple(rows), len(above) + base.baseline)
 
 
-def root(degree: str, inside: Box) -> Box:
-    """A box below a root sign."""
+def add_root(degree: str, inside: FormulaBox) -> FormulaBox:
+    """Return a box below a root sign."""
     indent = " " * max(1, cells(degree) + 1)
     rows = [f"{indent}┌{_BAR * inside.width}"]
     for at, row in enumerate(inside.rows):
         side = f"{degree}√".rjust(len(indent)) if at == len(inside.rows) - 1 else indent
         rows.append(f"{side}│{row}")
-    return Box(tuple(rows), inside.base + 1)
+    return FormulaBox(tuple(rows), inside.baseline + 1)

@@ -1,5 +1,8 @@
-"""Formulas in one line, or in two dimensions with fractions one part above the other, limits above and below, roots, tall
-brackets and rows of matrices. What they say is readable and never an error; what has no sign is shown by its name."""
+"""Rendering of LaTeX formulas as text: in one line, or stacked with fractions, limits, roots, tall brackets and
+matrices.
+
+A formula never causes an error. A command without a character of its own is shown by its name.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,24 @@ from unicodedata import normalize
 from pylatexenc.latex2text import fmt_math_text_style
 
 from octavo.tui.render import formula_boxes
-from octavo.tui.render.formula_boxes import NOTHING, Box, beside
-from octavo.tui.render.latex import LONGEST, Command, Environment, Group, Part, Parts, read, sign_of
-from octavo.tui.render.superscripts import SUBSCRIPTS, SUPERSCRIPTS, scripted
+from octavo.tui.render.formula_boxes import EMPTY_BOX, FormulaBox, join_boxes
+from octavo.tui.render.icons import SUBSCRIPTS, SUPERSCRIPTS, to_script
+from octavo.tui.render.latex import (
+    LONGEST,
+    LatexCommand,
+    LatexEnvironment,
+    LatexGroup,
+    LatexPart,
+    LatexParts,
+    command_sign,
+    parse_latex,
+)
 
 _FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
 _BINOMIALS = frozenset({"binom", "dbinom", "tbinom"})
-_DIVIDING = frozenset({"over", "atop", "choose"})
-"""What stands between two parts of a group, and sets one above the other."""
-_STACKED, _SILENT = (
+_FRACTION_SEPARATORS = frozenset({"over", "atop", "choose"})
+"""Commands between two parts of a group that put one part above the other."""
+_STACKED_OPERATORS, _IGNORED = (
     frozenset(names.split())
     for names in (
         "sum prod coprod bigcup bigcap bigoplus bigotimes bigvee bigwedge bigsqcup lim max min sup inf argmax argmin limsup "
@@ -29,9 +41,9 @@ _STACKED, _SILENT = (
         "huge Huge",
     )
 )
-"""What has its scripts below and above, and what shows nothing."""
-_UNSHOWN = frozenset({"label", "color", "hspace", "vspace", "mspace", "phantom"})
-_WORDS = frozenset({"text", "textrm", "textbf", "textit", "texttt", "textsf", "mbox", "mathrm", "operatorname"})
+"""Commands with their scripts below and above, and commands that show nothing."""
+_BLANK_COMMANDS = frozenset({"label", "color", "hspace", "vspace", "mspace", "phantom"})
+_TEXT_COMMANDS = frozenset({"text", "textrm", "textbf", "textit", "texttt", "textsf", "mbox", "mathrm", "operatorname"})
 _ACCENTS = {
     **dict.fromkeys(("hat", "widehat"), "\u0302"),
     **dict.fromkeys(("bar", "overline"), "\u0304"),
@@ -42,7 +54,7 @@ _ACCENTS = {
     "check": "\u030c",
     "breve": "\u0306",
 }
-_FENCES = {
+_ENVIRONMENT_BRACKETS = {
     "pmatrix": ("(", ")"),
     "bmatrix": ("[", "]"),
     "Bmatrix": ("{", "}"),
@@ -50,292 +62,309 @@ _FENCES = {
     "Vmatrix": ("‖", "‖"),
     "cases": ("{", ""),
 }
-_SPACED = frozenset("·⋅÷∘⟹⟸⟺⟶⟵⟷↪≲≳≺≻≤≥≠≈≡∼≃≅∝≪≫→←⇒⇐⇔↔↦∈∉⊂⊆⊃⊇∪∩×±∧∨⊕⊗∣=")
-_ATOM = re.compile(r"[\w.∞′]+[⁰-₟ᵃ-ᶿ²³¹]*|\([^()]*\)|\|[^|]*\||.", re.S)
+_SPACED_SIGNS = frozenset("·⋅÷∘⟹⟸⟺⟶⟵⟷↪≲≳≺≻≤≥≠≈≡∼≃≅∝≪≫→←⇒⇐⇔↔↦∈∉⊂⊆⊃⊇∪∩×±∧∨⊕⊗∣=")
+_UNAMBIGUOUS = re.compile(r"[\w.∞′]+[⁰-₟ᵃ-ᶿ²³¹]*|\([^()]*\)|\|[^|]*\||.", re.S)
 _MOST_ROWS, _MOST_CELLS = 40, 400
-"""Rows of a formula that is stacked, and cells of its matrices: what is more has no room anywhere."""
+"""Most rows of a stacked formula, and most cells of its matrices."""
 
 
-def in_one_line(source: str, *, ascii: bool = False) -> str:
-    """The formula in one line; the source itself when only ASCII may be drawn, or when it is too long or too deep."""
-    box = None if ascii or len(source) > LONGEST else _set(source, False)
+def format_inline(source: str, *, ascii: bool = False) -> str:
+    """Return a formula in one line. Returns the source if only ASCII is allowed, or if the formula is too long or too
+    deep."""
+    box = None if ascii or len(source) > LONGEST else _layout_formula(source, False)
     return " ".join((source if box is None else box.text).split())
 
 
-def formula(source: str, width: int) -> list[str] | None:
-    """The rows of a formula; None when it has no room, or nothing in it is to be stacked."""
+def format_stacked(source: str, width: int) -> list[str] | None:
+    """Return the rows of a formula. None if the formula does not fit, or does not need several rows."""
     if len(source) > LONGEST or source.count("&") + source.count("\\\\") > _MOST_CELLS:
         return None
-    box = _set(source, True)
+    box = _layout_formula(source, True)
     if box is None or not box.is_tall or box.width > width or len(box.rows) > _MOST_ROWS:
         return None
     return [row.rstrip() for row in box.rows]
 
 
 @lru_cache(256)
-def _set(source: str, stacked: bool) -> Box | None:
-    """The formula as a box of one row or several; None when it is too deep or cannot be read."""
-    parts = read(source)
-    return None if parts is None else _Setter(stacked).grid(parts, "")
+def _layout_formula(source: str, stacked: bool) -> FormulaBox | None:
+    """Return a formula as a box. None if it is too deep or cannot be parsed."""
+    parts = parse_latex(source)
+    return None if parts is None else _FormulaLayout(stacked).grid(parts, "")
 
 
-class _Parts:
-    """What stands in a group, and how far it is set."""
+class _PartReader:
+    """Reader of the parts of a group, one after the other."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: LatexParts) -> None:
         self._parts = parts
-        self._at = 0
+        self._index = 0
 
     def __bool__(self) -> bool:
-        return self._at < len(self._parts)
+        return self._index < len(self._parts)
 
     @property
-    def next(self) -> Part:
-        """What comes next; an empty text at the end."""
-        return self._parts[self._at] if self else ""
+    def upcoming(self) -> LatexPart:
+        """Next part. Empty at the end."""
+        return self._parts[self._index] if self else ""
 
-    def take(self) -> Part:
-        """What comes next, past which is gone."""
-        self._at += 1
-        return self._parts[self._at - 1]
+    def read_next(self) -> LatexPart:
+        """Return the next part and move past it."""
+        self._index += 1
+        return self._parts[self._index - 1]
 
     def skip(self, *names: str) -> bool:
-        """Go past blanks, and commands of these names. Whether there were such commands."""
+        """Skip spaces and the commands with these names. Return whether there were such commands."""
         found = False
-        while self and (_is_blank(self.next) or _name(self.next) in names):
-            found = _name(self.take()) in names or found
+        while self and (_is_blank(self.upcoming) or _command_name(self.upcoming) in names):
+            found = _command_name(self.read_next()) in names or found
         return found
 
 
-def _name(part: Part) -> str:
-    return part.name if isinstance(part, Command) else ""
+def _command_name(part: LatexPart) -> str:
+    return part.name if isinstance(part, LatexCommand) else ""
 
 
-def _is_blank(part: Part) -> bool:
+def _is_blank(part: LatexPart) -> bool:
     return isinstance(part, str) and part.isspace()
 
 
-class _Setter:
-    """Sets what the library read, in one line or stacked."""
+class _FormulaLayout:
+    """Layout of parsed LaTeX, in one line or stacked."""
 
     def __init__(self, stacked: bool) -> None:
-        self._stacked = stacked
+        self._is_stacked = stacked
 
-    def grid(self, parts: Parts, environment: str) -> Box:
-        """Rows of cells: those of an environment, or of a formula that has several."""
-        rows: list[list[list[Part]]] = [[[]]]
+    def grid(self, parts: LatexParts, environment: str) -> FormulaBox:
+        """Return the rows and cells of an environment or of a formula with several rows."""
+        rows: list[list[list[LatexPart]]] = [[[]]]
         for part in parts:
             if part == "&":
                 rows[-1].append([])
-            elif _name(part) in ("\\", "\\*", "cr"):
+            elif _command_name(part) in ("\\", "\\*", "cr"):
                 rows.append([[]])
             else:
                 rows[-1][-1].append(part)
         apart = "matrix" in environment or environment in ("cases", "array")
-        cells = [[self.row(_Parts(tuple(cell))) for cell in row] for row in rows]
+        cells = [[self.row(_PartReader(tuple(cell))) for cell in row] for row in rows]
         cells = [[box.strip() if apart or at % 2 == 0 else box for at, box in enumerate(row)] for row in cells]
         cells = [row for row in cells if any(box.width for box in row)]
-        left, right = _FENCES.get(environment, ("", ""))
-        if not self._stacked:
+        left, right = _ENVIRONMENT_BRACKETS.get(environment, ("", ""))
+        if not self._is_stacked:
             text = "; ".join((" " if apart else "").join(box.text for box in row).strip() for row in cells)
-            return Box((f"{left}{text}{right}",))
-        return formula_boxes.fenced(left, formula_boxes.aligned(cells, "  " if apart else "", pairs=not apart), right)
+            return FormulaBox((f"{left}{text}{right}",))
+        return formula_boxes.add_brackets(
+            left, formula_boxes.align_columns(cells, "  " if apart else "", pairs=not apart), right
+        )
 
-    def row(self, items: _Parts, until: str = "", *, below: bool = False) -> Box:
-        """What comes, one after the other, up to the command `until`. `below`: the group is divided, and this is what
-        stands below."""
-        out: list[Box] = []
+    def row(self, items: _PartReader, until: str = "", *, below: bool = False) -> FormulaBox:
+        """Return the parts up to the command `until`, side by side. `below`: the parts are the lower half of a
+        fraction."""
+        out: list[FormulaBox] = []
         while items:
-            item = items.next
-            name = _name(item)
+            item = items.upcoming
+            name = _command_name(item)
             if until and name == until:
                 break
-            items.take()
-            if name in _DIVIDING and not below:
-                return self._divided(beside(out), self.row(items, until, below=True), name)
+            items.read_next()
+            if name in _FRACTION_SEPARATORS and not below:
+                return self._fraction_box(join_boxes(out), self.row(items, until, below=True), name)
             if item in ("^", "_"):
                 while out and out[-1].text.isspace():
                     out.pop()
-                under, over = self._scripts(items, item)
-                out.append(self._raised(out.pop() if out else NOTHING, under, over))
+                under, over = self._read_scripts(items, item)
+                out.append(self._scripted_box(out.pop() if out else EMPTY_BOX, under, over))
             else:
-                out.append(self._one(item, items, out))
-        return beside(out)
+                out.append(self._part_box(item, items, out))
+        return join_boxes(out)
 
-    def _one(self, part: Part, following: _Parts, before: Sequence[Box]) -> Box:
-        """One sign, group, environment or command with what belongs to it."""
+    def _part_box(self, part: LatexPart, following: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
+        """Return a character, group, environment or command, with the parts that belong to it."""
         match part:
-            case Command():
-                return self._command(part.name, part.arguments, following, before)
-            case Group():
-                return self._group(part.parts)
-            case Environment():
+            case LatexCommand():
+                return self._command_box(part.name, part.arguments, following, before)
+            case LatexGroup():
+                return self._group_box(part.parts)
+            case LatexEnvironment():
                 return self.grid(part.parts, part.name)
-        return _sign(" " if part.isspace() or part in "&~" else "′" if part == "'" else part)
+        return _spaced_sign(" " if part.isspace() or part in "&~" else "′" if part == "'" else part)
 
-    def _group(self, parts: Parts) -> Box:
-        """An argument or a group."""
-        return self.row(_Parts(parts)).strip()
+    def _group_box(self, parts: LatexParts) -> FormulaBox:
+        """Return an argument or a group."""
+        return self.row(_PartReader(parts)).strip()
 
-    def _command(self, name: str, given: Sequence[Parts], items: _Parts, before: Sequence[Box]) -> Box:
-        if name in _STACKED or _name(items.next) == "limits":
-            return self._operator(name, given, items)
+    def _command_box(
+        self, name: str, given: Sequence[LatexParts], items: _PartReader, before: Sequence[FormulaBox]
+    ) -> FormulaBox:
+        if name in _STACKED_OPERATORS or _command_name(items.upcoming) == "limits":
+            return self._operator_box(name, given, items)
         if name == "left":
-            return self._fenced(items)
-        if name in _SILENT or name == "right":
-            return NOTHING
-        if name in _UNSHOWN:
-            return Box((" ",))
+            return self._bracketed_box(items)
+        if name in _IGNORED or name == "right":
+            return EMPTY_BOX
+        if name in _BLANK_COMMANDS:
+            return FormulaBox((" ",))
         if not given:
-            return self._named(name, items, before)
+            return self._sign_box(name, items, before)
         last = given[-1]
-        if name in _WORDS:
-            return Box((_words(last),))
+        if name in _TEXT_COMMANDS:
+            return FormulaBox((_plain_text(last),))
         if name in _FRACTIONS:
-            return self._divided(self._group(given[0]), self._group(last), "frac", items)
+            return self._fraction_box(self._group_box(given[0]), self._group_box(last), "frac", items)
         if name in _BINOMIALS:
-            return self._divided(self._group(given[0]), self._group(last), "choose")
-        inside = self._group(last)
+            return self._fraction_box(self._group_box(given[0]), self._group_box(last), "choose")
+        inside = self._group_box(last)
         match name:
             case "sqrt":
-                degree = self._group(given[0]).text.translate(SUPERSCRIPTS) if len(given) > 1 else ""
-                is_short = not inside.is_tall and _held(inside.text) == inside.text
-                if self._stacked and not is_short:
-                    return formula_boxes.root(degree, inside)
-                return Box((f"{degree}√{_held(inside.text)}",))
+                degree = self._group_box(given[0]).text.translate(SUPERSCRIPTS) if len(given) > 1 else ""
+                is_short = not inside.is_tall and _parenthesized(inside.text) == inside.text
+                if self._is_stacked and not is_short:
+                    return formula_boxes.add_root(degree, inside)
+                return FormulaBox((f"{degree}√{_parenthesized(inside.text)}",))
             case "mathbb":
-                return Box((fmt_math_text_style(inside.text, "doublestruck"),))
+                return FormulaBox((fmt_math_text_style(inside.text, "doublestruck"),))
             case "tag" | "pmod":
-                return Box((f"  ({'mod ' if name == 'pmod' else ''}{inside.text})",))
+                return FormulaBox((f"  ({'mod ' if name == 'pmod' else ''}{inside.text})",))
             case "overset" | "stackrel" | "underset":
-                small = self._group(given[0])
-                if self._stacked:
+                small = self._group_box(given[0])
+                if self._is_stacked:
                     return (
                         formula_boxes.stack([inside, small], 0)
                         if name == "underset"
                         else formula_boxes.stack([small, inside], 1)
                     )
-                return Box((f"{inside.text}{'_' if name == 'underset' else '^'}({small.text})",))
+                return FormulaBox((f"{inside.text}{'_' if name == 'underset' else '^'}({small.text})",))
             case "xrightarrow":
-                return Box((f" ─{inside.text}→ ",))
+                return FormulaBox((f" ─{inside.text}→ ",))
             case "xleftarrow":
-                return Box((f" ←{inside.text}─ ",))
+                return FormulaBox((f" ←{inside.text}─ ",))
             case "not":
-                return _sign(normalize("NFC", inside.text[:1] + "\u0338") + inside.text[1:])
+                return _spaced_sign(normalize("NFC", inside.text[:1] + "\u0338") + inside.text[1:])
             case "underline" | "cancel" | "boxed" | "fbox":
                 return inside
         if name in _ACCENTS:
-            if self._stacked and name == "overline" and inside.width > 1:
-                return formula_boxes.overlined(inside)
+            if self._is_stacked and name == "overline" and inside.width > 1:
+                return formula_boxes.add_overline(inside)
             one = not inside.is_tall and len(inside.text) == 1
             return (
-                Box((normalize("NFC", inside.text + _ACCENTS[name]),))
+                FormulaBox((normalize("NFC", inside.text + _ACCENTS[name]),))
                 if one
-                else formula_boxes.fenced(f"{name}(", inside, ")")
+                else formula_boxes.add_brackets(f"{name}(", inside, ")")
             )
         return inside
 
-    def _named(self, name: str, items: _Parts, before: Sequence[Box]) -> Box:
-        """The sign of a command; of one that has none its name, apart from the letters around it."""
-        sign = sign_of(name)
+    def _sign_box(self, name: str, items: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
+        """Return the character of a command, or its name, separated from adjacent letters."""
+        sign = command_sign(name)
         if len(sign) < 2 or not sign.isalpha():
-            return _sign(sign)
+            return _spaced_sign(sign)
         aside = " " if before and before[-1].text[-1:].isalnum() else ""
-        behind = "" if items.next == "" or (isinstance(items.next, str) and items.next in "^_(),") else " "
-        return Box((f"{aside}{sign}{behind}",))
+        behind = "" if items.upcoming == "" or (isinstance(items.upcoming, str) and items.upcoming in "^_(),") else " "
+        return FormulaBox((f"{aside}{sign}{behind}",))
 
-    def _operator(self, name: str, given: Sequence[Parts], items: _Parts) -> Box:
-        """A sign or a word with its limits, below and above where it is stacked."""
+    def _operator_box(self, name: str, given: Sequence[LatexParts], items: _PartReader) -> FormulaBox:
+        """Return an operator with its limits, which are below and above if stacked."""
         if "brace" in name:
-            core = self._group(given[-1]) if given else NOTHING
-            core = formula_boxes.braced(core, over=name == "overbrace") if self._stacked and core.width else core
+            core = self._group_box(given[-1]) if given else EMPTY_BOX
+            core = formula_boxes.add_brace(core, over=name == "overbrace") if self._is_stacked and core.width else core
         elif name == "operatorname*":
-            core = Box((_words(given[-1]) if given else "",))
+            core = FormulaBox((_plain_text(given[-1]) if given else "",))
         else:
-            core = self._group(given[-1]) if given else Box((sign_of(name),))
+            core = self._group_box(given[-1]) if given else FormulaBox((command_sign(name),))
         aside = items.skip("nolimits")
         items.skip("limits", "displaystyle")
-        if items.next in ("^", "_"):
-            under, over = self._scripts(items, items.take())
-            if not self._stacked or aside:
-                return self._raised(core, under, over)
+        if items.upcoming in ("^", "_"):
+            under, over = self._read_scripts(items, items.read_next())
+            if not self._is_stacked or aside:
+                return self._scripted_box(core, under, over)
             parts = [each for each in (over, core, under) if each is not None]
-            return beside([formula_boxes.stack(parts, 0 if over is None else 1), Box((" ",))])
-        return core if "brace" in name else beside([core, Box((" ",))])
+            return join_boxes([formula_boxes.stack(parts, 0 if over is None else 1), FormulaBox((" ",))])
+        return core if "brace" in name else join_boxes([core, FormulaBox((" ",))])
 
-    def _fenced(self, items: _Parts) -> Box:
-        """What stands between `\\left` and `\\right`."""
-        left = self._delimiter(items)
+    def _bracketed_box(self, items: _PartReader) -> FormulaBox:
+        """Return the parts between `\\left` and `\\right`."""
+        left = self._read_delimiter(items)
         inside = self.row(items, until="right")
         if items:
-            items.take()
-        return formula_boxes.fenced(left, inside, self._delimiter(items))
+            items.read_next()
+        return formula_boxes.add_brackets(left, inside, self._read_delimiter(items))
 
-    def _delimiter(self, items: _Parts) -> str:
+    def _read_delimiter(self, items: _PartReader) -> str:
         items.skip()
         if not items:
             return ""
-        item = items.take()
-        sign = sign_of(_name(item)) if _name(item) else self._one(item, items, ()).text.strip()
+        item = items.read_next()
+        sign = (
+            command_sign(_command_name(item)) if _command_name(item) else self._part_box(item, items, ()).text.strip()
+        )
         return "" if sign == "." else sign
 
-    def _scripts(self, items: _Parts, sign: Part) -> tuple[Box | None, Box | None]:
-        """What is set below and above what stands before."""
-        found: dict[Part, Box] = {}
+    def _read_scripts(self, items: _PartReader, sign: LatexPart) -> tuple[FormulaBox | None, FormulaBox | None]:
+        """Read and return the subscript and the superscript of the part before."""
+        found: dict[LatexPart, FormulaBox] = {}
         while True:
             items.skip("limits", "nolimits")
             if items:
-                found[sign] = self._one(items.take(), _Parts(()), ()).strip()
+                found[sign] = self._part_box(items.read_next(), _PartReader(()), ()).strip()
             else:
-                found.setdefault(sign, NOTHING)
-            if items.next not in ("^", "_"):
+                found.setdefault(sign, EMPTY_BOX)
+            if items.upcoming not in ("^", "_"):
                 return found.get("_"), found.get("^")
-            sign = items.take()
+            sign = items.read_next()
 
-    def _raised(self, base: Box, under: Box | None, over: Box | None) -> Box:
-        if self._stacked:
-            return formula_boxes.raised(base, under, over)
+    def _scripted_box(self, base: FormulaBox, under: FormulaBox | None, over: FormulaBox | None) -> FormulaBox:
+        if self._is_stacked:
+            return formula_boxes.add_scripts(base, under, over)
         text = base.text.rstrip() if base.text.strip() else base.text
         for sign, script, table in (("_", under, SUBSCRIPTS), ("^", over, SUPERSCRIPTS)):
             if script is not None:
                 said = script.text.replace(" = ", "=")
-                small = scripted(said, table)
+                small = to_script(said, table)
                 text += small if small is not None else sign + (said if re.fullmatch(r"\w+", said) else f"({said})")
-        return Box((text,))
+        return FormulaBox((text,))
 
-    def _divided(self, over: Box, under: Box, name: str, items: _Parts | None = None) -> Box:
+    def _fraction_box(
+        self, over: FormulaBox, under: FormulaBox, name: str, items: _PartReader | None = None
+    ) -> FormulaBox:
         over, under = over.strip(), under.strip()
-        if self._stacked:
-            parts = formula_boxes.divided(over, under, line=name in ("frac", "over"))
-            return formula_boxes.fenced("(", parts, ")") if name == "choose" else parts
+        if self._is_stacked:
+            parts = formula_boxes.fraction(over, under, line=name in ("frac", "over"))
+            return formula_boxes.add_brackets("(", parts, ")") if name == "choose" else parts
         if name == "choose":
-            return Box((f"C({over.text}, {under.text})",))
-        following = items.next if items is not None else ""
+            return FormulaBox((f"C({over.text}, {under.text})",))
+        following = items.upcoming if items is not None else ""
         apart = (
             " "
-            if (following.isalnum() if isinstance(following, str) else _name(following) not in ("right", *_SILENT))
+            if (
+                following.isalnum()
+                if isinstance(following, str)
+                else _command_name(following) not in ("right", *_IGNORED)
+            )
             else ""
         )
-        return Box((f"{_held(over.text)}/{_held(under.text)}{apart}",))
+        return FormulaBox((f"{_parenthesized(over.text)}/{_parenthesized(under.text)}{apart}",))
 
 
-def _sign(sign: str) -> Box:
-    return Box((f" {sign} " if sign in _SPACED else sign,))
+def _spaced_sign(sign: str) -> FormulaBox:
+    return FormulaBox((f" {sign} " if sign in _SPACED_SIGNS else sign,))
 
 
-def _words(parts: Parts) -> str:
-    """The words of an argument as they are written."""
+def _plain_text(parts: LatexParts) -> str:
+    """Return the text of an argument as it is written."""
     out = ""
     for part in parts:
         match part:
-            case Command():
-                out += "".join(map(_words, part.arguments)) if part.arguments else sign_of(part.name) + part.blanks
-            case Group() | Environment():
-                out += _words(part.parts)
+            case LatexCommand():
+                out += (
+                    "".join(map(_plain_text, part.arguments))
+                    if part.arguments
+                    else command_sign(part.name) + part.blanks
+                )
+            case LatexGroup() | LatexEnvironment():
+                out += _plain_text(part.parts)
             case _:
                 out += part
     return out
 
 
-def _held(text: str) -> str:
-    return text if _ATOM.fullmatch(text) else f"({text})"
+def _parenthesized(text: str) -> str:
+    return text if _UNAMBIGUOUS.fullmatch(text) else f"({text})"

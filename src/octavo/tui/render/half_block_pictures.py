@@ -1,4 +1,4 @@
-"""Pictures of a page: which there are, and a small one as half blocks, two pixels to a cell."""
+"""Images of a page: the list of them, and thumbnails drawn with half blocks, two pixels per cell."""
 
 from __future__ import annotations
 
@@ -23,61 +23,61 @@ HALF = "▀"
 
 
 @dataclass(frozen=True)
-class PictureReference:
-    """A picture as a page speaks of it."""
+class ImageReference:
+    """An image as a page refers to it."""
 
     src: str
     alt: str = ""
     caption: str = ""
     dark: str = ""
-    """What stands in its place on a dark ground."""
+    """Address of the image for dark backgrounds. Empty if there is none."""
 
-    def on(self, *, dark: bool) -> str:
-        """The address that counts on such a ground."""
+    def source_for(self, *, dark: bool) -> str:
+        """Return the address for dark or light backgrounds."""
         return self.dark if dark and self.dark else self.src
 
 
-class Thumbnail(NamedTuple):
-    """A picture to be shown within its page: where the page at `at` says it is, and the cells it has to fit."""
+class ThumbnailQuery(NamedTuple):
+    """Thumbnail to load: its target as seen from a page, and the cells that it has to fit."""
 
-    at: ContentRef
+    page: ContentRef
     target: links.Target
     columns: int
     rows: int
 
 
-def pictured(blocks: Iterable[Block]) -> tuple[PictureReference, ...]:
-    """The pictures of a page in reading order, each once."""
-    found: dict[str, PictureReference] = {}
+def page_images(blocks: Iterable[Block]) -> tuple[ImageReference, ...]:
+    """Return the images of a page in reading order, each once."""
+    found: dict[str, ImageReference] = {}
     for block in blocks:
         for each in block.walk():
-            for picture in _in(each):
+            for picture in _block_images(each):
                 if picture.src:
                     found.setdefault(picture.src, picture)
     return tuple(found.values())
 
 
-def _in(block: Block) -> Iterator[PictureReference]:
+def _block_images(block: Block) -> Iterator[ImageReference]:
     attrs = block.attrs
     if block.kind == "image":
-        yield PictureReference(
+        yield ImageReference(
             _line(attrs.get("src")), _line(attrs.get("alt")), _line(words(block.runs)), _line(attrs.get("dark"))
         )
     elif block.kind == "card" and attrs.get("cover"):
-        yield PictureReference(_line(attrs.get("cover")), dark=_line(attrs.get("cover_dark")))
-    yield from (_run(run) for run in block.runs if run.kind == "image")
+        yield ImageReference(_line(attrs.get("cover")), dark=_line(attrs.get("cover_dark")))
+    yield from (_run_image(run) for run in block.runs if run.kind == "image")
 
 
-def _run(run: Run) -> PictureReference:
-    return PictureReference(_line(run.attrs.get("src")), _line(run.text), dark=_line(run.attrs.get("dark")))
+def _run_image(run: Run) -> ImageReference:
+    return ImageReference(_line(run.attrs.get("src")), _line(run.text), dark=_line(run.attrs.get("dark")))
 
 
 def _line(value: object) -> str:
     return " ".join(str(value or "").split())
 
 
-def half_blocks(small: ScaledPicture) -> list[list[Piece]]:
-    """The rows of a picture: the upper pixel of each cell is its sign, the lower one its ground."""
+def render_half_blocks(small: ScaledPicture) -> list[list[Piece]]:
+    """Render an image. In each cell the upper pixel is the foreground and the lower pixel the background."""
     out: list[list[Piece]] = []
     wide, data = small.columns * 3, small.pixels
     for top in range(0, small.rows, 2):
@@ -93,14 +93,14 @@ def half_blocks(small: ScaledPicture) -> list[list[Piece]]:
                 and lower[at:after] == lower[after : after + 3]
             ):
                 continue
-            style = Style(color=_colour(upper[at:after]), bgcolor=_colour(lower[at:after]) if lower else None)
+            style = Style(color=_pixel_color(upper[at:after]), bgcolor=_pixel_color(lower[at:after]) if lower else None)
             row.append(Piece(HALF * ((after - start) // 3), style, None, True))
             start = after
         out.append(row)
     return out
 
 
-@lru_cache(maxsize=4096)  # each is 400 bytes: of all that photographs have, they would be 25 MB
-def _colour(pixel: bytes) -> Color:
-    # What `Color.from_rgb` makes, in a tenth of the time.
+@lru_cache(maxsize=4096)  # 400 bytes each: all colors of photographs would take 25 MB.
+def _pixel_color(pixel: bytes) -> Color:
+    # The same as `Color.from_rgb`, in a tenth of the time.
     return Color(f"#{pixel.hex()}", ColorType.TRUECOLOR, None, ColorTriplet(*pixel))

@@ -1,4 +1,4 @@
-"""Colours for code, found after the first paint: until they are known, code is shown plain."""
+"""Syntax highlighting with Pygments, in a thread. Code is plain until its tokens are loaded."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 from typing import NamedTuple
 
 Tokens = list[list[tuple[str, str]]]
-"""For each line of code the kind and the text of what stands in it. Kinds: keyword, string, number, comment, name,
-heading, removed, added, and the empty string."""
+"""Kind and text of the tokens of each line. Kinds: keyword, string, number, comment, name, heading, removed, added, and
+the empty string."""
 
 LONGEST_LINE, LONGEST = 2_000, 60_000
 _ALIASES = {
@@ -25,7 +25,7 @@ _ALIASES = {
     "shell-session": "console",
     "solidity": "js",
 }
-_NONE = frozenset({"", "text", "plaintext", "none", "plain", "txt", "code", "log", "csv", "url", "mermaid"})
+_PLAIN_LANGUAGES = frozenset({"", "text", "plaintext", "none", "plain", "txt", "code", "log", "csv", "url", "mermaid"})
 _JSON_WORDS = frozenset({"true", "false", "null"})
 _KINDS = (
     ("Token.Keyword", "keyword"),
@@ -47,29 +47,29 @@ _KINDS = (
 )
 
 
-class Code(NamedTuple):
-    """A block of code: its language, as highlighters call it, and its text."""
+class CodeQuery(NamedTuple):
+    """Code to highlight: its language by the name of a lexer, and its text."""
 
     language: str
     text: str
 
 
-def code_of(language: str, text: str) -> Code | None:
-    """What to colour. None for code of no language, and for more than can be coloured in a moment."""
+def code_query(language: str, text: str) -> CodeQuery | None:
+    """Return the code to highlight. None if it has no language or is too long."""
     language = language.strip().lower()
-    if language in _NONE or len(text) > LONGEST:
+    if language in _PLAIN_LANGUAGES or len(text) > LONGEST:
         return None
-    return Code(_ALIASES.get(language, language), text)
+    return CodeQuery(_ALIASES.get(language, language), text)
 
 
-async def find(code: Code) -> Tokens | None:
-    """The tokens of `code`, found in a thread."""
+async def highlight_code(code: CodeQuery) -> Tokens | None:
+    """Return the tokens of code. None if the code is not highlighted."""
     return await asyncio.to_thread(tokenize, *code)
 
 
 def tokenize(language: str, code: str) -> Tokens | None:
-    """The lines of `code` in tokens; None for a language nobody knows or lines too long to colour."""
-    # It takes 30 ms to load: only pages with code pay for it.
+    """Return the tokens of code. None if the language is unknown or a line is too long."""
+    # lazy: Pygments, 30 ms
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
 
@@ -86,7 +86,7 @@ def tokenize(language: str, code: str) -> Tokens | None:
             name = str(token)
             kind = names[token] = next((kind for prefix, kind in _KINDS if name.startswith(prefix)), "")
         if kind == "keyword" and language == "json" and text.isalpha() and text not in _JSON_WORDS:
-            kind = ""  # what is not JSON is read letter by letter
+            kind = ""  # The lexer reads text that is not JSON letter by letter.
         first, *rest = text.split("\n")
         lines[-1].append((kind, first))
         for more in rest:

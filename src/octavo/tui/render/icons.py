@@ -1,4 +1,5 @@
-"""Signs for icons by the names they have on the web, in what the fonts of terminals come with."""
+"""Characters for icons by their names on the web, from the fonts that terminals have, and superscript and subscript
+characters."""
 
 from __future__ import annotations
 
@@ -139,7 +140,7 @@ _BY_SIGN = {
     "🧂": "salt-shaker",
     "👞": "shoe",
 }
-_AROUND = frozenset(
+_SHAPE_WORDS = frozenset(
     (
         "face",
         "head",
@@ -158,30 +159,30 @@ _AROUND = frozenset(
         "fab",
     )
 )
-"""Words of a name that say what is around a sign, or how it is drawn."""
+"""Words of icon names that describe a frame or a style."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST = 50
 
 
-def icon(name: str, *, ascii: bool = False) -> str | None:
-    """The sign for an icon, of one or two cells; None for brands and others that have none."""
-    sign = _sign(name.removeprefix("fa-"))
+def icon_sign(name: str, *, ascii: bool = False) -> str | None:
+    """Return the character for an icon, of one or two cells. None for brands and other icons without a character."""
+    sign = _find_sign(name.removeprefix("fa-"))
     sign = sign.translate(TWINS) if sign is not None and ascii else sign
     return sign if sign is None or not ascii or sign.isascii() else None
 
 
-def in_words(name: str) -> str | None:
-    """The name of an icon in words, without what is around it. None for what is no name."""
+def icon_words(name: str) -> str | None:
+    """Return the name of an icon in words, without its frame. None if it is not a name."""
     name = name.removeprefix("fa-")
-    return " ".join(_parts(name)) if len(name) <= _LONGEST and _NAME.fullmatch(name) else None
+    return " ".join(_name_parts(name)) if len(name) <= _LONGEST and _NAME.fullmatch(name) else None
 
 
 @lru_cache(512)
-def _sign(name: str) -> str | None:
-    """That of the name, or of the beginning of it that has one: a `file-medical` is a file."""
+def _find_sign(name: str) -> str | None:
+    """Return the character for a name or the longest beginning of it: `file-medical` is a file."""
     if known := _signs().get(name):
         return known
-    parts = _parts(name[:_LONGEST])
+    parts = _name_parts(name[:_LONGEST])
     if len(parts) == len(parts[0]) == 1:
         return parts[0].upper()
     for count in range(len(parts), 0, -1):
@@ -196,12 +197,34 @@ def _signs() -> dict[str, str]:
     return {name: sign for sign, names in _BY_SIGN.items() for name in names.split()}
 
 
-def _parts(name: str) -> list[str]:
+def _name_parts(name: str) -> list[str]:
     parts = name.split("-")
-    return [part for part in parts if part not in _AROUND] or parts
+    return [part for part in parts if part not in _SHAPE_WORDS] or parts
 
 
 def _emoji(name: str) -> str | None:
-    """The emoji of that name, as letters are drawn where terminals differ about its width."""
+    """Return the emoji with a name. None if its width differs between terminals."""
     found = (of_editor(name) or "").replace("\ufe0f", "") if len(name) > 2 else ""
     return found if len(found) == 1 else None
+
+
+_SUPERSCRIPT_SIGNS = dict(
+    zip(
+        "0123456789+-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθφχ*′",
+        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿᵠᵡ*′",
+        strict=True,
+    )
+)
+_SUBSCRIPT_SIGNS = dict(
+    zip("0123456789+-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True)
+)
+SUPERSCRIPTS = str.maketrans(_SUPERSCRIPT_SIGNS)
+SUBSCRIPTS = str.maketrans(_SUBSCRIPT_SIGNS)
+
+
+def to_script(text: str, table: dict[int, str]) -> str | None:
+    """Return a text in the small characters of `table`. None for words, and if a character is missing."""
+    text = text.strip().replace(" = ", "=")
+    if not text or re.search("[A-Za-z]{4}", text) or not all(ord(char) in table for char in text):
+        return None
+    return text.translate(table)

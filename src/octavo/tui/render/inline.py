@@ -1,4 +1,4 @@
-"""Runs of text as pieces: marks, links, code, keys, mentions, buttons, formulas."""
+"""Rendering of inline text: marks, links, code, keys, mentions, buttons and formulas."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from rich.style import Style
 from octavo.api.folding import fold
 from octavo.documents.blocks import Run
 from octavo.documents.html import file_part
-from octavo.tui.render.icons import icon, in_words
-from octavo.tui.render.link_addresses import LinkDestination, leads
-from octavo.tui.render.styled_lines import Piece, Spot, steady
+from octavo.tui.render.icons import SUBSCRIPTS, SUPERSCRIPTS, icon_sign, icon_words
+from octavo.tui.render.link_targets import LinkDestination, link_destination
+from octavo.tui.render.styled_lines import Clickable, Piece, flatten_emoji
 from octavo.tui.render.styles import Styles
 
 if TYPE_CHECKING:
-    from octavo.tui.render.link_targets import Targets
+    from octavo.tui.render.link_targets import LinkTargets
 
-_SMALL = 3
-"""More letters than these are not set above or below the line."""
-_SPACE = re.compile(r"[\s_-]+")
+_LONGEST_SCRIPT = 3
+"""Most letters of a text that is shown as superscript or subscript."""
+_WORD_SEPARATORS = re.compile(r"[\s_-]+")
 _BLANKS = re.compile(r"[ \t]+")
 _MARKS = {
     "bold": Style(bold=True),
@@ -31,31 +31,33 @@ _MARKS = {
 }
 
 
-def icon_beside(name: str, said: str, look: Styles) -> str:
-    """The sign for an icon, or its name in words and brackets; nothing where those words are `said` beside it."""
-    if sign := icon(name, ascii=look.ascii):
+def icon_text(name: str, text: str, styles: Styles) -> str:
+    """Return the character for an icon, or its name in brackets. Empty if that name is part of the adjacent `text`."""
+    if sign := icon_sign(name, ascii=styles.ascii):
         return sign
-    words = in_words(name)
+    words = icon_words(name)
     if words is None:
-        return look.glyphs.diamond
-    return "" if words.replace(" ", "") in _SPACE.sub("", fold(said)) else unbroken(f"[{words}]", look)
+        return styles.glyphs.diamond
+    return "" if words.replace(" ", "") in _WORD_SEPARATORS.sub("", fold(text)) else non_breaking(f"[{words}]", styles)
 
 
-def labelled(name: object, label: str, look: Styles) -> str:
-    """A label behind the icon called `name`, if it has one."""
-    sign = icon_beside(str(name), label, look) if name else ""
-    return f"{sign} {steady(label)}" if sign else steady(label)
+def label_with_icon(name: object, label: str, styles: Styles) -> str:
+    """Return a label behind its icon, if it has one."""
+    sign = icon_text(str(name), label, styles) if name else ""
+    return f"{sign} {flatten_emoji(label)}" if sign else flatten_emoji(label)
 
 
-def inline(runs: Iterable[Run], look: Styles, base: Style | None = None, targets: Targets | None = None) -> list[Piece]:
-    """The pieces of `runs`, on text of style `base`. A break is a line feed in a piece. `targets` says what links lead
-    to and what that is called."""
-    return [piece for part in inline_parts(_squeezed(runs), look, base, targets) for piece in part]
+def render_runs(
+    runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
+) -> list[Piece]:
+    """Return runs as styled text on the style `base`. A line feed marks a line break. `targets` gives the titles and
+    destinations of links."""
+    return [piece for part in render_each_run(_collapse_blanks(runs), styles, base, targets) for piece in part]
 
 
-def _squeezed(runs: Iterable[Run]) -> list[Run]:
-    """Runs with one blank where their words have several in a row, as in a browser. Blanks at the beginning of a line
-    indent it."""
+def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
+    """Return runs with repeated spaces collapsed, as in a browser. Spaces at the start of a line are kept as its
+    indent."""
     out: list[Run] = []
     before = "\n"
     for run in runs:
@@ -71,31 +73,31 @@ def _squeezed(runs: Iterable[Run]) -> list[Run]:
     return out
 
 
-def inline_parts(
-    runs: Iterable[Run], look: Styles, base: Style | None = None, targets: Targets | None = None
+def render_each_run(
+    runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
 ) -> list[list[Piece]]:
-    """The pieces of `runs`, those of each run by themselves."""
-    ground = look.text if base is None else base
+    """Return the styled text of each run."""
+    background = styles.text if base is None else base
     out: list[list[Piece]] = []
-    spot: Spot | None = None
+    spot: Clickable | None = None
     every = list(runs)
     for index, run in enumerate(every):
         if run.kind == "icon":
             beside = [each.text for each in (*every[max(0, index - 1) : index], *every[index + 1 : index + 2])]
-            run = run._replace(text=icon_beside(str(run.attrs.get("name", "")), " ".join(beside), look))
+            run = run._replace(text=icon_text(str(run.attrs.get("name", "")), " ".join(beside), styles))
             if not run.text and every[index + 1 :] and (not index or every[index - 1].text[-1:].isspace()):
                 every[index + 1] = every[index + 1]._replace(text=every[index + 1].text.removeprefix(" "))
         first = index == 0 or not _same_link(every[index - 1], run)
         last = index + 1 == len(every) or not _same_link(run, every[index + 1])
         if run.link and run.kind != "image":
             if spot is None or spot.target != run.link or first:
-                spot = _spot(run.link)
+                spot = _link_clickable(run.link)
         else:
             spot = None
-        shown = targets.shown(run, alone=first and last) if targets is not None and run.link else None
+        shown = targets.link_text(run, alone=first and last) if targets is not None and run.link else None
         if shown is not None:
             run = run._replace(text=shown, kind="text")
-        out.append(_pieces(run, look, ground, spot, (first, last), targets))
+        out.append(_render_run(run, styles, background, spot, (first, last), targets))
     return out
 
 
@@ -104,101 +106,113 @@ def _same_link(first: Run, second: Run) -> bool:
     return first.link == second.link and first.kind not in kinds and second.kind not in kinds
 
 
-def _spot(address: str) -> Spot | None:
-    return None if leads(address) is LinkDestination.REFUSED else Spot("link", address)
+def _link_clickable(address: str) -> Clickable | None:
+    return None if link_destination(address) is LinkDestination.REFUSED else Clickable("link", address)
 
 
-def _pieces(
-    run: Run, look: Styles, ground: Style, spot: Spot | None, ends: tuple[bool, bool], targets: Targets | None
+def _render_run(
+    run: Run,
+    styles: Styles,
+    background: Style,
+    spot: Clickable | None,
+    ends: tuple[bool, bool],
+    targets: LinkTargets | None,
 ) -> list[Piece]:
-    """The pieces of one run. `ends` says whether a link begins and ends with it."""
-    attrs, glyphs, text = run.attrs, look.glyphs, steady(run.text.replace("\t", " "))
-    if look.ascii:
+    """Return the styled text of one run. `ends`: whether a link begins and ends with the run."""
+    attrs, glyphs, text = run.attrs, styles.glyphs, flatten_emoji(run.text.replace("\t", " "))
+    if styles.ascii:
         text = text.replace("•", glyphs.bullets[0])
     match run.kind:
-        case "emoji" if look.ascii and (name := str(attrs.get("code", ""))) and not text.isascii():
-            return [Piece(f":{name}:", ground, spot)]
+        case "emoji" if styles.ascii and (name := str(attrs.get("code", ""))) and not text.isascii():
+            return [Piece(f":{name}:", background, spot)]
         case "break":
-            return [Piece("\n", ground)]
+            return [Piece("\n", background)]
         case "image":
             name = text.strip() or file_part(str(attrs.get("src") or "")) or "image"
-            style, seen = look.muted + Style(italic=True), Spot("image", str(attrs.get("src") or ""))
-            sign = unbroken(f"{glyphs.picture} ", look)  # stays with its name at the end of a line
+            style, seen = styles.muted + Style(italic=True), Clickable("image", str(attrs.get("src") or ""))
+            sign = non_breaking(f"{glyphs.picture} ", styles)  # The sign stays on the line of its name.
             if run.link is None:
                 return [Piece(f"{sign}{name}", style, seen)]
-            where = leads(run.link) if targets is None else targets.leads(run.link)
-            linked = _linked(where, name, style, look, _spot(run.link), (True, True))
+            where = link_destination(run.link) if targets is None else targets.destination(run.link)
+            linked = _render_link(where, name, style, styles, _link_clickable(run.link), (True, True))
             return [Piece(sign, style, seen), *linked]
         case "icon":
-            return [Piece(text, ground + look.accent, spot)] if text else []
+            return [Piece(text, background + styles.accent, spot)] if text else []
         case "math":
-            from octavo.tui.render.formulas import in_one_line  # few pages have any
+            from octavo.tui.render.formulas import format_inline  # lazy: few pages have formulas
 
-            return [Piece(in_one_line(text, ascii=look.ascii), ground + Style(italic=True), spot)]
+            return [Piece(format_inline(text, ascii=styles.ascii), background + Style(italic=True), spot)]
         case "expression":
-            return [Piece(f"{{{text}}}", look.code, spot)]
+            return [Piece(f"{{{text}}}", styles.code, spot)]
         case "button":
-            return _button(run, text.strip(), look, ground, spot, targets)
+            return _render_button(run, text.strip(), styles, background, spot, targets)
         case "footnote":
-            note = Spot("note", str(attrs.get("label") or text))
+            note = Clickable("note", str(attrs.get("label") or text))
             if attrs.get("inline"):
-                dotted = Piece(text, ground + Style(underline=True), spot or note)
-                return [dotted, Piece(glyphs.note, look.accent, note if spot else dotted.spot, True)]
-            mark = f"[{text}]" if look.ascii or not text.isdigit() else raised(text)
-            return [Piece(mark, look.accent, note)]
-    style = ground
+                dotted = Piece(text, background + Style(underline=True), spot or note)
+                return [dotted, Piece(glyphs.note, styles.accent, note if spot else dotted.clickable, True)]
+            mark = f"[{text}]" if styles.ascii or not text.isdigit() else superscript(text)
+            return [Piece(mark, styles.accent, note)]
+    style = background
     for mark in run.marks:
         if (more := _MARKS.get(mark)) is not None:
             style += more
     if colour := attrs.get("color"):
-        style += look.named(str(colour))
+        style += styles.style_for_color(str(colour))
     if "mark" in run.marks and (attrs.get("background") or not colour):
-        style = look.cursor + style if not look.mono else style + Style(reverse=True)
+        style = styles.cursor + style if not styles.mono else style + Style(reverse=True)
     if run.kind == "code" or "code" in run.marks:
-        style = look.code + Style(bold=style.bold, italic=style.italic, strike=style.strike)
+        style = styles.code + Style(bold=style.bold, italic=style.italic, strike=style.strike)
     if "kbd" in run.marks:
-        return [Piece(unbroken(f" {text} ", look), look.chip, spot)]
+        return [Piece(non_breaking(f" {text} ", styles), styles.chip, spot)]
     if "sup" in run.marks or "sub" in run.marks:
-        if len(text) > _SMALL and any(char.isalpha() for char in text):
-            style += look.muted  # small letters are too small to be read as words
-        elif look.ascii:
+        if len(text) > _LONGEST_SCRIPT and any(char.isalpha() for char in text):
+            style += styles.muted  # Words in superscript are hard to read.
+        elif styles.ascii:
             text = f"^{text}" if "sup" in run.marks else f"_{text}"
         else:
-            text = raised(text) if "sup" in run.marks else lowered(text)
+            text = superscript(text) if "sup" in run.marks else subscript(text)
     if run.kind == "mention":
         text = text.removesuffix(".md")
     if run.link is None:
         return [Piece(text, style)]
-    where = leads(run.link) if targets is None else targets.leads(run.link)
-    return _linked(where, text, style, look, spot, ends)
+    where = link_destination(run.link) if targets is None else targets.destination(run.link)
+    return _render_link(where, text, style, styles, spot, ends)
 
 
-def _button(
-    run: Run, label: str, look: Styles, ground: Style, spot: Spot | None, targets: Targets | None
+def _render_button(
+    run: Run, label: str, styles: Styles, background: Style, spot: Clickable | None, targets: LinkTargets | None
 ) -> list[Piece]:
-    """A button. One that leads nowhere looks as if it did nothing, and says why when it is pressed."""
+    """Return a button. A button with a broken link looks disabled, and gives the reason when it is pressed."""
     attrs = run.attrs
-    style = look.button if attrs.get("style") == "primary" else look.chip
+    style = styles.button if attrs.get("style") == "primary" else styles.chip
     if spot is None and attrs.get("action") in ("ask", "search", "select"):
-        spot = Spot(str(attrs["action"]), str(attrs.get("query") or label))
+        spot = Clickable(str(attrs["action"]), str(attrs.get("query") or label))
     spot = None if attrs.get("disabled") else spot
-    where = None if spot is None or not run.link else leads(run.link) if targets is None else targets.leads(run.link)
+    where = (
+        None
+        if spot is None or not run.link
+        else link_destination(run.link)
+        if targets is None
+        else targets.destination(run.link)
+    )
     if spot is None or where is LinkDestination.BROKEN:
-        style = look.disabled
-    label = labelled(attrs.get("icon"), label, look)
-    broken = [Piece(look.glyphs.no, look.error, None, True)] if where is LinkDestination.BROKEN else []
-    return [Piece(unbroken(f" {label} ", look), style, spot), *broken, Piece(" ", ground, None, True)]
+        style = styles.disabled
+    label = label_with_icon(attrs.get("icon"), label, styles)
+    broken = [Piece(styles.glyphs.no, styles.error, None, True)] if where is LinkDestination.BROKEN else []
+    return [Piece(non_breaking(f" {label} ", styles), style, spot), *broken, Piece(" ", background, None, True)]
 
 
-def unbroken(text: str, look: Styles) -> str:
-    """`text` with blanks at which no line ends, so that a button or a key stays in one piece."""
-    return text if look.ascii or len(text) > 40 else text.replace(" ", "\u00a0")
+def non_breaking(text: str, styles: Styles) -> str:
+    """Return a text with non-breaking spaces, so that a button or a key is not wrapped."""
+    return text if styles.ascii or len(text) > 40 else text.replace(" ", "\u00a0")
 
 
-def _linked(
-    where: LinkDestination, text: str, style: Style, look: Styles, spot: Spot | None, ends: tuple[bool, bool]
+def _render_link(
+    where: LinkDestination, text: str, style: Style, styles: Styles, spot: Clickable | None, ends: tuple[bool, bool]
 ) -> list[Piece]:
-    """The words of a link. Blanks at its ends are none of them: a link of blanks alone shows nothing, as in a browser."""
+    """Return the text of a link and its sign. Spaces at its ends are outside the link, and a link of only spaces is not
+    shown, as in a browser."""
     first, last = ends
     words = text.lstrip() if first else text
     before, words = text[: len(text) - len(words)], words.rstrip() if last else words
@@ -206,34 +220,32 @@ def _linked(
         return [Piece(text, style)]
     out = [Piece(before, style)] if before else []
     after = text[len(before) + len(words) :]
-    glyphs = look.glyphs
+    glyphs = styles.glyphs
     sign: Piece | None = None
     match where:
         case LinkDestination.BROKEN:
-            piece = Piece(words, style + look.error + Style(underline=True), spot)
-            sign = Piece(glyphs.no, look.error, None, True)
+            piece = Piece(words, style + styles.error + Style(underline=True), spot)
+            sign = Piece(glyphs.no, styles.error, None, True)
         case LinkDestination.REFUSED:
             piece = Piece(words, style)
-            sign = Piece(glyphs.no, look.error, None, True)
+            sign = Piece(glyphs.no, styles.error, None, True)
         case LinkDestination.OUTSIDE:
-            piece = Piece(words, style + look.link, spot)
-            sign = Piece(glyphs.outside, look.accent, spot, True)
+            piece = Piece(words, style + styles.link, spot)
+            sign = Piece(glyphs.outside, styles.accent, spot, True)
         case _:
-            piece = Piece(words, style + look.link, spot)
+            piece = Piece(words, style + styles.link, spot)
     out += [piece] if words else []
     out += [sign] if sign and last else []
     return [*out, Piece(after, style)] if after else out
 
 
-def raised(text: str) -> str:
-    """`text` in superscript signs where there are some for all of it, else behind `^`."""
-    from octavo.tui.render.superscripts import SUPERSCRIPTS
+def superscript(text: str) -> str:
+    """Return a text in superscript characters, or behind `^` if a character is missing."""
 
     return text.translate(SUPERSCRIPTS) if all(ord(c) in SUPERSCRIPTS for c in text) else f"^{text}"
 
 
-def lowered(text: str) -> str:
-    """`text` in subscript signs where there are some for all of it, else behind `_`."""
-    from octavo.tui.render.superscripts import SUBSCRIPTS
+def subscript(text: str) -> str:
+    """Return a text in subscript characters, or behind `_` if a character is missing."""
 
     return text.translate(SUBSCRIPTS) if all(ord(c) in SUBSCRIPTS for c in text) else f"_{text}"

@@ -1,4 +1,4 @@
-"""LaTeX read by pylatexenc into parts: signs, commands with their arguments, groups and environments."""
+"""Parsing of LaTeX with pylatexenc into characters, commands, groups and environments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HTML_NAMES = (
     "rarr larr lrarr harr uarr darr Rarr Larr Lrarr Harr rArr lArr lrArr hArr uArr dArr infin alef sub sube supe isin exist "
     "empty reals natnums cnums Complex real plusmn sdot ang and or lang rang thetasym weierp bull sect"
 )
-"""Commands that KaTeX, which the platform uses, has by the names of entities in HTML."""
+"""Commands of KaTeX that are named after HTML entities."""
 _SIGNS = {
     "ne": "≠",
     "iff": "⇔",
@@ -72,7 +72,7 @@ _SIGNS = {
     "Z": "ℤ",
     **dict(zip(_HTML_NAMES.split(), "→←↔↔↑↓⇒⇐⇔⇔⇒⇐⇔⇔⇑⇓∞ℵ⊂⊆⊇∈∃∅ℝℕℂℂℜ±⋅∠∧∨⟨⟩ϑ℘•§", strict=True)),
 }
-"""What the library does not know, or knows by signs that few fonts have."""
+"""Characters of commands that the library does not know, or maps to characters that few fonts have."""
 _ESCAPED = re.compile(r"(?<![A-Za-z]{2})\\_|\\_(?![A-Za-z]{2})")
 _OPENING = re.compile(
     r"\\(begin|end|left|right)(?![A-Za-z])|\\([(\[\])])|\\(?:[A-Za-z]+|\\)\*?\s*(\[)|\\.|([{}\]])", re.S
@@ -80,66 +80,67 @@ _OPENING = re.compile(
 _OPENS = {"begin": 0, "left": 1, "(": 2, "[": 3, "{": 4}
 _CLOSES = {"end": 0, "right": 1, ")": 2, "]": 3, "}": 4}
 LONGEST, DEEPEST = 2000, 40
-"""Signs of a formula, and how deep parts of it stand in each other. The library takes 20 ms for the longest, and a few
-frames of Python for each level."""
+"""Most characters of a formula and most levels of nesting. The library takes 20 ms for the longest formula, and some
+stack frames per level."""
 
 
-class Command(NamedTuple):
-    """A command, what it was given, and the blanks behind it."""
+class LatexCommand(NamedTuple):
+    """A command with its arguments and the spaces after it."""
 
     name: str
-    arguments: tuple[Parts, ...] = ()
+    arguments: tuple[LatexParts, ...] = ()
     blanks: str = ""
 
 
-class Group(NamedTuple):
-    """What stands in braces, or in the brackets of an argument that may be left out."""
+class LatexGroup(NamedTuple):
+    """Parts in braces or in the brackets of an optional argument."""
 
-    parts: Parts
+    parts: LatexParts
 
 
-class Environment(NamedTuple):
-    """What stands between `\\begin` and `\\end`."""
+class LatexEnvironment(NamedTuple):
+    """Parts between `\\begin` and `\\end`."""
 
     name: str
-    parts: Parts
+    parts: LatexParts
 
 
-Part: TypeAlias = "str | Command | Group | Environment"
-Parts: TypeAlias = "tuple[Part, ...]"
+LatexPart: TypeAlias = "str | LatexCommand | LatexGroup | LatexEnvironment"
+LatexParts: TypeAlias = "tuple[LatexPart, ...]"
 
 
 @lru_cache(64)
-def read(source: str) -> Parts | None:
-    """The parts of a formula as it stands in Markdown; None when it is too long, too deep or cannot be read."""
-    source = _unescaped(source) if len(source) <= LONGEST else source
-    if len(source) > LONGEST or _depth(source) > DEEPEST:
+def parse_latex(source: str) -> LatexParts | None:
+    """Return the parts of a formula as it is written in Markdown. None if it is too long, too deep or invalid."""
+    source = _unescape_markdown(source) if len(source) <= LONGEST else source
+    if len(source) > LONGEST or _nesting_depth(source) > DEEPEST:
         return None
-    walker = LatexWalker(source, latex_context=_context(), tolerant_parsing=True)
+    walker = LatexWalker(source, latex_context=_parser_context(), tolerant_parsing=True)
     try:
-        return _parts(walker.get_latex_nodes()[0])
+        return _convert_nodes(walker.get_latex_nodes()[0])
     except LatexWalkerParseError:
         return None
 
 
-def _unescaped(source: str) -> str:
-    """LaTeX without the backslashes that Markdown puts before its own signs, but for those in names of several words, and
-    with its percent signs: but before the end of a line they begin a remark."""
+def _unescape_markdown(source: str) -> str:
+    """Return LaTeX without the backslashes of Markdown, except inside names with underscores. Percent signs are escaped
+    on the last line, where they do not begin a comment."""
     source = _ESCAPED.sub("_", source.replace("\\\\_", "_")).replace("\\*", "*")
     above, line, last = source.rpartition("\n")
     return above + line + re.sub(r"(?<!\\)%", r"\\%", last)
 
 
-def sign_of(name: str) -> str:
-    """The sign a command stands for, or its name."""
+def command_sign(name: str) -> str:
+    """Return the character of a command, or its name."""
     if (own := _SIGNS.get(name)) is not None:
         return own
-    known = getattr(_known().get_macro_spec(name), "simplify_repl", None)
+    known = getattr(_sign_database().get_macro_spec(name), "simplify_repl", None)
     return known if isinstance(known, str) and "%" not in known else name
 
 
-def _depth(source: str) -> int:
-    """How deep parts stand in each other at most: each kind is counted by itself, since what ends nothing may stand there."""
+def _nesting_depth(source: str) -> int:
+    """Return the deepest nesting. Each kind of bracket is counted on its own, because unbalanced ones may be in
+    between."""
     open_now, deepest = [0] * len(_OPENS), 0
     for match in _OPENING.finditer(source):
         sign = next((each for each in match.groups() if each), "")
@@ -152,8 +153,8 @@ def _depth(source: str) -> int:
 
 
 @cache
-def _context() -> Any:
-    """What the library is told of commands: how many arguments they take."""
+def _parser_context() -> Any:
+    """Return the specification of commands for the parser: how many arguments each takes."""
     context = LatexContextDb()
     context.add_context_category(
         "mathematics",
@@ -169,26 +170,26 @@ def _context() -> Any:
 
 
 @cache
-def _known() -> Any:
+def _sign_database() -> Any:
     return get_default_latex_context_db()
 
 
-def _parts(nodes: Iterable[Any]) -> Parts:
-    return tuple(part for node in nodes for part in _parts_of(node))
+def _convert_nodes(nodes: Iterable[Any]) -> LatexParts:
+    return tuple(part for node in nodes for part in _convert_node(node))
 
 
-def _parts_of(node: Any) -> Iterator[Part]:
+def _convert_node(node: Any) -> Iterator[LatexPart]:
     match node:
         case LatexCharsNode():
             yield from node.chars
         case LatexSpecialsNode():
             yield from node.specials_chars
         case LatexGroupNode():
-            yield Group(_parts(node.nodelist))
+            yield LatexGroup(_convert_nodes(node.nodelist))
         case LatexMathNode():
-            yield from _parts(node.nodelist)
+            yield from _convert_nodes(node.nodelist)
         case LatexEnvironmentNode():
-            yield Environment(node.environmentname.rstrip("*"), _parts(node.nodelist))
+            yield LatexEnvironment(node.environmentname.rstrip("*"), _convert_nodes(node.nodelist))
         case LatexMacroNode():
             name, given = (
                 node.macroname,
@@ -196,8 +197,8 @@ def _parts_of(node: Any) -> Iterator[Part]:
             )
             if given and isinstance(given[0], LatexCharsNode) and given[0].chars == "*":
                 name, given = f"{name}*", given[1:]
-            yield Command(name, tuple(_inside(each) for each in given), node.macro_post_space)
+            yield LatexCommand(name, tuple(_argument_parts(each) for each in given), node.macro_post_space)
 
 
-def _inside(node: Any) -> Parts:
-    return _parts(node.nodelist if isinstance(node, LatexGroupNode) else [node])
+def _argument_parts(node: Any) -> LatexParts:
+    return _convert_nodes(node.nodelist if isinstance(node, LatexGroupNode) else [node])

@@ -1,4 +1,4 @@
-"""Blocks as lines: which module sets which kind, and a page cut into units that are set when they are looked at."""
+"""Layout of pages: the renderer of each kind of block, and the units of a page that are rendered one by one."""
 
 from __future__ import annotations
 
@@ -6,133 +6,132 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from octavo.documents.blocks import Block
+from rich.color import ColorSystem
+from rich.style import Style
+
+from octavo.documents.blocks import Block, Document
 from octavo.tui.render import cards, code, containers, embeds, images, prose, tables
-from octavo.tui.render.block_slices import begins, cut_of, ends, is_diagram, slices
-from octavo.tui.render.failed_block import guarded, unset, written_in
-from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext, gap
-from octavo.tui.render.page_parts import too_big
-from octavo.tui.render.styled_lines import HotSpot, Line, hot_spots_of, segments, squeezed
-from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.block_slices import has_end, has_start, is_diagram, slice_bounds, split_block
+from octavo.tui.render.failed_block import block_source, render_failed_block, run_guarded
+from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext, blank_lines_between
+from octavo.tui.render.page_parts import split_oversized
+from octavo.tui.render.styled_lines import ClickableSpan, Line, clickable_spans, segments, squeeze
+from octavo.tui.render.styles import ASCII, PLAIN, UNICODE, Styles
 
 
-def _interface(setting: LayoutContext, block: Block, width: int) -> list[Line]:
+def _render_openapi(context: LayoutContext, block: Block, width: int) -> list[Line]:
     from octavo.tui.render import (
-        openapi,  # what they need takes 10 ms to load, and few pages have any
+        openapi,  # lazy: OpenAPI, 10 ms, on few pages
         page_operations,
     )
 
-    return (openapi.openapi if block.kind == "openapi" else page_operations.api_method)(setting, block, width)
+    return (openapi.render_openapi if block.kind == "openapi" else page_operations.render_operation_block)(
+        context, block, width
+    )
 
 
-def _interface_part(setting: LayoutContext, block: Block, width: int) -> list[Line]:
+def _render_operation_part(context: LayoutContext, block: Block, width: int) -> list[Line]:
     from octavo.tui.render import page_operations
 
-    return page_operations.parts(setting, Block("api-method", children=(block,)), width)
+    return page_operations.render_operation_parts(context, Block("api-method", children=(block,)), width)
 
 
-def _diagram(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    from octavo.tui.render import diagrams  # few pages have any
+def _render_diagram(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    from octavo.tui.render import diagrams  # lazy: few pages have diagrams
 
-    return diagrams.diagram(setting, block, width)
-
-
-def _record(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    from octavo.tui.render import table_records
-
-    return table_records.record(setting, block, width)
+    return diagrams.render_diagram(context, block, width)
 
 
-_SETTERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
-    "page-title": prose.page_title,
-    "source": prose.source,
-    "heading": prose.heading,
-    "paragraph": prose.paragraph,
-    "list": prose.list_of,
-    "quote": prose.quote,
-    "divider": prose.divider,
-    "math": prose.math,
-    "footnotes": prose.footnotes,
-    "conflict": prose.conflict,
-    "if": prose.condition,
-    "else": prose.condition,
-    "code": code.code,
-    "prompt": code.prompt,
-    "table": tables.table,
-    "cards": cards.cards,
-    "record": _record,
-    "hint": containers.hint,
-    "tabs": containers.tabs,
-    "stepper": containers.stepper,
-    "columns": containers.columns,
-    "expandable": containers.expandable,
-    "updates": containers.updates,
-    "figure": images.figure,
-    "image": images.image,
-    "file": embeds.file,
-    "embed": embeds.embed,
-    "content-ref": embeds.content_ref,
-    "include": embeds.include,
-    "integration": embeds.integration,
-    "openapi": _interface,
-    "api-method": _interface,
-    **dict.fromkeys(("api-section", "api-parameter", "api-response"), _interface_part),
+_RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
+    "page-title": prose.render_page_title,
+    "source": prose.render_source,
+    "heading": prose.render_heading,
+    "paragraph": prose.render_paragraph,
+    "list": prose.render_list,
+    "quote": prose.render_quote,
+    "divider": prose.render_divider,
+    "math": prose.render_math,
+    "footnotes": prose.render_footnotes,
+    "conflict": prose.render_conflict_block,
+    "if": prose.render_condition,
+    "else": prose.render_condition,
+    "code": code.render_code,
+    "prompt": code.render_prompt,
+    "table": tables.render_table,
+    "cards": cards.render_cards,
+    "record": tables.render_record,
+    "hint": containers.render_hint,
+    "tabs": containers.render_tabs,
+    "stepper": containers.render_stepper,
+    "columns": containers.render_columns,
+    "expandable": containers.render_expandable,
+    "updates": containers.render_updates,
+    "figure": images.render_figure,
+    "image": images.render_image,
+    "file": embeds.render_file,
+    "embed": embeds.render_embed,
+    "content-ref": embeds.render_content_ref,
+    "include": embeds.render_include,
+    "integration": embeds.render_integration,
+    "openapi": _render_openapi,
+    "api-method": _render_openapi,
+    **dict.fromkeys(("api-section", "api-parameter", "api-response"), _render_operation_part),
 }
-_TIGHT = 2 * NARROWEST
-"""In less room than this, what stands deep may have pushed the lines beyond it: they lose some of their indent."""
+_SQUEEZED_WIDTH = 2 * NARROWEST
+"""Width in cells below which lines may overflow because of deep nesting, and lose some of their indent."""
 
 
-class Unit(NamedTuple):
-    """A part of a page that is set at once: a block of its top level, or a slice of a long one."""
+class PageUnit(NamedTuple):
+    """A part of a page that is rendered in one step: a top-level block or a slice of it."""
 
     block: Block
     gap: int = 0
-    """Blank lines above it."""
-    part: Block | None = None
-    """The slice of the block, when it is not the whole."""
+    """Blank lines above the unit."""
+    slice: Block | None = None
+    """Slice of the block. None for the whole block."""
     rows: int = 1
-    """About how many lines it takes, with the blank ones, beside those of `letters`."""
+    """Estimated lines, including blank ones, besides the lines of wrapped text with `letters` letters."""
     letters: int = 0
-    above: Block | None = None
-    """The block above it."""
+    block_above: Block | None = None
+    """Block above the unit."""
 
 
 class Layout(NamedTuple):
-    """Blocks set in a width."""
+    """Blocks laid out in a width."""
 
     lines: list[Line]
-    hots: list[HotSpot]
+    clickables: list[ClickableSpan]
     anchors: dict[str, int]
-    """The line each anchor of a heading stands on."""
-    block_lines: list[tuple[int, int, Block]]
+    """Line of each heading by its anchor."""
+    block_ranges: list[tuple[int, int, Block]]
     """First line, last line and block, for each block that can be commented on."""
 
 
-def set_block(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """The lines of one block; of a kind nobody knows, all that it holds in a box with its name."""
-    within = setting.within
+def render_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a block. A block of an unknown kind is rendered in a box with its name."""
+    within = context.position
 
-    def instead() -> list[Line]:
-        setting.within = within
-        return unset(block, setting.written, setting.look, max(width, NARROWEST))
+    def fallback() -> list[Line]:
+        context.position = within
+        return render_failed_block(block, context.source_of, context.styles, max(width, NARROWEST))
 
-    return guarded(lambda: _set(setting, block, width), instead)
+    return run_guarded(lambda: _render(context, block, width), fallback)
 
 
-def _set(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    setter = _diagram if begins(block) and is_diagram(block) else _SETTERS.get(block.kind)
-    if setter is None:
+def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    renderer = _render_diagram if has_start(block) and is_diagram(block) else _RENDERERS.get(block.kind)
+    if renderer is None:
         is_box = block.kind == "unknown" or not (block.children or block.kind == "api-section")
-        setter = embeds.unknown if is_box else _children
+        renderer = embeds.render_unknown if is_box else _render_children
     width = max(width, NARROWEST)
-    if setting.depth == 0:
-        setting.spare = max(0, setting.room - width)
-    lines = setter(setting, block, width)
-    if width < _TIGHT:
-        lines = [squeezed(line, setting.wide(width)) for line in lines]
+    if context.depth == 0:
+        context.spare = max(0, context.room - width)
+    lines = renderer(context, block, width)
+    if width < _SQUEEZED_WIDTH:
+        lines = [squeeze(line, context.widest(width)) for line in lines]
     own: Block | None = block
-    if (cut := cut_of(block)) is not None:
-        # One stands on a long block where it begins, and on what is in it.
+    if (cut := slice_bounds(block)) is not None:
+        # The cursor can be on the start of a long block and on its children.
         own = cut.whole if cut.is_first or not block.children else None
     for line in lines:
         if line.block is None or line.block is block:
@@ -140,56 +139,56 @@ def _set(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     return lines
 
 
-def _children(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    return setting.flow(block.children, width)
+def _render_children(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    return context.flow(block.children, width)
 
 
-def units(blocks: Iterable[Block], before: Block | None = None) -> Iterator[Unit]:
-    """Blocks of the top level of a page as units, with the blank lines between them; `before`: the block above them. They
-    are cut as they are asked for. What is left of one that cannot be cut is set as it is."""
+def split_into_units(blocks: Iterable[Block], before: Block | None = None) -> Iterator[PageUnit]:
+    """Yield the top-level blocks of a page as units. `before` is the block above them. If splitting fails, the whole
+    block is one unit."""
     for block in blocks:
-        cut, whole = _cut(block, before), Unit(block)
-        while (unit := guarded(partial(next, cut, None), partial(_itself, whole))) is not None:
+        cut, whole = _block_units(block, before), PageUnit(block)
+        while (unit := run_guarded(partial(next, cut, None), partial(_same_unit, whole))) is not None:
             yield unit
         before = block
 
 
-def _itself(unit: Unit) -> Unit | None:
+def _same_unit(unit: PageUnit) -> PageUnit | None:
     return unit
 
 
-def _cut(block: Block, before: Block | None) -> Iterator[Unit]:
-    if (parts := too_big(block)) is not None:
-        yield from units(parts, before)
+def _block_units(block: Block, before: Block | None) -> Iterator[PageUnit]:
+    if (parts := split_oversized(block)) is not None:
+        yield from split_into_units(parts, before)
         return
-    space = 0 if before is None or block.kind == "source" else gap(before, block)
-    for part in slices(block):
-        rows, letters = _size(part, is_whole=part is block)
-        yield Unit(block, space, part if part is not block else None, space + rows, letters, before)
-        space = 0
+    gap_lines = 0 if before is None or block.kind == "source" else blank_lines_between(before, block)
+    for part in split_block(block):
+        rows, letters = _estimate_size(part, is_whole=part is block)
+        yield PageUnit(block, gap_lines, part if part is not block else None, gap_lines + rows, letters, before)
+        gap_lines = 0
 
 
-def set_unit(setting: LayoutContext, unit: Unit, width: int) -> list[Line]:
-    """The lines of a unit with the blank ones above it."""
-    setting.above = unit.above
-    lines = set_block(setting, unit.part or unit.block, width)
+def render_unit(context: LayoutContext, unit: PageUnit, width: int) -> list[Line]:
+    """Render a unit with the blank lines above it."""
+    context.block_above = unit.block_above
+    lines = render_block(context, unit.slice or unit.block, width)
     return [Line([]) for _ in range(unit.gap)] + lines if lines else []
 
 
-def guess(unit: Unit, width: int) -> int:
-    """About how many lines a unit takes, without setting it."""
+def estimate_height(unit: PageUnit, width: int) -> int:
+    """Return the approximate number of lines of a unit, without rendering it."""
     return unit.rows + unit.letters // max(width, 1)
 
 
-def _size(block: Block, *, is_whole: bool) -> tuple[int, int]:
-    """About how many lines a block takes, and how many letters that take as many lines as they need."""
+def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
+    """Return the approximate number of fixed lines of a block, and the number of letters of its wrapped text."""
     if block.runs and not block.children:
         return 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2), sum(
             len(run.text) for run in block.runs
         )
     if block.kind in ("code", "prompt", "math") and block.text:
         is_broken = block.attrs.get("wrap") or "\n" not in block.text
-        return 1 + block.text.count("\n") + begins(block) + ends(block), len(block.text) if is_broken else 0
+        return 1 + block.text.count("\n") + has_start(block) + has_end(block), len(block.text) if is_broken else 0
     if block.kind == "expandable" and not block.attrs.get("open"):
         return int(is_whole or bool(block.runs)), 0
     if block.kind == "tabs" and block.children:
@@ -198,15 +197,15 @@ def _size(block: Block, *, is_whole: bool) -> tuple[int, int]:
     return max(1, last.lines[1] - block.lines[0]), 0
 
 
-def _set_and_tried(setting: LayoutContext, unit: Unit, width: int) -> list[Line]:
-    lines = set_unit(setting, unit, width)
+def _render_and_check(context: LayoutContext, unit: PageUnit, width: int) -> list[Line]:
+    lines = render_unit(context, unit, width)
     for line in lines:
         segments(line.pieces, PLAIN)
     return lines
 
 
-def stops(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]:
-    """First line, last line and block of each run of lines that are about one block."""
+def block_ranges(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]:
+    """Return the first line, the last line and the block of each range of lines that belong to one block."""
     out: list[tuple[int, int, Block]] = []
     for number, line in enumerate(lines, first):
         block = line.block
@@ -226,21 +225,57 @@ def stops(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]
 
 
 def lay_out(
-    blocks: Iterable[Block], width: int, look: Styles, folds: Folds | None = None, *, room: int = 0, source: str = ""
+    blocks: Iterable[Block], width: int, styles: Styles, folds: Folds | None = None, *, room: int = 0, source: str = ""
 ) -> Layout:
-    """All of `blocks` in `width` cells; wide tables and code at the top level may take `room`. `source`: where they stand.
-    Others paint the lines, so it is seen here whether that can be done."""
-    written = partial(written_in, source)
-    setting = LayoutContext(look, folds or Folds(), set_block, room=room, written=written)
+    """Lay out all blocks in `width` cells. Wide tables and code at the top level may take `room` cells. `source` is the
+    text of the page.
+
+    Painting is tried too, so that a faulty block is found here.
+    """
+    source_of = partial(block_source, source)
+    context = LayoutContext(styles, folds or Folds(), render_block, room=room, source_of=source_of)
     lines: list[Line] = []
-    for unit in units(blocks):
-        instead = partial(unset, unit.block, written, look, max(width, NARROWEST))
-        set_lines = guarded(partial(_set_and_tried, setting, unit, width), instead)
-        lines += set_lines if lines else set_lines[unit.gap :]
-    block_lines = stops(lines)
+    for unit in split_into_units(blocks):
+        fallback = partial(render_failed_block, unit.block, source_of, styles, max(width, NARROWEST))
+        rendered = run_guarded(partial(_render_and_check, context, unit, width), fallback)
+        lines += rendered if lines else rendered[unit.gap :]
+    block_lines = block_ranges(lines)
     anchors = {
         str(block.attrs["id"]): first
         for first, _, block in block_lines
         if block.kind == "heading" and block.attrs.get("id")
     }
-    return Layout(lines, hot_spots_of(lines), anchors, block_lines)
+    return Layout(lines, clickable_spans(lines), anchors, block_lines)
+
+
+MARGIN, WIDEST = 2, 110
+"""Width in cells of the left and right margins, and of the widest text."""
+
+
+def print_document(document: Document, columns: int, *, colors: bool, ascii: bool = False) -> str:
+    """Return a page as text for a terminal with `columns` columns. Without `colors` it has only bold and underlined
+    text."""
+    styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
+    lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), styles, source=document.source).lines
+    return "".join(f"{_terminal_line(line)}\n" for line in [Line([]), *lines, Line([])])
+
+
+def _terminal_styles(*, ascii: bool) -> Styles:
+    """Return styles without backgrounds, because the background of the terminal may be dark or light."""
+    cyan, dim = Style(color="cyan"), Style(dim=True)
+    return Styles(
+        muted=dim,
+        line=dim,
+        accent=cyan,
+        success=Style(color="green"),
+        warning=Style(color="yellow"),
+        error=Style(color="red"),
+        note=Style(color="magenta"),
+        panel=cyan,
+        glyphs=ASCII if ascii else UNICODE,
+    )
+
+
+def _terminal_line(line: Line) -> str:
+    text = "".join(piece.style.render(piece.text, color_system=ColorSystem.STANDARD) for piece in line.pieces)
+    return f"{' ' * MARGIN}{text}".rstrip(" ")

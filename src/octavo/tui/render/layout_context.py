@@ -1,4 +1,4 @@
-"""What setting a block into lines needs to know, and the flow of blocks one below the other."""
+"""The state that block renderers share, and the flow of blocks one below the other."""
 
 from __future__ import annotations
 
@@ -11,81 +11,83 @@ from rich.style import Style
 
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Run
-from octavo.tui.render.block_slices import cut_of
-from octavo.tui.render.inline import inline
+from octavo.tui.render.block_slices import slice_bounds
+from octavo.tui.render.inline import render_runs
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.wrap import wrap
 
 if TYPE_CHECKING:
-    from octavo.tui.render.link_targets import Targets
-    from octavo.tui.render.sources import Sources
+    from octavo.tui.render.deferred import DeferredContent
+    from octavo.tui.render.link_targets import LinkTargets
 
 T = TypeVar("T")
 
 NARROWEST = 16
-"""No block is set narrower than this, in cells, however deep it stands."""
+"""Smallest width in cells in which a block is rendered, however deep it is nested."""
 
 
 @dataclass
 class Folds:
-    """What the reader has opened, chosen and moved. Blocks are known by their keys, so it outlives a reload."""
+    """What the user has expanded, selected and scrolled on a page. Blocks are identified by their keys, so the state
+    survives a reload."""
 
     opened: dict[str, bool] = field(default_factory=dict)
     tabs: dict[str, int] = field(default_factory=dict)
-    """When the tab of that slug was chosen last. Tabs of one name are chosen together all over the page."""
+    """For each slug, when its tab was selected last. Tabs with the same slug are selected together."""
     panned: dict[str, int] = field(default_factory=dict)
-    """How many cells a wide block is moved to the left."""
+    """Cells that a wide block is scrolled to the right."""
     hidden: dict[str, int] = field(default_factory=dict)
-    """How many cells of a wide block have no room, as it was set last."""
+    """Cells of a wide block that did not fit when it was rendered last."""
 
-    def pan(self, key: str, hidden: int, start: int = 0) -> int:
-        """How far a block is moved to the left of which `hidden` cells have no room; by `start` until somebody moves it."""
+    def pan_offset(self, key: str, hidden: int, start: int = 0) -> int:
+        """Return how far a block is scrolled, when `hidden` of its cells do not fit. `start` is the offset until the
+        user scrolls."""
         self.hidden[key] = hidden
         if start:
             self.panned.setdefault(key, start)
         return min(self.panned.get(key, 0), hidden)
 
-    def move(self, key: str, step: int) -> bool:
-        """Move a wide block by `step` cells. False when it stands at that end already, or has room for all it is."""
-        before = min(self.panned.get(key, 0), self.hidden.get(key, 0))
-        after = self.panned[key] = max(0, min(before + step, self.hidden.get(key, 0)))
-        return after != before
+    def pan_by(self, key: str, step: int) -> bool:
+        """Scroll a wide block by `step` cells, and return whether it moved."""
+        previous = min(self.panned.get(key, 0), self.hidden.get(key, 0))
+        after = self.panned[key] = max(0, min(previous + step, self.hidden.get(key, 0)))
+        return after != previous
 
     def is_open(self, block: Block) -> bool:
-        """Whether the body of an expandable is shown, or all of what an interface says."""
+        """Return whether an expandable or an OpenAPI block is expanded."""
         return self.opened.get(block.key, bool(block.attrs.get("open") or block.attrs.get("expanded") is True))
 
     def toggle(self, block: Block) -> None:
-        """Open a closed block, close an open one."""
+        """Expand a collapsed block, or collapse an expanded one."""
         self.opened[block.key] = not self.is_open(block)
 
-    def choose(self, tab: Block) -> None:
-        """Show this tab, and those of the same name elsewhere."""
+    def choose_tab(self, tab: Block) -> None:
+        """Select a tab, and the tabs with the same name elsewhere."""
         self.tabs[tab_slug(tab)] = max(self.tabs.values(), default=0) + 1
 
-    def chosen(self, tabs: Block) -> int:
-        """Which of the tabs is shown: the one chosen last, at first the first."""
+    def chosen_tab(self, tabs: Block) -> int:
+        """Return the index of the tab that was selected last. 0 at first."""
         if not self.tabs:
             return 0
         times = [self.tabs.get(tab_slug(tab), 0) for tab in tabs.children]
         return times.index(max(times)) if times else 0
 
     def is_closed(self, parent: Block, child: Block) -> bool:
-        """Whether `parent` does not show `child`, which is right in it."""
+        """Return whether `parent` does not show its child `child`."""
         if parent.kind == "expandable":
             return not self.is_open(parent)
-        return parent.kind == "tabs" and parent.children[self.chosen(parent)] is not child
+        return parent.kind == "tabs" and parent.children[self.chosen_tab(parent)] is not child
 
     def hides(self, path: Sequence[Block], known: dict[tuple[int, int], bool] | None = None) -> bool:
-        """Whether something on a path of blocks, outermost first, is closed. `known`: what was said of such pairs by their
-        identities; tabs are asked once for each of a thousand places."""
+        """Return whether any block on a path, outermost first, hides the next one. `known` caches the result for pairs
+        of blocks, by identity."""
         if known is None:
             return any(self.is_closed(parent, child) for parent, child in pairwise(path))
         for parent, child in pairwise(path):
             pair = id(parent), id(child)
             if pair not in known:
-                shown = parent.children[self.chosen(parent)] if parent.kind == "tabs" else None
+                shown = parent.children[self.chosen_tab(parent)] if parent.kind == "tabs" else None
                 known |= {(id(parent), id(tab)): tab is not shown for tab in parent.children if shown is not None}
                 known.setdefault(pair, self.is_closed(parent, child))
             if known[pair]:
@@ -93,7 +95,7 @@ class Folds:
         return False
 
     def reveal(self, path: Sequence[Block]) -> bool:
-        """Open what hides the end of a path of blocks, outermost first. True when anything was closed."""
+        """Expand all blocks on a path that hide its end, and return whether any was closed."""
         changed = False
         for parent, child in pairwise(path):
             if self.is_closed(parent, child):
@@ -101,12 +103,12 @@ class Folds:
                 if parent.kind == "expandable":
                     self.opened[parent.key] = True
                 else:
-                    self.choose(child)
+                    self.choose_tab(child)
         return changed
 
 
-def trail(block: Block, key: str) -> list[Block]:
-    """The blocks from `block` down to the one called `key`; empty when it is not in there."""
+def path_to_block(block: Block, key: str) -> list[Block]:
+    """Return the blocks from `block` down to the block with `key`. Empty if there is no such block."""
     path: list[Block] = []
     left = [iter((block,))]
     while left:
@@ -123,46 +125,46 @@ def trail(block: Block, key: str) -> list[Block]:
 
 
 def tab_slug(tab: Block) -> str:
-    """What tabs of one name have in common."""
+    """Return the text that tabs with the same name have in common."""
     return fold(str(tab.attrs.get("slug") or tab.attrs.get("title") or "")).strip()
 
 
 @dataclass
 class LayoutContext:
-    """The look, the folds and the room for the blocks of one page."""
+    """Styles, folds and widths for rendering the blocks of one page."""
 
-    look: Styles
+    styles: Styles
     folds: Folds
-    set_block: Callable[[LayoutContext, Block, int], list[Line]]
-    """Sets one block in a width."""
+    render_block: Callable[[LayoutContext, Block, int], list[Line]]
+    """Function that renders a block in a width."""
     room: int = 0
-    """Cells a wide block at the top of the page may take."""
+    """Cells that a wide block at the top level may take."""
     spare: int = 0
-    """Cells a wide block may take to the right of the width it is given. None in containers that end there."""
-    whole_code: bool = False
-    """Code is never broken into lines of its own, whatever it says about itself."""
-    written: Callable[[Block], str] = field(default=lambda block: "")
-    """How a block stands in the source, as far as that is known."""
-    ruled: bool = True
-    """Headings have rules below them."""
-    tinted: bool = False
-    """What is set now lies on a ground of its own."""
+    """Cells that a wide block may take beyond its width. 0 in containers with a right border."""
+    never_wraps_code: bool = False
+    """Whether code is never wrapped, even if its block asks for it."""
+    source_of: Callable[[Block], str] = field(default=lambda block: "")
+    """Function that returns the source of a block, if it is known."""
+    rules_headings: bool = True
+    """Whether headings have rules below them."""
+    has_background: bool = False
+    """Whether a container draws a background behind the current block."""
     depth: int = 0
     list_depth: int = 0
-    sources: Sources | None = None
-    above: Block | None = None
-    """The block right above the one that is set now, at its depth."""
+    deferred: DeferredContent | None = None
+    block_above: Block | None = None
+    """Block above the current one, at the same depth."""
     _known: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
-    """What `known` was told, with the blocks, so that no other gets the identity of one that is gone."""
+    """Results of `shared_by_slices`. The blocks are kept too, so that their identities are not reused."""
 
     @property
-    def within(self) -> tuple[int, int, bool, bool, int]:
-        """What is said here of where the next block stands, to be put back where a block was left midway."""
-        return self.depth, self.list_depth, self.tinted, self.ruled, self.spare
+    def position(self) -> tuple[int, int, bool, bool, int]:
+        """State that describes the position of the next block. It is restored after a failed block."""
+        return self.depth, self.list_depth, self.has_background, self.rules_headings, self.spare
 
-    @within.setter
-    def within(self, where: tuple[int, int, bool, bool, int]) -> None:
-        self.depth, self.list_depth, self.tinted, self.ruled, self.spare = where
+    @position.setter
+    def position(self, values: tuple[int, int, bool, bool, int]) -> None:
+        self.depth, self.list_depth, self.has_background, self.rules_headings, self.spare = values
 
     def flow(
         self,
@@ -173,61 +175,68 @@ class LayoutContext:
         above: Block | None = None,
         is_open: bool = False,
     ) -> list[Line]:
-        """Blocks one below the other, with a blank line between them unless they stand tight. `above`: one that stands
-        above them in another slice. `is_open`: nothing stands to the right of them, so wide blocks take the spare cells."""
+        """Render blocks one below the other, with blank lines between unless `tight`.
+
+        `above` is the block above, if it is in another slice. `is_open`: nothing is to the right of the blocks, so wide
+        ones take the spare cells.
+        """
         width = max(width, NARROWEST)
         spare = self.spare
-        # The text stands in the middle of the pane: half of the spare cells are at its right, and its left edge stays.
+        # The text is centered in the pane, so only half of the spare cells are at its right.
         self.spare = 0 if not is_open else spare // 2 if self.depth == 0 else spare
         self.depth += 1
         out: list[Line] = []
-        before = above
+        previous = above
         for block in blocks:
-            self.above = before
-            lines = self.set_block(self, block, width)
+            self.block_above = previous
+            lines = self.render_block(self, block, width)
             if not lines:
                 continue
-            out += [] if before is None else [Line([]) for _ in range(0 if tight else gap(before, block))]
+            out += (
+                []
+                if previous is None
+                else [Line([]) for _ in range(0 if tight else blank_lines_between(previous, block))]
+            )
             out += lines
-            before = block
+            previous = block
         self.depth -= 1
         self.spare = spare
         return out
 
     def flow_in(self, block: Block, width: int, *, is_open: bool = False) -> list[Line]:
-        """The children of a block, or of a slice of one, one below the other."""
-        cut = cut_of(block)
-        return self.flow(block.children, width, above=cut.above if cut is not None else None, is_open=is_open)
+        """Render the children of a block or slice, one below the other."""
+        cut = slice_bounds(block)
+        return self.flow(block.children, width, above=cut.previous if cut is not None else None, is_open=is_open)
 
-    def words(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
-        """Runs as wrapped lines."""
+    def text_lines(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
+        """Return runs as wrapped lines."""
         return [Line(pieces) for pieces in wrap(self.inline(runs, style), width)]
 
     def inline(self, runs: Iterable[Run], style: Style | None = None) -> list[Piece]:
-        """Runs as pieces, links called by what they lead to."""
-        return inline(runs, self.look, style, self.targets)
+        """Return runs as styled text, with links under the titles of their targets."""
+        return render_runs(runs, self.styles, style, self.link_targets)
 
-    def known(self, what: str, whole: Block, find: Callable[[Block], T], room: int = 0) -> T:
-        """What all slices of a block have in common, in a room: `find` is asked once for it."""
-        key = what, id(whole), room
+    def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], room: int = 0) -> T:
+        """Return the result of `compute` for a block, which all its slices share for the same `room`."""
+        key = name, id(whole), room
         if key not in self._known:
-            self._known[key] = whole, find(whole)
+            self._known[key] = whole, compute(whole)
         found: T = self._known[key][1]
         return found
 
     @property
-    def targets(self) -> Targets | None:
-        """What the links of the page lead to, if anybody knows."""
-        return self.sources.targets if self.sources is not None else None
+    def link_targets(self) -> LinkTargets | None:
+        """Targets of the links of the page. None if they are not known."""
+        return self.deferred.targets if self.deferred is not None else None
 
-    def wide(self, width: int) -> int:
-        """How wide a block may become that gains from it."""
+    def widest(self, width: int) -> int:
+        """Return how wide a block may become if that helps."""
         return width + self.spare
 
 
-def gap(before: Block, block: Block) -> int:
-    """How many blank lines stand between two blocks."""
-    if before.kind == block.kind and block.kind in ("content-ref", "file", "embed", "include"):
+def blank_lines_between(previous: Block, block: Block) -> int:
+    """Return the number of blank lines between two blocks."""
+    if previous.kind == block.kind and block.kind in ("content-ref", "file", "embed", "include"):
         return 0
     is_section = block.kind == "heading" and block.attrs.get("level", 2) <= 2
-    return 2 if is_section and before.kind not in ("heading", "divider") else 1
+    return 2 if is_section and previous.kind not in ("heading", "divider") else 1

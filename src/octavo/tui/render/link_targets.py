@@ -1,17 +1,18 @@
-"""What the links of a page lead to, and what that is called: pages of the space at once, all else once it is found."""
+"""Targets of the links of a page. Titles of pages of the space are known at once, others are loaded."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from octavo.documents.blocks import Run
 from octavo.documents.emoji import emoji
-from octavo.tui.render.async_cache import AsyncCache
-from octavo.tui.render.link_addresses import LinkDestination
+from octavo.tui.render.caches import AsyncCache
 from octavo.tui.widgets.wording import in_a_line
 
 if TYPE_CHECKING:
@@ -19,61 +20,98 @@ if TYPE_CHECKING:
     from octavo.api.places import ContentRef
     from octavo.documents import links
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+class LinkDestination(Enum):
+    """Kind of destination of an address."""
+
+    PAGE = "page"
+    ANCHOR = "anchor"
+    OUTSIDE = "outside"
+    MAIL = "mail"
+    BROKEN = "broken"
+    REFUSED = "refused"
+    """A scheme that is never opened. Only http, https and mailto are opened."""
+
+
+def link_destination(address: str) -> LinkDestination:
+    """Return the kind of destination of an address as written in the source."""
+    if not address or "broken-reference" in address or address.startswith(("/broken/", "broken/")):
+        return LinkDestination.BROKEN
+    if address.startswith("#"):
+        return LinkDestination.ANCHOR
+    if address.startswith("//"):
+        return LinkDestination.REFUSED
+    scheme = _SCHEME.match(address)
+    if scheme is None:
+        return LinkDestination.PAGE
+    name = scheme.group().lower()
+    if name in ("http:", "https:"):
+        return (
+            LinkDestination.BROKEN
+            if "/broken/" in address and "app.gitbook.com" in address
+            else LinkDestination.OUTSIDE
+        )
+    return LinkDestination.MAIL if name == "mailto:" else LinkDestination.REFUSED
+
+
 NOT_HERE = "not in this folder"
-"""Where something is that a folder's page leads to: in another space."""
-_UNSAID = frozenset({"", "broken-reference", "mention"})
+"""Location of a target outside a local folder."""
+_MEANINGLESS_TEXTS = frozenset({"", "broken-reference", "mention"})
 
 
 class LinkTitle(NamedTuple):
-    """What a link leads to, as people know it."""
+    """Title and location of a link target."""
 
     title: str = ""
-    sign: str = ""
-    """Its emoji."""
+    emoji: str = ""
+    """Emoji of the page."""
     where: str = ""
-    """What tells it from others of that title: its path, its space, its kind and size."""
-    trouble: str = ""
-    """Why it leads nowhere: a sentence."""
+    """Path, space, or type and size, to distinguish equal titles."""
+    problem: str = ""
+    """Sentence that says why the link is broken. Empty if it is not."""
 
     @property
-    def words(self) -> str:
-        return f"{self.sign} {self.title}".strip()
+    def text(self) -> str:
+        """Emoji and title."""
+        return f"{self.emoji} {self.title}".strip()
 
 
 class TitleQuery(NamedTuple):
-    """Something to find the name of, as a link from `at` calls it."""
+    """Link target to find the title of, as seen from `page_ref`."""
 
-    at: ContentRef
+    page_ref: ContentRef
     target: links.Target
 
 
 @dataclass(frozen=True)
 class LinkContext:
-    """A tree whose pages link to each other and to elsewhere. `origins` are where the application of the platform is."""
+    """Page tree in which links are resolved. `origins` are the addresses of the platform's app."""
 
     tree: PageTree
-    at: ContentRef
+    page_ref: ContentRef
     origins: tuple[str, ...] = ()
     is_folder: bool = False
-    """It is a folder on this machine: what is elsewhere is not gone, but not in it."""
+    """Whether the tree is a local folder. Targets outside it are then not broken, but not available."""
 
     @cached_property
     def pages(self) -> dict[str, Page]:
-        """The pages of the tree by id."""
+        """Pages of the tree by id."""
         return {page.id: page for page in self.tree.walk()}
 
     @cached_property
-    def places(self) -> links.Places:
-        """What links may lead to."""
-        from octavo.documents import links  # it takes 10 ms to load, and only links need it
+    def known_places(self) -> links.Places:
+        """Places that links may lead to."""
+        from octavo.documents import links  # lazy: 10 ms, only for links
 
         pages = links.by_path(
             (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
         )
-        return links.Places(pages, frozenset(self.pages), None, self.at.space_id, self.origins)
+        return links.Places(pages, frozenset(self.pages), None, self.page_ref.space_id, self.origins)
 
-    def path(self, page_id: str) -> str:
-        """Where a page lies, as its relative links see it."""
+    def page_path(self, page_id: str) -> str:
+        """Return the path of a page for resolving its relative links."""
         page = self.pages.get(page_id)
         if page is None:
             return ""
@@ -82,8 +120,8 @@ class LinkContext:
         return f"{page.path or ''}/" if page.pages else page.path or ""
 
 
-class Targets:
-    """What the links of one page lead to."""
+class LinkTargets:
+    """Targets of the links of one page."""
 
     def __init__(
         self,
@@ -92,68 +130,68 @@ class Targets:
         titles: AsyncCache[TitleQuery, LinkTitle] | None = None,
         space_of: Callable[[str], LinkTitle | None] = lambda space: None,
     ) -> None:
-        """`space_of` names the spaces that are known."""
-        self.ground, self.page_id = ground, page_id
-        self._titles, self._space_of = titles, space_of
-        self._met: dict[str, links.Target] = {}
+        """Resolve the links of the page `page_id` in `context`. `space_of` returns the title of a space, or None."""
+        self.context, self.page_id = ground, page_id
+        self._titles, self._space_title = titles, space_of
+        self._resolved: dict[str, links.Target] = {}
 
-    def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> Targets:
-        """Return the same targets with other titles, or with none if these have none."""
-        return Targets(self.ground, self.page_id, titles if self._titles is not None else None, self._space_of)
+    def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
+        """Return the same targets with other titles, or without titles if these targets have none."""
+        return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
 
-    def target(self, href: str) -> links.Target:
-        """Where `href` leads."""
-        from octavo.documents import links  # it takes 10 ms to load, and only links need it
+    def resolve(self, href: str) -> links.Target:
+        """Return the target of `href`."""
+        from octavo.documents import links  # lazy: 10 ms, only for links
 
-        if href not in self._met:
-            self._met[href] = links.resolve(href, self.ground.path(self.page_id), self.ground.places)
-        return self._met[href]
+        if href not in self._resolved:
+            self._resolved[href] = links.resolve(href, self.context.page_path(self.page_id), self.context.known_places)
+        return self._resolved[href]
 
-    def named(self, href: str) -> LinkTitle | None:
-        """What `href` leads to, if that is known by now and has a name."""
-        from octavo.documents import links  # it takes 10 ms to load, and only links need it
+    def title_of(self, href: str) -> LinkTitle | None:
+        """Return the title of the target of `href`. None if it has none, or if it is not loaded yet."""
+        from octavo.documents import links  # lazy: 10 ms, only for links
 
-        match self.target(href):
-            case links.Broken(is_beyond=True) if self.ground.is_folder:
+        match self.resolve(href):
+            case links.Broken(is_beyond=True) if self.context.is_folder:
                 return LinkTitle(where=NOT_HERE)
             case links.Broken(reason=reason):
-                return LinkTitle(trouble=reason)
+                return LinkTitle(problem=reason)
             case links.ToPage(page=name, anchor=anchor):
-                page = self.ground.pages[name]
+                page = self.context.pages[name]
                 where = (page.path or "") + (f"#{anchor}" if anchor else "")
                 return LinkTitle(page.title or "Untitled", emoji(page.emoji), where)
-            case links.ToSpace(space=name, page=None) if (known := self._space_of(name)) is not None:
+            case links.ToSpace(space=name, page=None) if (known := self._space_title(name)) is not None:
                 return known
             case links.ToUrl() | links.ToAnchor() | links.Blocked() | links.ToShared():
                 return None
             case target:
-                return self._titles.get(TitleQuery(self.ground.at, target)) if self._titles is not None else None
+                return self._titles.get(TitleQuery(self.context.page_ref, target)) if self._titles is not None else None
 
-    def leads(self, href: str) -> LinkDestination:
-        """What kind of place `href` leads to."""
-        from octavo.documents import links  # it takes 10 ms to load, and only links need it
+    def destination(self, href: str) -> LinkDestination:
+        """Return the kind of destination of `href`."""
+        from octavo.documents import links  # lazy: 10 ms, only for links
 
-        match self.target(href):
+        match self.resolve(href):
             case links.Blocked():
                 return LinkDestination.REFUSED
             case links.ToAnchor():
                 return LinkDestination.ANCHOR
             case links.ToUrl(url=url):
                 return LinkDestination.MAIL if url.startswith("mailto:") else LinkDestination.OUTSIDE
-        named = self.named(href)
+        named = self.title_of(href)
         if named is None:
             return LinkDestination.PAGE
         if named.where == NOT_HERE and "://" in href:
             return LinkDestination.OUTSIDE
-        return LinkDestination.BROKEN if named.trouble else LinkDestination.PAGE
+        return LinkDestination.BROKEN if named.problem else LinkDestination.PAGE
 
-    def reads(self, runs: tuple[Run, ...]) -> str:
-        """The text of runs as it is shown."""
-        return "".join([run.text if run.link is None else self.shown(run) or run.text for run in runs])
+    def text_of(self, runs: tuple[Run, ...]) -> str:
+        """Return the visible text of runs."""
+        return "".join([run.text if run.link is None else self.link_text(run) or run.text for run in runs])
 
-    def shown(self, run: Run, *, alone: bool = True) -> str | None:
-        """What stands in the place of the words of a link that says no more than an address does. `alone`: the link has
-        no other words."""
+    def link_text(self, run: Run, *, alone: bool = True) -> str | None:
+        """Return the title to show instead of a link text that only repeats the address. None to keep the text.
+        `alone`: the link has no other text."""
         address = run.link or ""
         if (
             run.kind not in ("text", "mention", "code")
@@ -161,27 +199,27 @@ class Targets:
             or not (run.kind == "mention" or repeats_address(run))
         ):
             return None
-        named = self.named(address)
+        named = self.title_of(address)
         if named is None:
             return None
-        if named.trouble:
-            return in_a_line(named.trouble) if run.text.strip() in _UNSAID else None
-        return named.words or None
+        if named.problem:
+            return in_a_line(named.problem) if run.text.strip() in _MEANINGLESS_TEXTS else None
+        return named.text or None
 
 
-def origins(page: Page | None) -> tuple[str, ...]:
-    """Where the application of the platform is that shows a page."""
+def app_origins(page: Page | None) -> tuple[str, ...]:
+    """Return the address of the platform's app that shows a page."""
     app = page.urls.app if page is not None else None
     scheme, found, rest = (app or "").partition("://")
     return (f"{scheme}://{rest.partition('/')[0]}",) if found else ()
 
 
 def repeats_address(run: Run) -> bool:
-    """Whether the words of a link are no more than the file name or the address it leads to."""
-    said, address = run.text.strip(), run.link or ""
-    if not said or said in _UNSAID:
+    """Return whether the text of a link only repeats its file name or address."""
+    text, address = run.text.strip(), run.link or ""
+    if not text or text in _MEANINGLESS_TEXTS:
         return bool(address)
-    if "://" in address and "://" not in said:
+    if "://" in address and "://" not in text:
         return False
     path = unquote(address.partition("#")[0])
-    return said in (address, path, path.rpartition("/")[2]) and ("/" in said or "." in said)
+    return text in (address, path, path.rpartition("/")[2]) and ("/" in text or "." in text)

@@ -1,4 +1,4 @@
-"""Interfaces that are described elsewhere: an operation in one line, opened in full from its specification."""
+"""Rendering of OpenAPI blocks: one line per operation, with details from its specification when expanded."""
 
 from __future__ import annotations
 
@@ -10,72 +10,77 @@ from rich.style import Style
 from octavo.documents.blocks import Block
 from octavo.documents.openapi import Body, Operation, Response, Specification
 from octavo.documents.schemas import Field
-from octavo.tui.render.block_slices import begins
+from octavo.tui.render.block_slices import has_start
+from octavo.tui.render.deferred import DeferredContent, OperationLayout, OperationQuery
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.source_values import OperationLayout, OperationQuery
-from octavo.tui.render.sources import Sources
-from octavo.tui.render.styled_lines import Line, Piece, Spot, indented, on, padded, width_of
+from octavo.tui.render.styled_lines import Clickable, Line, Piece, indent, pad, width_of, with_background
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import wrap
 
 _PLACES = {"path": "in the path", "query": "in the query", "header": "in headers", "cookie": "in cookies"}
 _MOST_LISTED = 400
+"""Most operations that are listed for a whole specification."""
 _MOST_LINES = 1200
-"""Operations of a whole specification, and lines of one operation, that are shown."""
+"""Most lines of the details of a block."""
 
 
-def method_style(method: str, look: Styles) -> Style:
-    """What a method does, as a colour: reading, making, changing, taking away."""
+def method_style(method: str, styles: Styles) -> Style:
+    """Return the color of a method: reading, creating, changing or deleting."""
     style = {
-        "POST": look.success,
-        "PUT": look.warning,
-        "PATCH": look.warning,
-        "DELETE": look.error,
-    }.get(method.upper(), look.accent)
+        "POST": styles.success,
+        "PUT": styles.warning,
+        "PATCH": styles.warning,
+        "DELETE": styles.error,
+    }.get(method.upper(), styles.accent)
     return style + Style(bold=True)
 
 
-def openapi(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Return an OpenAPI block: its summary in one line, and its details when expanded."""
-    if not begins(block):
-        return setting.flow_in(block, width)
-    look, attrs = setting.look, block.attrs
+def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render an OpenAPI block: its summary in one line, and its details when expanded."""
+    if not has_start(block):
+        return context.flow_in(block, width)
+    styles, attrs = context.styles, block.attrs
     variant = str(attrs.get("variant") or "operation")
-    named = str(attrs.get("spec") or attrs.get("src") or "")
-    above = setting.above
-    specification, trouble = _read(setting.sources, block)
-    if trouble and above is not None and above.kind == block.kind and _read(setting.sources, above)[1] == trouble:
-        trouble = ""  # it is said of the first of several
-    wanted = wanted_by(specification, block) if specification is not None else None
-    operation, is_known = _known_operation(setting.sources, wanted)
+    title = str(attrs.get("spec") or attrs.get("src") or "")
+    above = context.block_above
+    specification, trouble = _loaded_specification(context.deferred, block)
+    if (
+        trouble
+        and above is not None
+        and above.kind == block.kind
+        and _loaded_specification(context.deferred, above)[1] == trouble
+    ):
+        trouble = ""  # Repeated only once for adjacent blocks.
+    query = operation_query(specification, block) if specification is not None else None
+    operation, is_known = _known_operation(context.deferred, query)
     is_whole = variant in ("schemas", "file")
-    is_open = setting.folds.is_open(block)
+    is_open = context.folds.is_open(block)
     if specification is not None and is_known and operation is None and not is_whole:
         called = "webhook" if variant == "webhook" else "operation"
         trouble = (
-            f"This {called} is not in {specification.title or named}: the {called} may have been renamed or deleted."
+            f"This {called} is not in {specification.title or title}: the {called} may have been renamed or deleted."
         )
-    opens = wanted is not None and (is_whole or operation is not None or not is_known)
-    details = _details(setting, wanted, operation, width - 2) if wanted is not None and opens and is_open else []
-    spot = Spot("fold", block.key) if opens else None
-    sign = (look.glyphs.opened if is_open else look.glyphs.closed) if opens else " "
-    method, address, summary = _head(block, operation, look, spot)
-    right = f"from {named if attrs.get('spec') else file_name(named)}" if named and variant != "file" else ""
-    out = _bar(setting, [Piece(f"{sign} ", look.accent, spot, True), *method], address, summary, right, width)
+    opens = query is not None and (is_whole or operation is not None or not is_known)
+    details = _loaded_details(context, query, operation, width - 2) if query is not None and opens and is_open else []
+    spot = Clickable("fold", block.key) if opens else None
+    sign = (styles.glyphs.opened if is_open else styles.glyphs.closed) if opens else " "
+    method, address, summary = _summary_parts(block, operation, styles, spot)
+    right = f"from {title if attrs.get('spec') else file_name(title)}" if title and variant != "file" else ""
+    out = _render_bar(context, [Piece(f"{sign} ", styles.accent, spot, True), *method], address, summary, right, width)
     if details and not attrs.get("spec"):
-        details = [*_words(f"from {named}", look.muted, width - 2), *details]
+        details = [*_wrapped_text(f"from {title}", styles.muted, width - 2), *details]
     if trouble:
         blank = [Piece("  ", PLAIN, None, True)]
-        out += indented(
-            [Line(line) for line in wrap([Piece(trouble, look.muted, None, True)], width - 2)], blank, blank
+        out += indent(
+            [Line(line) for line in wrap([Piece(trouble, styles.muted, None, True)], width - 2)], blank, blank
         )
-    rail = [Piece(f"{look.glyphs.down} ", look.line, None, True)]
-    return [*out, *indented(details, rail, rail), *setting.flow(block.children, width)]
+    rail = [Piece(f"{styles.glyphs.down} ", styles.line, None, True)]
+    return [*out, *indent(details, rail, rail), *context.flow(block.children, width)]
 
 
-def wanted_by(specification: Specification, block: Block) -> OperationQuery:
-    """What a block shows of a specification."""
+def operation_query(specification: Specification, block: Block) -> OperationQuery:
+    """Return the query for the part of a specification that a block refers to."""
     attrs = block.attrs
     variant, path = str(attrs.get("variant") or "operation"), str(attrs.get("path") or "")
     name = str(attrs.get("name") or path) if variant == "webhook" else path
@@ -83,266 +88,277 @@ def wanted_by(specification: Specification, block: Block) -> OperationQuery:
     return OperationQuery(specification, variant, str(attrs.get("method") or ""), name, schemas)
 
 
-def operation_of(wanted: OperationQuery) -> Operation | None:
-    """The operation or webhook that is wanted."""
-    if wanted.variant == "webhook":
-        return wanted.specification.webhook(wanted.path, wanted.method or "post")
-    return wanted.specification.operation(wanted.method or "get", wanted.path) if wanted.path else None
+def find_operation(query: OperationQuery) -> Operation | None:
+    """Return the operation or webhook of a query. None if the specification does not have it."""
+    if query.variant == "webhook":
+        return query.specification.webhook(query.path, query.method or "post")
+    return query.specification.operation(query.method or "get", query.path) if query.path else None
 
 
-def details_of(setting: LayoutContext, wanted: OperationQuery, operation: Operation | None, width: int) -> list[Line]:
-    """All that an opened block shows, as far as it is not too much."""
-    if wanted.variant == "schemas":
-        lines = _schemas(setting, wanted.specification, wanted.schemas, width)
-    elif wanted.variant == "file":
-        lines = _every(setting, wanted.specification, width)
+def render_operation_details(
+    context: LayoutContext, query: OperationQuery, operation: Operation | None, width: int
+) -> list[Line]:
+    """Render the details of an expanded block, cut at a limit."""
+    if query.variant == "schemas":
+        lines = _render_schemas(context, query.specification, query.schemas, width)
+    elif query.variant == "file":
+        lines = _render_all_operations(context, query.specification, width)
     else:
-        lines = _operation(setting, operation, width) if operation is not None else []
+        lines = _render_operation(context, operation, width) if operation is not None else []
     if len(lines) > _MOST_LINES:
-        more = Line([Piece("The rest of this block is too long to show.", setting.look.muted, None, True)])
+        more = Line([Piece("The rest of this block is too long to show.", context.styles.muted, None, True)])
         lines = [*lines[:_MOST_LINES], more]
     for line in lines:
-        line.block = None  # a comment on any of it is one on the whole
+        line.block = None  # A comment on any line is a comment on the whole block.
     return lines
 
 
-def _known_operation(sources: Sources | None, wanted: OperationQuery | None) -> tuple[Operation | None, bool]:
-    """The operation that is wanted, and whether that is known by now."""
-    if wanted is None or wanted.variant in ("schemas", "file"):
+def _known_operation(sources: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
+    """Return the operation of a query if it is loaded, and whether it is loaded."""
+    if query is None or query.variant in ("schemas", "file"):
         return None, True
-    late = sources.operations if sources is not None else None
-    if late is None:
-        return operation_of(wanted), True
-    found = late.get(wanted)
+    cache = sources.operations if sources is not None else None
+    if cache is None:
+        return find_operation(query), True
+    found = cache.get(query)
     return found.operation if found is not None else None, found is not None
 
 
-def _details(setting: LayoutContext, wanted: OperationQuery, operation: Operation | None, width: int) -> list[Line]:
-    """What an opened block shows, as far as it is known by now."""
-    late = setting.sources.details if setting.sources is not None else None
-    if late is None:
-        return details_of(setting, wanted, operation, width)
-    found = late.get(OperationLayout(wanted, width, setting.look))
-    return found or [Line([Piece(setting.look.glyphs.more, setting.look.muted, None, True)])]
+def _loaded_details(
+    context: LayoutContext, query: OperationQuery, operation: Operation | None, width: int
+) -> list[Line]:
+    """Return the details of a block if they are loaded, else an ellipsis."""
+    cache = context.deferred.details if context.deferred is not None else None
+    if cache is None:
+        return render_operation_details(context, query, operation, width)
+    found = cache.get(OperationLayout(query, width, context.styles))
+    return found or [Line([Piece(context.styles.glyphs.more, context.styles.muted, None, True)])]
 
 
-def curl_of(sources: Sources, block: Block) -> str:
-    """The command that sends what a block shows, if that is known."""
+def curl_command(sources: DeferredContent, block: Block) -> str:
+    """Return the curl command of an OpenAPI block. Empty if it is not loaded."""
     if block.kind != "openapi":
         return ""
-    specification, _ = _read(sources, block)
-    operation, _ = _known_operation(sources, wanted_by(specification, block) if specification is not None else None)
+    specification, _ = _loaded_specification(sources, block)
+    operation, _ = _known_operation(
+        sources, operation_query(specification, block) if specification is not None else None
+    )
     return operation.curl if operation is not None else ""
 
 
-def _read(sources: Sources | None, block: Block) -> tuple[Specification | None, str]:
-    """Return the specification that a block names, or why there is none."""
+def _loaded_specification(sources: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
+    """Return the specification that a block refers to, or why there is none."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
-    named = spec or source
-    if not named:
+    title = spec or source
+    if not title:
         return None, "This block does not name an OpenAPI specification."
     if sources is None or sources.specifications is None:
         return None, ""
     is_address = not spec or "/" in spec
-    asked = sources.targets.target(named) if is_address and sources.targets is not None else named
+    asked = sources.targets.resolve(title) if is_address and sources.targets is not None else title
     specification = sources.specifications.get(asked)
     if specification is None:
-        return None, f"Loading the specification {named}…"
+        return None, f"Loading the specification {title}…"
     return (None, specification.trouble) if specification.trouble else (specification, "")
 
 
-def _head(block: Block, operation: Operation | None, look: Styles, spot: Spot | None) -> tuple[list[Piece], Piece, str]:
-    """What is shown: its sort or method, what it is called or its path, and its summary."""
+def _summary_parts(
+    block: Block, operation: Operation | None, styles: Styles, spot: Clickable | None
+) -> tuple[list[Piece], Piece, str]:
+    """Return the method or type, the path or name, and the summary of a block."""
     attrs = block.attrs
     variant = str(attrs.get("variant") or "operation")
     if variant in ("schemas", "file"):
-        named = ", ".join(str(name) for name in attrs.get("schemas") or ())
-        named = named if variant == "schemas" else str(attrs.get("spec") or attrs.get("src") or "")
+        title = ", ".join(str(name) for name in attrs.get("schemas") or ())
+        title = title if variant == "schemas" else str(attrs.get("spec") or attrs.get("src") or "")
         sort = "SCHEMAS" if variant == "schemas" else "API"
-        return [Piece(f"{sort} ", look.accent + Style(bold=True), spot, True)], Piece(named, look.strong, spot), ""
+        return [Piece(f"{sort} ", styles.accent + Style(bold=True), spot, True)], Piece(title, styles.strong, spot), ""
     method = str(attrs.get("method") or ("webhook" if variant == "webhook" else "get")).upper()
     path = str(attrs.get("path") or attrs.get("name") or "")
     struck = Style(strike=True) if operation is not None and operation.deprecated else PLAIN
     summary = operation.summary if operation is not None else ""
     return (
-        [Piece(method, method_style(method, look), spot), Piece("  ")],
-        Piece(path, look.strong + struck, spot),
+        [Piece(method, method_style(method, styles), spot), Piece("  ")],
+        Piece(path, styles.strong + struck, spot),
         summary,
     )
 
 
-def _bar(setting: LayoutContext, left: list[Piece], address: Piece, summary: str, right: str, width: int) -> list[Line]:
-    """A line on a ground of its own, with what it is `from` at the right where that has room. No address is ever cut: one
-    that is too long goes on below, and so does the summary."""
-    look, room = setting.look, width - 1
-    tail = [Piece(right, look.muted, None, True)] if right else []
-    summed = [Piece("  ", PLAIN, None, True), Piece(summary, look.text, None, True)] if summary else []
-    rows = hanging(left, address, room)
-    if width_of(rows[-1]) + width_of(summed) <= room:
-        rows[-1] = [*rows[-1], *summed]
+def _render_bar(
+    context: LayoutContext, left: list[Piece], address: Piece, summary: str, right: str, width: int
+) -> list[Line]:
+    """Render the line of a block on a background, with its source at the right if it fits. The path is never shortened:
+    a long path and the summary wrap."""
+    styles, room = context.styles, width - 1
+    right_pieces = [Piece(right, styles.muted, None, True)] if right else []
+    summary_pieces = [Piece("  ", PLAIN, None, True), Piece(summary, styles.text, None, True)] if summary else []
+    rows = wrap_address(left, address, room)
+    if width_of(rows[-1]) + width_of(summary_pieces) <= room:
+        rows[-1] = [*rows[-1], *summary_pieces]
     else:
         blank = [Piece(" " * 2, PLAIN, None, True)]
-        rows += [[*blank, *row] for row in wrap(summed[1:], room - 2)]
-    if tail and width_of(rows[0]) + width_of(tail) + 2 <= room:
-        rows[0] = [*padded(rows[0], room - width_of(tail)), *tail]
-    return [Line(padded(on(look.surface, row), width, look.surface)) for row in rows]
+        rows += [[*blank, *row] for row in wrap(summary_pieces[1:], room - 2)]
+    if right_pieces and width_of(rows[0]) + width_of(right_pieces) + 2 <= room:
+        rows[0] = [*pad(rows[0], room - width_of(right_pieces)), *right_pieces]
+    return [Line(pad(with_background(styles.surface, row), width, styles.surface)) for row in rows]
 
 
-def hanging(left: list[Piece], address: Piece, width: int) -> list[list[Piece]]:
-    """A method and the whole of an address, in lines below each other where they are too long for one: a line ends with a
-    step of the address."""
+def wrap_address(left: list[Piece], address: Piece, width: int) -> list[list[Piece]]:
+    """Return a method and its path in lines that break after slashes."""
     hang = width_of(left)
     rows = [left]
     if hang > width // 2:
         hang = 2
         rows.append([Piece("  ", PLAIN, None, True)])
-    for step in re.split("(?<=/)", address.text):
-        for part in wrap([address._replace(text=step)], width - hang):
+    for segment in re.split("(?<=/)", address.text):
+        for part in wrap([address._replace(text=segment)], width - hang):
             if width_of(rows[-1]) + width_of(part) > width:
                 rows.append([Piece(" " * hang, PLAIN, None, True)])
             rows[-1] = [*rows[-1], *part]
     return rows
 
 
-def _operation(setting: LayoutContext, operation: Operation, width: int) -> list[Line]:
-    look = setting.look
+def _render_operation(context: LayoutContext, operation: Operation, width: int) -> list[Line]:
+    styles = context.styles
     out: list[Line] = []
     if operation.deprecated:
-        out += _words("Deprecated: may be removed in the future.", look.warning, width)
+        out += _wrapped_text("Deprecated: may be removed in the future.", styles.warning, width)
     if operation.server:
-        out += _words(operation.server + operation.path, look.muted, width)
-    out += _description(setting, operation.description, width, gap=bool(out))
+        out += _wrapped_text(operation.server + operation.path, styles.muted, width)
+    out += _render_markdown(context, operation.description, width, gap=bool(out))
     if operation.security:
-        out += _group("authentication", look, out)
-        out += _words("; or ".join(operation.security), look.text, width)
+        out += _group_heading("authentication", styles, out)
+        out += _wrapped_text("; or ".join(operation.security), styles.text, width)
     for place, words in _PLACES.items():
         given = [each.field for each in operation.parameters if each.place == place]
         if given:
-            out += _group(words, look, out)
+            out += _group_heading(words, styles, out)
             for each in given:
-                out += _field(setting, each, width)
+                out += _render_field(context, each, width)
     for body in operation.bodies:
-        out += _group(f"body{', required' if body.required else ''}", look, out)
-        out += _body(setting, body, width)
+        out += _group_heading(f"body{', required' if body.required else ''}", styles, out)
+        out += _render_body(context, body, width)
     if operation.responses:
-        out += _group("responses", look, out)
+        out += _group_heading("responses", styles, out)
         shown: set[Field] = set()
         for response in operation.responses:
-            out += _response(setting, response, width, shown)
+            out += _render_response(context, response, width, shown)
     if operation.curl:
-        out += [*_group("curl command", look, out, "press y to copy")]
+        out += [*_group_heading("curl command", styles, out, "press y to copy")]
         for row in operation.curl.split("\n"):
-            out += indented(
-                [Line(part) for part in wrap([Piece(row, look.code)], width - 4)], [Piece("  ")], [Piece("    ")]
+            out += indent(
+                [Line(part) for part in wrap([Piece(row, styles.code)], width - 4)], [Piece("  ")], [Piece("    ")]
             )
     return out
 
 
-def _schemas(setting: LayoutContext, specification: Specification, names: Iterable[str], width: int) -> list[Line]:
+def _render_schemas(
+    context: LayoutContext, specification: Specification, names: Iterable[str], width: int
+) -> list[Line]:
     out: list[Line] = []
     for name in names:
         schema = specification.schema(name)
         out += [Line([])] if out else []
         if schema is None:
-            out += _words(f"{specification.title} has no schema {name}.", setting.look.muted, width)
+            out += _wrapped_text(f"{specification.title} has no schema {name}.", context.styles.muted, width)
             continue
-        out += _words(name, setting.look.strong, width)
-        out += _described(setting, schema, width)
+        out += _wrapped_text(name, context.styles.strong, width)
+        out += _render_schema(context, schema, width)
     return out
 
 
-def _every(setting: LayoutContext, specification: Specification, width: int) -> list[Line]:
-    look, out = setting.look, []
-    every = list(specification.every())
-    for method, path in every[:_MOST_LISTED]:
-        left = [Piece(method.upper().ljust(8), method_style(method, look))]
-        out += [Line(row) for row in hanging(left, Piece(path, look.text), width)]
-    if len(every) > _MOST_LISTED:
-        out.append(Line([Piece(f"and {len(every) - _MOST_LISTED} more", look.muted, None, True)]))
+def _render_all_operations(context: LayoutContext, specification: Specification, width: int) -> list[Line]:
+    styles, out = context.styles, []
+    operations = list(specification.every())
+    for method, path in operations[:_MOST_LISTED]:
+        left = [Piece(method.upper().ljust(8), method_style(method, styles))]
+        out += [Line(row) for row in wrap_address(left, Piece(path, styles.text), width)]
+    if len(operations) > _MOST_LISTED:
+        out.append(Line([Piece(f"and {len(operations) - _MOST_LISTED} more", styles.muted, None, True)]))
     return out
 
 
-def _group(words: str, look: Styles, above: list[Line], beside: str = "") -> list[Line]:
-    head = [Piece(words.upper(), look.muted + Style(bold=True), None, True)]
+def _group_heading(words: str, styles: Styles, above: list[Line], beside: str = "") -> list[Line]:
+    head = [Piece(words.upper(), styles.muted + Style(bold=True), None, True)]
     if beside:
-        head += [Piece("  ", PLAIN, None, True), Piece(beside, look.muted, None, True)]
+        head += [Piece("  ", PLAIN, None, True), Piece(beside, styles.muted, None, True)]
     return [*([Line([])] if above else []), Line(head)]
 
 
-def _response(setting: LayoutContext, response: Response, width: int, shown: set[Field]) -> list[Line]:
-    """An answer. What several are made of is said once."""
-    look = setting.look
+def _render_response(context: LayoutContext, response: Response, width: int, shown: set[Field]) -> list[Line]:
+    """Render a response. A schema that was already shown is only named."""
+    styles = context.styles
     good = response.status.startswith(("1", "2", "3"))
-    head = [Piece(response.status, (look.success if good else look.error) + Style(bold=True))]
-    head += [Piece("  ", PLAIN, None, True), Piece(" ".join(response.description.split()), look.text)]
-    out = indented([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("       ")])
+    head = [Piece(response.status, (styles.success if good else styles.error) + Style(bold=True))]
+    head += [Piece("  ", PLAIN, None, True), Piece(" ".join(response.description.split()), styles.text)]
+    out = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("       ")])
     for body in response.bodies:
         if body.schema is not None and body.schema in shown:
-            lines = _words(f"{body.media}  {body.schema.type}, as above", look.muted, width - 4)
+            lines = _wrapped_text(f"{body.media}  {body.schema.type}, as above", styles.muted, width - 4)
         else:
-            lines = _body(setting, body, width - 4)
-        out += indented(lines, [Piece("    ")], [Piece("    ")])
+            lines = _render_body(context, body, width - 4)
+        out += indent(lines, [Piece("    ")], [Piece("    ")])
         if body.schema is not None and body.schema.children:
             shown.add(body.schema)
     return out
 
 
-def _body(setting: LayoutContext, body: Body, width: int) -> list[Line]:
-    look = setting.look
+def _render_body(context: LayoutContext, body: Body, width: int) -> list[Line]:
+    styles = context.styles
     schema = body.schema
-    head = [Piece(body.media, look.muted)]
+    head = [Piece(body.media, styles.muted)]
     if schema is not None and schema.type not in ("object", "any"):
-        head += [Piece("  ", PLAIN, None, True), Piece(schema.type, look.muted)]
+        head += [Piece("  ", PLAIN, None, True), Piece(schema.type, styles.muted)]
     out = [Line(part) for part in wrap(head, width)]
-    out += _description(setting, body.description, width)
-    return out + (_described(setting, schema, width) if schema is not None else [])
+    out += _render_markdown(context, body.description, width)
+    return out + (_render_schema(context, schema, width) if schema is not None else [])
 
 
-def _described(setting: LayoutContext, schema: Field, width: int) -> list[Line]:
-    """What is in a schema, without its name."""
-    look = setting.look
-    out = _description(setting, schema.description, width)
+def _render_schema(context: LayoutContext, schema: Field, width: int) -> list[Line]:
+    """Render the content of a schema, without its name."""
+    styles = context.styles
+    out = _render_markdown(context, schema.description, width)
     if schema.note:
-        out += _words(schema.note, look.muted, width)
+        out += _wrapped_text(schema.note, styles.muted, width)
     for child in schema.children:
-        out += _field(setting, child, width)
-    return out + (_words(f"{look.glyphs.more} {schema.more}", look.muted, width) if schema.more else [])
+        out += _render_field(context, child, width)
+    return out + (_wrapped_text(f"{styles.glyphs.more} {schema.more}", styles.muted, width) if schema.more else [])
 
 
-def _field(setting: LayoutContext, each: Field, width: int) -> list[Line]:
-    look, width = setting.look, max(width, 12)
+def _render_field(context: LayoutContext, each: Field, width: int) -> list[Line]:
+    styles, width = context.styles, max(width, 12)
     head = (
-        [Piece(each.name, look.strong + (Style(strike=True) if each.deprecated else PLAIN)), Piece(" ")]
+        [Piece(each.name, styles.strong + (Style(strike=True) if each.deprecated else PLAIN)), Piece(" ")]
         if each.name
         else []
     )
-    head.append(Piece(each.type, look.muted))
+    head.append(Piece(each.type, styles.muted))
     if each.required:
-        head.append(Piece(" required", look.warning, None, True))
+        head.append(Piece(" required", styles.warning, None, True))
     if each.deprecated:
-        head.append(Piece(" deprecated", look.warning, None, True))
+        head.append(Piece(" deprecated", styles.warning, None, True))
     if each.note:
-        head += [Piece(f" {look.glyphs.between} ", look.muted, None, True), Piece(each.note, look.muted)]
+        head += [Piece(f" {styles.glyphs.between} ", styles.muted, None, True), Piece(each.note, styles.muted)]
     inner: list[Line] = []
     if each.description:
-        inner += _description(setting, each.description, width - 4)
+        inner += _render_markdown(context, each.description, width - 4)
     if each.more:
-        inner += _words(f"{look.glyphs.more} {each.more}", look.muted, width - 4)
-    within = [line for child in each.children for line in _field(setting, child, width - 2)]
-    out = indented([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("    ")])
-    return [*out, *indented(inner, [Piece("    ")], [Piece("    ")]), *indented(within, [Piece("  ")], [Piece("  ")])]
+        inner += _wrapped_text(f"{styles.glyphs.more} {each.more}", styles.muted, width - 4)
+    within = [line for child in each.children for line in _render_field(context, child, width - 2)]
+    out = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("    ")])
+    return [*out, *indent(inner, [Piece("    ")], [Piece("    ")]), *indent(within, [Piece("  ")], [Piece("  ")])]
 
 
-def _description(setting: LayoutContext, markdown: str, width: int, *, gap: bool = False) -> list[Line]:
+def _render_markdown(context: LayoutContext, markdown: str, width: int, *, gap: bool = False) -> list[Line]:
     if not markdown:
         return []
-    from octavo.documents.parse import parse  # the parser takes long to load, and only what is opened needs it
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms, only for expanded blocks
 
-    lines = setting.flow(parse(markdown).blocks, width)
+    lines = context.flow(parse(markdown).blocks, width)
     for line in lines:
         line.block = None
     return [*([Line([])] if gap else []), *lines]
 
 
-def _words(words: str, style: Style, width: int) -> list[Line]:
+def _wrapped_text(words: str, style: Style, width: int) -> list[Line]:
     return [Line(part) for part in wrap([Piece(words, style)], width)]

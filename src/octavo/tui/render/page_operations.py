@@ -1,66 +1,67 @@
-"""Operations that are written out on the page, with their parameters and answers."""
+"""Rendering of operations that are written out on the page, with their parameters and responses."""
 
 from __future__ import annotations
 
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.render.block_slices import begins, cut_of, ends
+from octavo.tui.render.block_slices import has_end, has_start, slice_bounds
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.openapi import method_style
-from octavo.tui.render.styled_lines import Line, Piece, box, indented, steady
+from octavo.tui.render.styled_lines import Line, Piece, box, flatten_emoji, indent
 from octavo.tui.render.styles import PLAIN
-from octavo.tui.render.wrap import headed, wrap
+from octavo.tui.render.wrap import fit_title, wrap
 
 
-def api_method(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """An operation written out: its address, what it takes, what it answers."""
-    look, attrs = setting.look, block.attrs
+def render_operation_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render an operation: its address, parameters and responses."""
+    styles, attrs = context.styles, block.attrs
     method = str(attrs.get("method") or "get").upper()
     address = f"{attrs.get('host') or ''}{attrs.get('path') or ''}"
-    title = [Piece(method, method_style(method, look)), Piece("  "), Piece(address, look.strong)]
+    title = [Piece(method, method_style(method, styles)), Piece("  "), Piece(address, styles.strong)]
     inner = width - 4
     rows: list[Line] = []
-    if (summary := str(attrs.get("summary") or "")) and begins(block):
-        rows += [Line(line) for line in wrap([Piece(steady(summary), look.strong)], inner)]
-    body = parts(setting, block, inner)
+    if (summary := str(attrs.get("summary") or "")) and has_start(block):
+        rows += [Line(line) for line in wrap([Piece(flatten_emoji(summary), styles.strong)], inner)]
+    body = render_operation_parts(context, block, inner)
     rows += [*([Line([])] if rows and body else []), *body]
-    head, rows = headed(title if begins(block) else (), rows, width)
-    return box(rows, width, look, title=head, edges=(begins(block), ends(block)))
+    head, rows = fit_title(title if has_start(block) else (), rows, width)
+    return box(rows, width, styles, title=head, edges=(has_start(block), has_end(block)))
 
 
-def parts(setting: LayoutContext, block: Block, width: int, named: str = "") -> list[Line]:
-    """Sections, parameters and answers, each group below its name, but for the one that is `named` above."""
-    look, cut = setting.look, cut_of(block)
+def render_operation_parts(context: LayoutContext, block: Block, width: int, named: str = "") -> list[Line]:
+    """Render sections, parameters and responses. Each group follows its name, except the group that is `named`
+    above."""
+    styles, cut = context.styles, slice_bounds(block)
     out: list[Line] = []
     goes_on = cut is not None and not cut.is_first
-    above = (cut.above or block.children[0]) if goes_on and cut is not None else None
-    group = _label(above) if above is not None else named
+    above = (cut.previous or block.children[0]) if goes_on and cut is not None else None
+    group = _group_name(above) if above is not None else named
     for child in block.children:
-        label = _label(child)
+        label = _group_name(child)
         match child.kind:
             case "api-section":
-                body = parts(setting, child, width, "parameters" if label else "")
+                body = render_operation_parts(context, child, width, "parameters" if label else "")
                 label = label if body else ""
             case "api-parameter":
-                body = _parameter(setting, child, width)
+                body = _render_parameter(context, child, width)
             case "api-response":
-                body = _response(setting, child, width)
+                body = _render_response(context, child, width)
             case _:
-                body = setting.flow([child], width)
+                body = context.flow([child], width)
         if not body:
             continue
-        if begins(child) and (label != group or not label):
+        if has_start(child) and (label != group or not label):
             out += [Line([])] if out or goes_on else []
-            name = [Piece(label.upper(), look.muted + Style(bold=True), None, True)]
+            name = [Piece(label.upper(), styles.muted + Style(bold=True), None, True)]
             out += [Line(line) for line in wrap(name, width)] if label else []
         group = label
         out += body
     return out
 
 
-def _label(child: Block) -> str:
-    """The name of the group that a part of an operation belongs to."""
+def _group_name(child: Block) -> str:
+    """Return the name of the group that a part of an operation belongs to."""
     match child.kind:
         case "api-section":
             name = str(child.attrs.get("name") or "")
@@ -72,31 +73,31 @@ def _label(child: Block) -> str:
     return ""
 
 
-def _parameter(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    look, attrs = setting.look, block.attrs
-    head = [Piece(str(attrs.get("name") or ""), look.strong)]
+def _render_parameter(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    styles, attrs = context.styles, block.attrs
+    head = [Piece(str(attrs.get("name") or ""), styles.strong)]
     if attrs.get("required"):
-        head.append(Piece(" required", look.warning, None, True))
+        head.append(Piece(" required", styles.warning, None, True))
     if attrs.get("type"):
-        head += [Piece("  ", PLAIN, None, True), Piece(str(attrs["type"]), look.muted)]
-    return _entry(setting, head, block, width)
+        head += [Piece("  ", PLAIN, None, True), Piece(str(attrs["type"]), styles.muted)]
+    return _render_entry(context, head, block, width)
 
 
-def _response(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    look, attrs = setting.look, block.attrs
+def _render_response(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    styles, attrs = context.styles, block.attrs
     status = str(attrs.get("status") or "")
     good = status.startswith(("1", "2", "3"))
-    head = [Piece(status or "answer", (look.success if good else look.error) + Style(bold=True))]
+    head = [Piece(status or "answer", (styles.success if good else styles.error) + Style(bold=True))]
     if attrs.get("description"):
         head += [
             Piece("  ", PLAIN, None, True),
-            Piece(str(attrs["description"]).replace("·", look.glyphs.between), look.text),
+            Piece(str(attrs["description"]).replace("·", styles.glyphs.between), styles.text),
         ]
-    return _entry(setting, head, block, width)
+    return _render_entry(context, head, block, width)
 
 
-def _entry(setting: LayoutContext, head: list[Piece], block: Block, width: int) -> list[Line]:
-    body = setting.flow_in(block, width - 4)
-    lines = [Line(line) for line in wrap(head, width - 4)] if begins(block) else []
+def _render_entry(context: LayoutContext, head: list[Piece], block: Block, width: int) -> list[Line]:
+    body = context.flow_in(block, width - 4)
+    lines = [Line(line) for line in wrap(head, width - 4)] if has_start(block) else []
     blank = [Piece("  ", PLAIN, None, True)]
-    return [*indented(lines, blank, [*blank, *blank]), *indented(body, [*blank, *blank], [*blank, *blank])]
+    return [*indent(lines, blank, [*blank, *blank]), *indent(body, [*blank, *blank], [*blank, *blank])]

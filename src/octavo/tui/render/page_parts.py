@@ -1,4 +1,5 @@
-"""Parts of a page: its source in blocks, the way down to a block, and the threads at its blocks."""
+"""Helpers for pages: their source as blocks, comparisons of titles, and the marks of threads. Also the messages about
+links."""
 
 from __future__ import annotations
 
@@ -9,30 +10,31 @@ from textual.message import Message
 from octavo.api.folding import fold
 from octavo.documents.blocks import NOTHING, Block, Document, Run
 
-_PIECE, _LONGEST = 2_000, 8_000
-"""Characters of a source that are set at a time, and of one line of it."""
+_SOURCE_BLOCK, _LONGEST_LINE = 2_000, 8_000
+"""Characters of a source block, and of the longest line in it."""
 _MOST_EDGES = 4_000
-"""Blocks of so many begin or end a unit of the source."""
-_FEW_LINES, _STRETCHES = 8, (2_000, 250, 60)
-"""More lines than so many are counted in stretches of so many characters: to find each takes a tenth of a second in all."""
+"""Most blocks that begin or end a source block."""
+_FEW_LINES, _STEPS = 8, (2_000, 250, 60)
+"""Up to this many lines are counted one by one. More lines are counted in steps of so many characters, which is
+faster."""
 
 
 class LinkFollowed(Message):
-    """A link, image, file or note was opened, or a button pressed. `outside`: in the browser."""
+    """Message: a link, image, file or note was opened, or a button pressed. `outside`: in the browser."""
 
     def __init__(self, href: str, outside: bool, kind: str, words: str = "") -> None:
         super().__init__()
         self.href = href
-        """An address; of a note its label, of a button what it asks or searches; of the page itself nothing."""
+        """Address of a link, label of a note, or query of a button. Empty for the page itself."""
         self.outside = outside
         self.kind = kind
-        """link, image, file, note, ask, search or page."""
+        """One of link, image, file, note, ask, search and page."""
         self.words = words
-        """What the link says."""
+        """Text of the link."""
 
 
-class AddressWanted(Message):
-    """The address of a link is to be copied, or of the page itself (kind page)."""
+class CopyUrlRequested(Message):
+    """Message: the address of a link, or of the page itself (kind page), is to be copied."""
 
     def __init__(self, href: str, kind: str) -> None:
         super().__init__()
@@ -41,11 +43,14 @@ class AddressWanted(Message):
 
 
 def source_blocks(source: str, blocks: Iterable[Block] = (), of: Block | None = None) -> list[Block]:
-    """The source of a page, cut into blocks of lines; the longest lines are cut too. A cursor can be on those of `blocks`
-    and of `of`, one of them or within one: they have their keys, as far as they are in one piece."""
+    """Return the source of a page as blocks of lines. Long lines are split.
+
+    The cursor can move to the start of each block in `blocks` and of `of`, because a source block begins there and has
+    its key.
+    """
     out: list[Block] = []
     every = [*blocks]
-    thin = 2 * len(every) // _MOST_EDGES + 1  # one block after the other may be too little to be a unit of its own
+    thin = 2 * len(every) // _MOST_EDGES + 1  # Very short blocks should not each become a unit.
     tops = {block.lines[0]: block for block in every[::thin] if block.lines[0] < block.lines[1]}
     owners = [*tops.values(), *([of] if of is not None else [])]
     begin = {block.lines[0]: block for block in owners}
@@ -54,7 +59,7 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), of: Block | None = 
     edges = sorted({*tops, *(of.lines if of is not None else ())})
     if thin == 1:
         edges = sorted({*edges, *(block.lines[1] for block in owners)})
-    for text, first, last in _pieces(source, edges):
+    for text, first, last in _split_source(source, edges):
         top, owner = tops.get(first, top), begin.get(first)
         if owner is None and top is not None and first < top.lines[1]:
             owner = top
@@ -67,9 +72,9 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), of: Block | None = 
     return out
 
 
-def _pieces(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
-    """Stretches of a source, the line each begins in, and the one before which it ends. None goes over one of `edges`,
-    which are lines. They are told by their length: to look at each line takes a tenth of a second for a huge page."""
+def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
+    """Yield parts of a source with their first line and the line after their last. No part crosses a line in
+    `edges`."""
     start = line = 0
     for edge in (*edges, None):
         end = len(source)
@@ -77,14 +82,14 @@ def _pieces(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]
             end = _end_of_line(source, start, edge - line)
         if end < start:
             continue
-        while end - start > _PIECE:
-            stop = source.rfind("\n", start, start + _PIECE)
+        while end - start > _SOURCE_BLOCK:
+            stop = source.rfind("\n", start, start + _SOURCE_BLOCK)
             if stop < 0:
-                stop = source.find("\n", start, min(end, start + _LONGEST))
+                stop = source.find("\n", start, min(end, start + _LONGEST_LINE))
             ends = stop >= 0
-            if not ends and end - start <= _LONGEST:
+            if not ends and end - start <= _LONGEST_LINE:
                 break
-            text = source[start : stop if ends else start + _LONGEST]
+            text = source[start : stop if ends else start + _LONGEST_LINE]
             last = line + text.count("\n") + ends
             yield text, line, last
             start, line = start + len(text) + ends, last
@@ -95,9 +100,9 @@ def _pieces(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]
 
 
 def _end_of_line(source: str, start: int, lines: int) -> int:
-    """Where the last of so many lines ends, the first of which begins at `start`. Before it when it is no line of this
-    source."""
-    for stretch in _STRETCHES:
+    """Return the index of the end of a line, counted from the line that begins at `start`. -1 if the source has fewer
+    lines."""
+    for stretch in _STEPS:
         while lines > _FEW_LINES and start < len(source):
             here = source.count("\n", start, start + stretch)
             if here >= lines:
@@ -110,22 +115,23 @@ def _end_of_line(source: str, start: int, lines: int) -> int:
     return end
 
 
-def too_big(block: Block) -> list[Block] | None:
-    """Return a block with a very long source as smaller blocks, below a hint that says why."""
-    if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST:
+def split_oversized(block: Block) -> list[Block] | None:
+    """Return a block with a very long source as smaller blocks, below a hint with the reason. None for other blocks."""
+    if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST_LINE:
         return None
-    said = Block("paragraph", runs=(Run("This page is too large to format, so it is shown as source."),))
-    return [Block("hint", {"style": "info"}, (said,)), *source_blocks(block.text)]
+    text = Block("paragraph", runs=(Run("This page is too large to format, so it is shown as source."),))
+    return [Block("hint", {"style": "info"}, (text,)), *source_blocks(block.text)]
 
 
-def same_title(heading: str, title: str) -> bool:
-    """Whether a heading says no more than the title above it, which may begin with an emoji."""
+def repeats_title(heading: str, title: str) -> bool:
+    """Return whether a heading only repeats the title of the page, without its emoji."""
     heading, title = " ".join(fold(heading).split()), " ".join(fold(title).split())
     return heading == title or title.endswith(f" {heading}")
 
 
 def anchors_above(document: Document) -> dict[str, str]:
-    """For the key of each block the anchor of the last heading at or above it; empty before the first."""
+    """Return for each block key the anchor of the last heading at or above the block. Empty before the first
+    heading."""
     anchors = {heading.block.key: heading.anchor for heading in document.headings}
     out: dict[str, str] = {}
     here = ""
@@ -136,14 +142,14 @@ def anchors_above(document: Document) -> dict[str, str]:
 
 
 class ThreadMarks:
-    """How much hangs on blocks, such as open threads, by their keys. What hangs on a block that is not on show is marked at
-    the innermost one around it that is."""
+    """Number of open threads on blocks, by block key. A thread on a hidden block is marked at the innermost visible
+    block around it."""
 
     def __init__(self, blocks: Iterable[Block] = (), counts: Mapping[str, int] | None = None) -> None:
         self.counts = {key: count for key, count in (counts or {}).items() if key and count}
         self._paths: list[tuple[Block, ...]] = []
         self.top_keys: set[str] = set()
-        """The keys of the top blocks that have one in them."""
+        """Keys of the top-level blocks that contain a block with threads."""
         if self.counts:
             for block in blocks:
                 self._visit(block, ())
@@ -159,13 +165,13 @@ class ThreadMarks:
     def __bool__(self) -> bool:
         return bool(self._paths)
 
-    def is_in(self, top: Block, part: Block | None) -> bool:
-        """Whether one hangs in a block of the top level, or in a slice of it."""
+    def has_threads(self, top: Block, part: Block | None) -> bool:
+        """Return whether a top-level block, or a slice of it, contains a block with threads."""
         return top.key in self.top_keys and (part is None or any(each.key in self.counts for each in part.walk()))
 
-    def among(self, keys: set[str], part: Block | None = None) -> dict[str, list[tuple[Block, ...]]]:
-        """What to mark at the blocks called `keys`: the ways down to the blocks that they hang on, in reading order;
-        only those within `part`, a slice of a long block."""
+    def paths_at(self, keys: set[str], part: Block | None = None) -> dict[str, list[tuple[Block, ...]]]:
+        """Return the paths to the blocks with threads, by the visible block to mark. `keys` are the visible blocks.
+        `part` limits the paths to a slice."""
         out: dict[str, list[tuple[Block, ...]]] = {}
         within = {child.key for child in part.children} if part is not None else None
         for path in self._paths:

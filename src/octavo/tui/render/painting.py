@@ -1,4 +1,4 @@
-"""Lines as strips, and what is laid over them: marks, labels, bars."""
+"""Painting of lines as Textual strips, and of marks, labels and bars over them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from octavo.tui.render.failed_block import guarded
+from octavo.tui.render.failed_block import run_guarded
 from octavo.tui.render.styled_lines import Line, cells, segments
 from octavo.tui.widgets.scrolling import let_go
 
 
-def painted(line: Line, margin: int, width: int, base: Style) -> Strip:
-    """A line behind a margin, `width` cells wide, on the ground of `base`."""
+def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
+    """Return a line as a strip of `width` cells, behind a margin, on the style `base`."""
     if not line.pieces:
         return Strip.blank(width, base)
     used = margin + line.width
@@ -27,18 +27,18 @@ def painted(line: Line, margin: int, width: int, base: Style) -> Strip:
     return let_go([strip], filtered=False)[0]
 
 
-def unpaintable(rows: Iterable[tuple[int, int, Line]], paint: Callable[[int, Line], Strip]) -> set[int]:
-    """The units of rows of which one cannot be painted."""
+def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[int, Line], Strip]) -> set[int]:
+    """Return the units with a line that cannot be painted."""
 
     def is_painted(unit: int, line: Line) -> bool:
         return paint(unit, line) is not None
 
-    return {unit for unit, _, line in rows if not guarded(partial(is_painted, unit, line), bool)}
+    return {unit for unit, _, line in rows if not run_guarded(partial(is_painted, unit, line), bool)}
 
 
-def over(strip: Strip, at: int, text: str, style: Style) -> Strip:
-    """`text` laid over a strip from cell `at` on, as far as the strip goes. Where there is less room than that it begins at
-    the left edge."""
+def overlay_text(strip: Strip, at: int, text: str, style: Style) -> Strip:
+    """Return a strip with `text` over it from a cell on. A negative cell counts as 0, and the text is cut at the end of
+    the strip."""
     width = strip.cell_length
     at = max(0, at)
     room = width - at
@@ -51,8 +51,8 @@ def over(strip: Strip, at: int, text: str, style: Style) -> Strip:
     return Strip([*before, Segment(text, style), *after], width)
 
 
-def restyled(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
-    """A strip with stretches of it in another style."""
+def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
+    """Return a strip with other styles in some ranges of cells."""
     width = strip.cell_length
     within = [(max(0, start), min(end, width), style) for start, end, style in spans if max(0, start) < min(end, width)]
     if not within:
@@ -66,11 +66,9 @@ def restyled(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
     return Strip([Segment(text, (own or Style()) + style) for part, style in parts for text, own, _ in part], width)
 
 
-def words_between(
-    lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None
-) -> str:
-    """The words of the page in `lines` from a place to another, each a line and a character from the left edge of the
-    pane; no place: the very start or end. Borders, bars and bullets are left out."""
+def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
+    """Return the text of the page between two places, each a line number and a column of the pane. None stands for the
+    start or the end. Decorations are left out."""
     out: list[str] = []
     for number, line in enumerate(lines):
         low = start[1] - margin if start is not None and start[0] == number else 0

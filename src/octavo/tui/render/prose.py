@@ -1,4 +1,4 @@
-"""Headings, paragraphs, lists, quotes, formulas, notes: text as it runs."""
+"""Rendering of text blocks: headings, paragraphs, lists, quotes, formulas and notes."""
 
 from __future__ import annotations
 
@@ -7,94 +7,97 @@ import re
 from rich.style import Style
 
 from octavo.documents.blocks import Block, words
-from octavo.tui.render.block_slices import begins, cut_of, ends, whole_of
-from octavo.tui.render.inline import raised
+from octavo.tui.render.block_slices import has_end, has_start, slice_bounds, whole_block
+from octavo.tui.render.inline import superscript
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.styled_lines import Line, Piece, indented, padded, rule
+from octavo.tui.render.styled_lines import Line, Piece, indent, pad, rule
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import wrap
 from octavo.tui.terminal.text_direction import reads_from_right
 
-_A_FEW = 40
-"""Items of a list that say on which side its bullets stand."""
+_SAMPLE_ITEMS = 40
+"""Items that decide on which side the bullets of a list are."""
 
 
-def page_title(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """The title of the page above a rule of its length, and its description."""
-    look = setting.look
-    lines = _aligned(setting.words(block.runs, width, look.strong), block, width)
+def render_page_title(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render the title of a page above a rule, and its description."""
+    styles = context.styles
+    lines = _align(context.text_lines(block.runs, width, styles.strong), block, width)
     longest = max((line.width for line in lines), default=0)
-    lines.append(rule(max(3, min(longest, width)), look, look.glyphs.double, look.accent))
+    lines.append(rule(max(3, min(longest, width)), styles, styles.glyphs.double, styles.accent))
     if block.text.strip():
-        style = look.muted + Style(italic=True)
-        said = " ".join(block.text.split())
-        lines += [Line([]), *(Line(pieces) for pieces in wrap([Piece(said, style)], width))]
+        style = styles.muted + Style(italic=True)
+        text = " ".join(block.text.split())
+        lines += [Line([]), *(Line(pieces) for pieces in wrap([Piece(text, style)], width))]
     return lines
 
 
-def source(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Lines of source as they are written, with their numbers."""
-    look = setting.look
+def render_source(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render lines of source with their line numbers."""
+    styles = context.styles
     out: list[Line] = []
     for number, row in enumerate(block.text.split("\n"), block.lines[0] + 1):
-        first = [Piece(f"{number:>5} ", look.muted, None, True)]
-        parts = wrap([Piece(row.expandtabs(4), look.text)], width - 6)
-        out += indented([Line(part) for part in parts], first, [Piece("      ", PLAIN, None, True)])
+        first = [Piece(f"{number:>5} ", styles.muted, None, True)]
+        parts = wrap([Piece(row.expandtabs(4), styles.text)], width - 6)
+        out += indent([Line(part) for part in parts], first, [Piece("      ", PLAIN, None, True)])
     return out
 
 
-def heading(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A heading, with a rule below the first two levels: across the page for the second, else as long as the words."""
-    look, level = setting.look, int(block.attrs.get("level", 2))
-    lines = _aligned(setting.words(block.runs, width, look.heading(level)), block, width)
-    if level <= 2 and setting.ruled and ends(block):
-        across = width if level == 2 and setting.depth == 0 else max((line.width for line in lines), default=0)
-        lines.append(rule(across, look, look.glyphs.double if level == 1 else None))
+def render_heading(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a heading. Levels 1 and 2 have a rule below: as long as the text, or across the page for a top-level
+    heading of level 2."""
+    styles, level = context.styles, int(block.attrs.get("level", 2))
+    lines = _align(context.text_lines(block.runs, width, styles.heading(level)), block, width)
+    if level <= 2 and context.rules_headings and has_end(block):
+        across = width if level == 2 and context.depth == 0 else max((line.width for line in lines), default=0)
+        lines.append(rule(across, styles, styles.glyphs.double if level == 1 else None))
     return lines
 
 
-def paragraph(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A paragraph, at the right when it is read from right to left. Its letters stay in the order in
-    which they are read: the terminal turns them round, or `right_to_left.py` when it does not."""
-    return _aligned(setting.words(block.runs, width), block, width)
+def render_paragraph(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a paragraph, right-aligned for right-to-left text.
+
+    The letters stay in reading order: the terminal reverses them, or `right_to_left.py` if the terminal does not.
+    """
+    return _align(context.text_lines(block.runs, width), block, width)
 
 
-def runs_from_right(block: Block) -> bool:
-    """Whether the words of a block are read from right to left."""
+def is_right_to_left(block: Block) -> bool:
+    """Return whether the text of a block reads from right to left."""
     return reads_from_right(words(block.runs))
 
 
-def _aligned(lines: list[Line], block: Block, width: int) -> list[Line]:
+def _align(lines: list[Line], block: Block, width: int) -> list[Line]:
     align = block.attrs.get("align")
     if align is None:
-        align = "right" if block.attrs.get("dir") == "rtl" or runs_from_right(block) else None
+        align = "right" if block.attrs.get("dir") == "rtl" or is_right_to_left(block) else None
     if align in ("center", "right"):
         for line in lines:
-            line.pieces = padded(line.pieces, width, PLAIN, align)
+            line.pieces = pad(line.pieces, width, PLAIN, align)
     return lines
 
 
-def list_of(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A list, hanging from its bullets or numbers."""
-    look = setting.look
-    cut, whole = cut_of(block), whole_of(block)
+def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a list with hanging bullets or numbers."""
+    styles = context.styles
+    cut, whole = slice_bounds(block), whole_block(block)
     first = int(block.attrs.get("start") or 1)
     first += cut.start if cut is not None else 0
-    level = setting.list_depth
-    loose = setting.known("loose", whole, is_loose)
+    level = context.list_depth
+    loose = context.shared_by_slices("loose", whole, is_loose)
     margin = 1 if level == 0 else 0
     out: list[Line] = []
-    setting.list_depth = level + 1
-    # Bullets of one list stand on one side, though an item or two begin with a Latin word.
-    looked_at = whole.children[:_A_FEW]
-    from_right = 2 * sum(map(_begins_from_right, looked_at)) > len(looked_at)
+    context.list_depth = level + 1
+    # All bullets of a list are on one side, even if some items begin with a Latin word.
+    sample = whole.children[:_SAMPLE_ITEMS]
+    from_right = 2 * sum(map(_starts_right_to_left, sample)) > len(sample)
     for number, item in enumerate(block.children, first):
-        item_cut, own = cut_of(item), whole_of(item)
-        mark = mark_of(whole, number - int(block.attrs.get("start") or 1), level, look)
-        style = look.muted if item.kind != "task" else look.success if item.attrs.get("checked") else look.text
-        indent = margin + len(mark) + 1
-        above = item_cut.above if item_cut is not None else None
-        body = setting.flow(item.children, width - indent, tight=not loose, above=above, is_open=True) or [Line([])]
+        item_cut, own = slice_bounds(item), whole_block(item)
+        mark = item_marker(whole, number - int(block.attrs.get("start") or 1), level, styles)
+        style = styles.muted if item.kind != "task" else styles.success if item.attrs.get("checked") else styles.text
+        mark_width = margin + len(mark) + 1
+        above = item_cut.previous if item_cut is not None else None
+        body = context.flow(item.children, width - mark_width, tight=not loose, above=above, is_open=True) or [Line([])]
         goes_on = item_cut is not None and not item_cut.is_first
         if goes_on:
             mark, style = " " * len(mark), PLAIN
@@ -103,38 +106,38 @@ def list_of(setting: LayoutContext, block: Block, width: int) -> list[Line]:
                 line.block = own
         if loose and not goes_on and (out or (cut is not None and cut.start)):
             out.append(Line([]))
-        hanging = [Piece(" " * indent, PLAIN, None, True)]
-        if from_right or _begins_from_right(item):
+        hanging = [Piece(" " * mark_width, PLAIN, None, True)]
+        if from_right or _starts_right_to_left(item):
             for at, line in enumerate(body):
                 side = [Piece(f" {mark}" + " " * margin, style, None, True)] if not at else hanging
-                out.append(Line([*padded(line.pieces, width - indent, PLAIN, "right"), *side], line.block))
+                out.append(Line([*pad(line.pieces, width - mark_width, PLAIN, "right"), *side], line.block))
             continue
-        out += indented(body, [Piece(" " * margin + mark + " ", style, None, True)], hanging)
-    setting.list_depth = level
+        out += indent(body, [Piece(" " * margin + mark + " ", style, None, True)], hanging)
+    context.list_depth = level
     return out
 
 
-def mark_of(block: Block, at: int, level: int, look: Styles) -> str:
-    """The bullet, number or box of the item `at` of a list that stands in so many others."""
-    glyphs, item = look.glyphs, block.children[at]
+def item_marker(block: Block, at: int, level: int, styles: Styles) -> str:
+    """Return the bullet, number or checkbox of item `at` in a list at nesting level `level`."""
+    glyphs, item = styles.glyphs, block.children[at]
     if item.kind == "task":
         done = bool(item.attrs.get("checked"))
         mark = glyphs.done if done else glyphs.todo
-        return f"[{mark if done else ' '}]" if look.ascii else mark
+        return f"[{mark if done else ' '}]" if styles.ascii else mark
     if not block.attrs.get("ordered"):
         return glyphs.bullets[level % len(glyphs.bullets)]
     first = int(block.attrs.get("start") or 1)
     return f"{first + at}.".rjust(len(str(first + len(block.children) - 1)) + 1)
 
 
-def _begins_from_right(item: Block) -> bool:
+def _starts_right_to_left(item: Block) -> bool:
     first = item.children[0] if item.children else None
-    return first is not None and first.kind == "paragraph" and runs_from_right(first)
+    return first is not None and first.kind == "paragraph" and is_right_to_left(first)
 
 
 def is_loose(block: Block) -> bool:
-    """Whether the items of a list have blank lines between them."""
-    block = whole_of(block)
+    """Return whether a list has blank lines between its items."""
+    block = whole_block(block)
     if block.attrs.get("tight", True) is False:
         return True
     return any(
@@ -144,84 +147,83 @@ def is_loose(block: Block) -> bool:
     )
 
 
-def quote(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A quotation behind a bar."""
-    bar = [Piece(setting.look.glyphs.down + " ", setting.look.muted, None, True)]
-    return indented(setting.flow_in(block, width - 2, is_open=True), bar, bar)
+def render_quote(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a quote behind a bar."""
+    bar = [Piece(context.styles.glyphs.down + " ", context.styles.muted, None, True)]
+    return indent(context.flow_in(block, width - 2, is_open=True), bar, bar)
 
 
-def divider(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A line across the measure, with air at both ends."""
+def render_divider(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a horizontal line in the middle third of the width."""
     third = width // 3
-    line = rule(width - 2 * third, setting.look)
+    line = rule(width - 2 * third, context.styles)
     line.pieces = [Piece(" " * third, PLAIN, None, True), *line.pieces]
     return [line]
 
 
-def math(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A formula on lines of its own: stacked where it has fractions and the like and room for them, else a line for each
-    row of its source that ends."""
-    from octavo.tui.render.formulas import formula, in_one_line  # few pages have any
+def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a formula block: stacked if it needs and fits it, else one line for each row of its source."""
+    from octavo.tui.render.formulas import format_inline, format_stacked  # lazy: few pages have formulas
 
-    look = setting.look
-    stacked = None if look.ascii or cut_of(block) is not None else formula(block.text, width - 4)
+    styles = context.styles
+    stacked = None if styles.ascii or slice_bounds(block) is not None else format_stacked(block.text, width - 4)
     if stacked is not None:
-        return [Line([Piece("    ", PLAIN, None, True), Piece(row, look.text)]) for row in stacked]
+        return [Line([Piece("    ", PLAIN, None, True), Piece(row, styles.text)]) for row in stacked]
     rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", block.text) if row.strip()]
     out = []
     for row in rows:
-        text = in_one_line(row, ascii=look.ascii)
-        for pieces in wrap([Piece(text, look.text)], width - 4) if text else ():
+        text = format_inline(row, ascii=styles.ascii)
+        for pieces in wrap([Piece(text, styles.text)], width - 4) if text else ():
             out.append(Line([Piece("    ", PLAIN, None, True), *pieces]))
     return out
 
 
-def footnotes(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """The notes at the end of a page."""
-    look = setting.look
-    cut = cut_of(block)
-    out = [] if cut is not None and not cut.is_first else [rule(min(width, 20), look)]
+def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render the notes at the end of a page."""
+    styles = context.styles
+    cut = slice_bounds(block)
+    out = [] if cut is not None and not cut.is_first else [rule(min(width, 20), styles)]
     for number, note in enumerate(block.children, 1 + (cut.start if cut is not None else 0)):
         label = str(note.attrs.get("label") or number)
-        mark = f"[{label}] " if look.ascii or not label.isdigit() else raised(label) + " "
-        body = setting.flow_in(note, width - len(mark)) or [Line([])]
-        if begins(note) and _begins_from_right(note):
-            body[0].pieces.append(Piece(f" {mark[:-1]}", look.accent, None, True))
-            out += [Line([*padded(line.pieces, width, PLAIN, "right")], line.block) for line in body]
+        mark = f"[{label}] " if styles.ascii or not label.isdigit() else superscript(label) + " "
+        body = context.flow_in(note, width - len(mark)) or [Line([])]
+        if has_start(note) and _starts_right_to_left(note):
+            body[0].pieces.append(Piece(f" {mark[:-1]}", styles.accent, None, True))
+            out += [Line([*pad(line.pieces, width, PLAIN, "right")], line.block) for line in body]
             continue
         blank = [Piece(" " * len(mark), PLAIN, None, True)]
-        out += indented(body, [Piece(mark, look.accent, None, True)] if begins(note) else blank, blank)
+        out += indent(body, [Piece(mark, styles.accent, None, True)] if has_start(note) else blank, blank)
     return out
 
 
-def conflict(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Both sides of a passage that two people changed, each behind its name."""
-    look, glyphs = setting.look, setting.look.glyphs
-    bar = [Piece(glyphs.bar + " ", look.error, None, True)]
-    out = [Line([Piece(f"{glyphs.no} Conflict", look.error + look.strong, None, True)])] if begins(block) else []
+def render_conflict_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render both sides of a conflict in the text, each under its name."""
+    styles, glyphs = context.styles, context.styles.glyphs
+    bar = [Piece(glyphs.bar + " ", styles.error, None, True)]
+    out = [Line([Piece(f"{glyphs.no} Conflict", styles.error + styles.strong, None, True)])] if has_start(block) else []
     for side in block.children:
         name = str(side.attrs.get("name") or "other side")
-        if begins(side):
-            called = wrap([Piece(name, look.error, None, True)], width - 5)
-            dashes = [Piece(f"{glyphs.across * 2} ", look.error, None, True)]
-            out += indented(map(Line, called), dashes, [Piece("   ", PLAIN, None, True)])
-        out += setting.flow_in(side, width - 2)
-    return indented(out, bar, bar)
+        if has_start(side):
+            name_lines = wrap([Piece(name, styles.error, None, True)], width - 5)
+            dashes = [Piece(f"{glyphs.across * 2} ", styles.error, None, True)]
+            out += indent(map(Line, name_lines), dashes, [Piece("   ", PLAIN, None, True)])
+        out += context.flow_in(side, width - 2)
+    return indent(out, bar, bar)
 
 
-def condition(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Blocks that only some readers see, below the condition."""
-    look = setting.look
-    rail = [Piece(look.glyphs.rail + " ", look.muted, None, True)]
+def render_condition(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render blocks that only some visitors see, below the condition."""
+    styles = context.styles
+    rail = [Piece(styles.glyphs.rail + " ", styles.muted, None, True)]
     word = "shown if" if block.kind == "if" else "else if" if block.attrs.get("expression") else "else"
-    label = [Piece(f"{word} ", look.muted, None, True)]
+    label = [Piece(f"{word} ", styles.muted, None, True)]
     if block.attrs.get("expression"):
-        label.append(Piece(str(block.attrs["expression"]), look.code))
+        label.append(Piece(str(block.attrs["expression"]), styles.code))
     rest = [child for child in block.children if child.kind != "else"]
-    cut = cut_of(block)
-    body = setting.flow(rest, width - 2, above=cut.above if cut is not None else None, is_open=True)
-    head = [Line(pieces) for pieces in wrap(label, width - 2)] if begins(block) else []
-    out = indented([*head, *body], rail, rail)
+    cut = slice_bounds(block)
+    body = context.flow(rest, width - 2, above=cut.previous if cut is not None else None, is_open=True)
+    head = [Line(pieces) for pieces in wrap(label, width - 2)] if has_start(block) else []
+    out = indent([*head, *body], rail, rail)
     for child in block.children:
-        out += condition(setting, child, width) if child.kind == "else" else []
+        out += render_condition(context, child, width) if child.kind == "else" else []
     return out

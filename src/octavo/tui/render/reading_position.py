@@ -1,4 +1,4 @@
-"""Where one is on a page, small enough to be kept over a restart; and where one was on the pages read last."""
+"""Reading positions: where the cursor and the top of a pane were on a page."""
 
 from __future__ import annotations
 
@@ -9,39 +9,42 @@ if TYPE_CHECKING:
     from octavo.tui.render.layout_context import Folds
 
 MOST_PAGES = 60
-"""On how many pages one comes back to where one was."""
+"""Most pages whose positions are stored."""
 _FACT = "places on pages"
 
 
 class ReadingPosition(NamedTuple):
-    """Where one is on a page, or was. Each use fills in what it needs: to come back after a restart the first two, to be as
-    the page was left all but `below`, to hold what stands at the top the five from `unit` on."""
+    """Position on a page.
+
+    After a restart only `block` and `below` are known. Going back to a page uses all fields but `below`. Keeping the
+    top in place uses the fields from `unit` to `width`.
+    """
 
     block: str = ""
-    """The key of the block the cursor is on; empty where it was put on none."""
+    """Key of the block under the cursor. Empty without a cursor."""
     below: int = 0
-    """How many rows below the top of the pane that stands, once it is known."""
+    """Rows between the top of the pane and that block."""
     unit: int = 0
-    """The unit at the top. All that is said of the top is as at the top of the page where one is there."""
+    """Index of the unit at the top. This and the next three fields are at their defaults at the top of the page."""
     top: str = ""
-    """The key of the block at the top."""
+    """Key of the block at the top."""
     offset: int = 0
-    """How many lines below the first of that block the top is."""
+    """Lines between the first line of that block and the top."""
     place: int = 0
-    """And below the first of the unit."""
+    """Lines between the first line of the unit and the top."""
     width: int = 0
-    """The width in which it was so."""
+    """Width in which the lines were counted."""
     is_source: bool = False
     folds: Folds | None = None
-    """What is opened, where that is to be so again."""
+    """Folds to restore. None to leave the folds alone."""
 
     @property
     def fact(self) -> list[str | int]:
-        """What is kept of it as JSON: `kept` reads it."""
+        """Fields that are stored, as JSON. `position_from_json` reads them."""
         return [self.block, self.below]
 
     def has_moved(self, since: ReadingPosition) -> bool:
-        """Whether one is elsewhere than before. A page that is set in another width has not moved."""
+        """Return whether the position differs from an earlier one. A change of width alone is not a move."""
         if self.block != since.block or self.is_source != since.is_source:
             return True
         if self.top != since.top or not self.top:
@@ -49,8 +52,8 @@ class ReadingPosition(NamedTuple):
         return self.width == since.width and self.offset != since.offset
 
 
-def kept(fact: object) -> ReadingPosition | None:
-    """What was kept as JSON, if it is any."""
+def position_from_json(fact: object) -> ReadingPosition | None:
+    """Return a stored position. None if the value is not a position."""
     match fact:
         case [str(block), int(below)]:
             return ReadingPosition(block, below)
@@ -58,18 +61,18 @@ def kept(fact: object) -> ReadingPosition | None:
 
 
 class ReadingPositions:
-    """Where one was on the pages one read last, by the keys of the pages. Who is at the top of a page is nowhere."""
+    """Positions on the pages read last, by page key. A position at the top of a page is not stored."""
 
     def __init__(self, state: StateDb) -> None:
         self._state = state
         self._places: dict[str, ReadingPosition] | None = None
 
-    def on(self, page: str) -> ReadingPosition | None:
-        """Where one was on a page."""
+    def get(self, page: str) -> ReadingPosition | None:
+        """Return the position on a page. None if none is stored."""
         return self._known().get(page)
 
-    def keep(self, page: str, here: ReadingPosition | None) -> None:
-        """Remember where one is on a page. The pages one was on longest ago are forgotten."""
+    def remember(self, page: str, here: ReadingPosition | None) -> None:
+        """Store the position on a page, or forget it if None. The oldest positions are dropped."""
         places = self._known()
         if places.get(page) == here:
             return
@@ -84,5 +87,5 @@ class ReadingPositions:
         if self._places is None:
             fact = self._state.get_fact(_FACT)
             read = fact.items() if isinstance(fact, dict) else ()
-            self._places = {str(key): here for key, each in read if (here := kept(each)) is not None}
+            self._places = {str(key): here for key, each in read if (here := position_from_json(each)) is not None}
         return self._places

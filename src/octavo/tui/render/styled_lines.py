@@ -1,9 +1,9 @@
-"""Lines before they are painted: pieces of text with a style, and the boxes and indents around them."""
+"""Lines of styled text before painting, and functions that cut, pad, indent and frame them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -16,30 +16,30 @@ from textual.strip import Strip
 from octavo.documents.blocks import Block
 from octavo.tui.render.styles import PLAIN, Glyphs, Styles
 
-_UNSTEADY = re.compile("[\ufe0e\ufe0f\u20e3\u200d\U0001f3fb-\U0001f3ff]")
+_EMOJI_MODIFIERS = re.compile("[\ufe0e\ufe0f\u20e3\u200d\U0001f3fb-\U0001f3ff]")
 _JOINER, _LAST_LETTER = "\u200d", "\u218f"
 _FLAGS = str.maketrans({0x1F1E6 + at: chr(ord("A") + at) for at in range(26)})
 
 
-def steady(text: str) -> str:
-    """`text` without what makes emoji one wider or narrower in some terminals than in others: what asks for a picture,
-    a key cap, a skin, or for several to be drawn as one. All that was joined stands side by side, flags are letters."""
-    return text if text.isascii() else _UNSTEADY.sub(_steadied, text).translate(_FLAGS)
+def flatten_emoji(text: str) -> str:
+    """Return a text without the modifiers that make the width of emoji differ between terminals. Joined emoji become
+    separate, and flags become letters."""
+    return text if text.isascii() else _EMOJI_MODIFIERS.sub(_replace_modifier, text).translate(_FLAGS)
 
 
-def _steadied(found: re.Match[str]) -> str:
-    """Nothing, unless it joins letters, which many scripts need."""
+def _replace_modifier(found: re.Match[str]) -> str:
+    """Return the joiner if it joins letters, which many scripts need, else an empty text."""
     text, at = found.string, found.start()
     joins_signs = text[at - 1 : at] > _LAST_LETTER and text[at + 1 : at + 2] > _LAST_LETTER
     return found[0] if found[0] == _JOINER and not joins_signs else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spot:
-    """What can be opened at a place. The pieces of one link share one spot, over line ends too.
+class Clickable:
+    """Target of a click. All pieces of one link share one clickable, also across lines.
 
-    Kinds: link (target: its address), image and file (target: their address), fold (target: key of the block),
-    tab (target: key of the tabs, index: which of them).
+    Kinds: link (target: address), image and file (target: address), fold (target: key of the block), tab (target: key
+    of the tabs, index: number of the tab), note (target: label), and the actions of buttons.
     """
 
     kind: str
@@ -48,27 +48,27 @@ class Spot:
 
 
 class Piece(NamedTuple):
-    """A stretch of a line in one style."""
+    """A piece of text in one style."""
 
     text: str
     style: Style = PLAIN
-    spot: Spot | None = None
-    furniture: bool = False
-    """Drawn around the text of the page: borders, bars, bullets. It is neither found nor copied."""
+    clickable: Clickable | None = None
+    is_decoration: bool = False
+    """Whether the text is drawn around the page's text, such as a border or a bullet. It is not searched or copied."""
 
 
-_KEPT_LETTERS = 60
-"""Letters of a text whose width is kept."""
+_LONGEST_CACHED = 60
+"""Most letters of a text whose width is cached."""
 
 
 @dataclass(slots=True)
 class Line:
-    """A line of a page: its pieces, and the block a comment on this line would be about."""
+    """A line of styled text, and the block that a comment on this line is about."""
 
     pieces: list[Piece]
     block: Block | None = None
     strip: Strip | None = None
-    """As it was painted last."""
+    """Strip from the last painting. None if the line is not painted."""
 
     @property
     def text(self) -> str:
@@ -78,38 +78,38 @@ class Line:
     def width(self) -> int:
         return width_of(self.pieces)
 
-    def behind(self, prefix: list[Piece]) -> Line:
-        """The line behind a prefix."""
+    def prepend(self, prefix: list[Piece]) -> Line:
+        """Return the line behind a prefix."""
         return Line(prefix + self.pieces, self.block)
 
 
-class HotSpot(NamedTuple):
-    """A place on a line that can be opened, in cells from the left end of the line."""
+class ClickableSpan(NamedTuple):
+    """Range of cells on a line that can be clicked."""
 
     line: int
     start: int
     end: int
     kind: str
     target: str
-    spot: Spot
+    clickable: Clickable
 
 
 def cells(text: str) -> int:
-    """How many cells `text` takes."""
-    return len(text) if text.isascii() else cell_len(text) if len(text) > _KEPT_LETTERS else _cells(text)
+    """Return the width of a text in cells."""
+    return len(text) if text.isascii() else cell_len(text) if len(text) > _LONGEST_CACHED else _cells(text)
 
 
 _cells = lru_cache(4096)(cell_len)
-"""How many cells a short text takes: bars and signs are measured at each depth anew."""
+"""Return the width of a short text in cells. Borders and signs are measured often."""
 
 
 def width_of(pieces: Iterable[Piece]) -> int:
-    """How many cells `pieces` take."""
+    """Return the width of styled text in cells."""
     return sum([len(text) if (text := piece[0]).isascii() else cells(text) for piece in pieces])
 
 
-def cut(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
-    """The cells from `start` to before `end`. A wide character at an edge becomes a space."""
+def crop(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
+    """Return the cells from `start` up to, but not including, `end`. A wide character at an edge becomes a space."""
     out: list[Piece] = []
     at = 0
     for piece in pieces:
@@ -132,48 +132,48 @@ def cut(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
     return out
 
 
-def fit(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Piece]:
-    """At most `width` cells of `pieces`, with a sign at the end when some are left out."""
+def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Piece]:
+    """Return styled text shortened to `width` cells, with the sign `more` at the end if text is left out."""
     if width_of(pieces) <= width:
         return list(pieces)
     if width < 1:
         return []
-    out = cut(pieces, 0, width - 1)
-    out.append(Piece(more, out[-1].style if out else PLAIN, out[-1].spot if out else None, True))
+    out = crop(pieces, 0, width - 1)
+    out.append(Piece(more, out[-1].style if out else PLAIN, out[-1].clickable if out else None, True))
     return out
 
 
-def panned(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_words: bool = False) -> list[Piece]:
-    """The `width` cells in sight of a line that is moved to the left by `start`, with a sign at each end beyond which there is
-    more: it is cut where the cells end, or `at_words`."""
+def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_words: bool = False) -> list[Piece]:
+    """Return the visible `width` cells of a line that is scrolled by `start`, with a sign at each end that has more.
+    `at_words`: the text is cut at spaces."""
     end, whole = start + width, width_of(pieces)
-    before, after = (_says(cut(pieces, *edge)) for edge in ((0, start), (end, whole)))
+    before, after = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, whole)))
     low, high = start + before, end - after
-    kept = cut(pieces, low, high)
+    kept = crop(pieces, low, high)
     gap = 0
     if at_words:
         text = "".join([piece.text for piece in kept])
         first, last = 0, len(text)
-        if before and _says(cut(pieces, low - 1, low)) and 0 <= text.find(" ") < len(text) // 2:
+        if before and _has_text(crop(pieces, low - 1, low)) and 0 <= text.find(" ") < len(text) // 2:
             first = text.find(" ")
         if after:
-            if _says(cut(pieces, high, high + 1)) and text.rfind(" ") > len(text) // 2:
+            if _has_text(crop(pieces, high, high + 1)) and text.rfind(" ") > len(text) // 2:
                 last = text.rfind(" ")
             last = len(text[:last].rstrip())
-        kept = cut(kept, cells(text[:first]), cells(text[:last]))
+        kept = crop(kept, cells(text[:first]), cells(text[:last]))
         gap = cells(text[:first])
     left = [Piece(more + " " * gap, PLAIN, None, True)] if before else []
-    # The sign stands at the very right, where all lines end that go on.
+    # The sign is at the right edge on all lines that continue.
     room = " " * (width - width_of([*left, *kept]) - cells(more))
     return [*left, *kept, *([Piece(room + more, PLAIN, None, True)] if after else [])]
 
 
-def _says(pieces: Iterable[Piece]) -> bool:
+def _has_text(pieces: Iterable[Piece]) -> bool:
     return any(piece.text.strip() for piece in pieces)
 
 
-def padded(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None = None) -> list[Piece]:
-    """`pieces` brought to `width` cells by blanks, on the side that `align` says."""
+def pad(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None = None) -> list[Piece]:
+    """Return styled text padded to `width` cells, on the side that `align` implies."""
     room = width - width_of(pieces)
     if room <= 0:
         return pieces
@@ -183,40 +183,41 @@ def padded(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | N
     return before + pieces + after
 
 
-def on(ground: Style, pieces: Iterable[Piece]) -> list[Piece]:
-    """`pieces` laid on a ground; those that have a ground of their own keep it."""
+def with_background(ground: Style, pieces: Iterable[Piece]) -> list[Piece]:
+    """Return styled text on a background. Pieces with a background of their own keep it."""
     return [Piece(text, ground + style, spot, furniture) for text, style, spot, furniture in pieces]
 
 
-def indented(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list[Line]:
-    """`lines` behind a prefix, the first one behind another."""
+def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list[Line]:
+    """Return lines behind a prefix, with another prefix for the first line."""
     out = []
     prefix = first
     for line in lines:
-        out.append(line.behind(prefix))
+        out.append(line.prepend(prefix))
         prefix = rest
     return out
 
 
-def squeezed(line: Line, width: int) -> Line:
-    """A line brought to `width` cells, if it is wider, by leaving out blanks and borders at its left, then at its right."""
+def squeeze(line: Line, width: int) -> Line:
+    """Return a line that fits `width` cells. Spaces and borders at its left are left out first, then those at its
+    right."""
     over = width_of(line.pieces) - width
     if over <= 0:
         return line
     pieces = list(line.pieces)
     for at in (0, -1):
-        while over > 0 and pieces and pieces[at].furniture:
+        while over > 0 and pieces and pieces[at].is_decoration:
             wide = cells(pieces[at].text)
-            kept = cut([pieces[at]], min(over, wide), wide) if at == 0 else cut([pieces[at]], 0, max(0, wide - over))
+            kept = crop([pieces[at]], min(over, wide), wide) if at == 0 else crop([pieces[at]], 0, max(0, wide - over))
             over -= min(over, wide)
             pieces[at : at + 1 or None] = kept
-    return Line(pieces if over <= 0 else fit(pieces, width), line.block)
+    return Line(pieces if over <= 0 else truncate(pieces, width), line.block)
 
 
 def box(
     lines: Iterable[Line],
     width: int,
-    look: Styles,
+    styles: Styles,
     *,
     title: Sequence[Piece] = (),
     right: Sequence[Piece] = (),
@@ -225,17 +226,20 @@ def box(
     ground: Style = PLAIN,
     edges: tuple[bool, bool] = (True, True),
 ) -> list[Line]:
-    """A rounded box, `width` cells wide, around lines of at most `width` - 4 cells. `title` and `right` stand in its
-    upper border, `foot` at the right of its lower one. `edges`: whether it has these, or is a slice of one."""
-    glyphs = look.glyphs
-    edge = ground + (look.line if border is None else border)
+    """Return lines in a rounded box of `width` cells. The lines must fit `width` - 4 cells.
+
+    `title` and `right` are in the upper border, `foot` is in the lower one. `edges`: whether the box has an upper and a
+    lower border, which a slice may not have.
+    """
+    glyphs = styles.glyphs
+    edge = ground + (styles.line if border is None else border)
     inner = width - 4
 
     def edged(left: str, right_end: str, words: Sequence[Piece], at_right: Sequence[Piece]) -> Line:
         room = width - 4
-        shown = fit(on(ground, words), room - 2, glyphs.more) if words else []
+        shown = truncate(with_background(ground, words), room - 2, glyphs.more) if words else []
         used = width_of(shown) + 2 if shown else 0
-        tail = on(ground, at_right) if at_right and width_of(at_right) + 3 <= room - used else []
+        tail = with_background(ground, at_right) if at_right and width_of(at_right) + 3 <= room - used else []
         pieces = [Piece(left + glyphs.across, edge, None, True)]
         if shown:
             pieces += [Piece(" ", edge, None, True), *shown, Piece(" ", edge, None, True)]
@@ -250,15 +254,15 @@ def box(
     gap = Piece(" ", ground, None, True)
     out = [edged(glyphs.top_left, glyphs.top_right, title, right)] if edges[0] else []
     for line in lines:
-        body = padded(on(ground, line.pieces) if ground else line.pieces, inner, ground)
-        framed = line.behind([side, gap])
+        body = pad(with_background(ground, line.pieces) if ground else line.pieces, inner, ground)
+        framed = line.prepend([side, gap])
         framed.pieces = [side, gap, *body, gap, side]
         out.append(framed)
     return [*out, edged(glyphs.bottom_left, glyphs.bottom_right, (), foot)] if edges[1] else out
 
 
-def off_side(left: int, right: int, glyphs: Glyphs) -> str:
-    """What stands below something wide: how many columns are off its left side and off its right one."""
+def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
+    """Return the note below a wide table or code block: how many columns are hidden at the left and at the right."""
     if not left:
         return f"{right} more {'column' if right == 1 else 'columns'} {glyphs.right}"
     if not right:
@@ -266,28 +270,81 @@ def off_side(left: int, right: int, glyphs: Glyphs) -> str:
     return f"{glyphs.left} {left} more {glyphs.between} {right} more {glyphs.right}"
 
 
-def rule(width: int, look: Styles, sign: str | None = None, style: Style | None = None) -> Line:
-    """A line across."""
-    return Line([Piece((sign or look.glyphs.across) * width, look.line if style is None else style, None, True)])
+def rule(width: int, styles: Styles, sign: str | None = None, style: Style | None = None) -> Line:
+    """Return a horizontal line."""
+    return Line([Piece((sign or styles.glyphs.across) * width, styles.line if style is None else style, None, True)])
 
 
-def hot_spots_of(lines: Iterable[Line], first: int = 0) -> list[HotSpot]:
-    """The places in `lines` that can be opened, in reading order."""
-    out: list[HotSpot] = []
+def clickable_spans(lines: Iterable[Line], first: int = 0) -> list[ClickableSpan]:
+    """Return the ranges in lines that can be clicked, in reading order."""
+    out: list[ClickableSpan] = []
     for number, line in enumerate(lines, first):
         at = 0
         for text, _, spot, _ in line.pieces:
             wide = cells(text)
             if spot is not None and wide:
                 last = out[-1] if out else None
-                if last is not None and last.spot is spot and last.line == number and last.end == at:
+                if last is not None and last.clickable is spot and last.line == number and last.end == at:
                     out[-1] = last._replace(end=at + wide)
                 else:
-                    out.append(HotSpot(number, at, at + wide, spot.kind, spot.target, spot))
+                    out.append(ClickableSpan(number, at, at + wide, spot.kind, spot.target, spot))
             at += wide
     return out
 
 
 def segments(pieces: Iterable[Piece], base: Style) -> list[Segment]:
-    """`pieces` as they are painted on a ground of style `base`."""
+    """Return styled text as Rich segments on the style `base`."""
     return [Segment(piece.text, base + piece.style) for piece in pieces]
+
+
+class BlockCells(NamedTuple):
+    """Cells of a line, from `start` up to, but not including, `end`, that belong to one block."""
+
+    start: int
+    end: int
+    block: Block
+
+
+@dataclass(slots=True)
+class SplitLine(Line):
+    """A line with several blocks side by side. `block` is the container of them all."""
+
+    block_cells: tuple[BlockCells, ...] = ()
+
+    def prepend(self, prefix: list[Piece]) -> Line:
+        """Return the line behind a prefix."""
+        return SplitLine(prefix + self.pieces, self.block, None, tuple(shift_cells(self.block_cells, width_of(prefix))))
+
+
+def shift_cells(parts: Iterable[BlockCells], by: int) -> list[BlockCells]:
+    """Return the ranges of cells moved to the right."""
+    return [BlockCells(start + by, end + by, block) for start, end, block in parts]
+
+
+def block_cells(line: Line, width: int) -> list[BlockCells]:
+    """Return the ranges of cells that belong to blocks, on a line of at most `width` cells."""
+    if isinstance(line, SplitLine) and line.block_cells:
+        return list(line.block_cells)
+    return [BlockCells(0, width, line.block)] if line.block is not None else []
+
+
+def line_blocks(line: Line) -> list[Block]:
+    """Return the blocks of a line."""
+    return [part.block for part in block_cells(line, 0)]
+
+
+def block_at_cell(line: Line, cell: int) -> Block | None:
+    """Return the block at a cell of a line."""
+    parts = line.block_cells if isinstance(line, SplitLine) else ()
+    return next((part.block for part in parts if part.start - 1 <= cell < part.end), line.block)
+
+
+def cursor_bar(line: Line, inside: Container[int]) -> int | None:
+    """Return the cell of the cursor bar on a line: before the block that is in `inside`, a set of identities. None if
+    there is no such block."""
+    before: int | None = None
+    for start, end, block in line.block_cells if isinstance(line, SplitLine) else ():
+        if id(block) in inside:
+            return start - 2 if before is None or before < start - 1 else start - 1
+        before = end
+    return -2 if id(line.block) in inside else None

@@ -1,4 +1,4 @@
-"""How a page looks: the styles and glyphs layout may use, read off the theme of the app."""
+"""Styles and glyphs for rendering pages, derived from the theme of the app."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FALLBACKS = {
 
 
 class Glyphs(NamedTuple):
-    """The signs of a page, each one cell wide."""
+    """Characters for borders, bullets and signs, each one cell wide."""
 
     top_left: str = "╭"
     top_right: str = "╮"
@@ -126,7 +126,7 @@ class _Styles(NamedTuple):
     remove_word: Style = _REMOVED
     button: Style = _BUTTON
     faded: Style = _FADED
-    """What stands back while letters are to be typed."""
+    """Style of the page while a link hint is typed."""
     hit: Style = _ADDED
     hit_now: Style = _NOW
     mono: bool = False
@@ -134,22 +134,22 @@ class _Styles(NamedTuple):
 
 
 class Styles(_Styles):
-    """The styles of a page by what they mean. Those named after a ground set only the background, the others only
-    what stands on it, so that any two can be added."""
+    """Styles by meaning. The styles named after a background set only the background, and the others only the
+    foreground, so that any two can be combined."""
 
     @property
     def ascii(self) -> bool:
-        """Whether only ASCII signs may be drawn."""
+        """Whether only ASCII characters may be drawn."""
         return self.glyphs is ASCII
 
     @classmethod
     def plain(cls, *, ascii: bool = False) -> Styles:
-        """A look of bold, underline and reverse only."""
+        """Return styles with only bold, underlined and reversed text."""
         return cls(accent=Style(bold=True), mono=True, error=Style(bold=True), glyphs=ASCII if ascii else UNICODE)
 
     @classmethod
-    def of(cls, variables: Mapping[str, str], *, ascii: bool = False, mono: bool = False) -> Styles:
-        """The look that the variables of a theme give."""
+    def from_theme(cls, variables: Mapping[str, str], *, ascii: bool = False, mono: bool = False) -> Styles:
+        """Return the styles for the variables of a theme."""
         if mono:
             return cls.plain(ascii=ascii)
 
@@ -207,17 +207,17 @@ class Styles(_Styles):
 
     @cached_property
     def code(self) -> Style:
-        """Code within a line of text."""
+        """Style of inline code."""
         return Style(bold=True) if self.mono else self.panel + self.text
 
     @cached_property
     def chip(self) -> Style:
-        """A tag, a key cap, a button of the second rank."""
+        """Style of a tag, a key cap or a secondary button."""
         return Style(reverse=True) if self.mono else self.panel + self.strong
 
     @cached_property
     def disabled(self) -> Style:
-        """A button that does nothing."""
+        """Style of a disabled button."""
         return Style(dim=True) if self.mono else self.panel + self.faded
 
     @cached_property
@@ -227,11 +227,11 @@ class Styles(_Styles):
         return (self.strong, self.strong, self.strong, self.strong + slanted, low + Style(bold=True), low + slanted)
 
     def heading(self, level: int) -> Style:
-        """How the words of a heading look. The first two levels have a rule below them as well."""
+        """Return the style of a heading. The first two levels also have a rule below them."""
         return self._headings[min(max(level, 1), 6) - 1]
 
     def hint(self, style: str) -> tuple[Style, str, str]:
-        """The colour, the sign and the name of a kind of hint."""
+        """Return the color, the sign and the name of a kind of hint."""
         glyphs = self.glyphs
         return {
             "success": (self.success, glyphs.yes, "Success"),
@@ -239,8 +239,8 @@ class Styles(_Styles):
             "danger": (self.error, glyphs.no, "Danger"),
         }.get(style, (self.accent, glyphs.info, "Info"))
 
-    def named(self, colour: str) -> Style:
-        """The token nearest to a colour an author named, as ink."""
+    def style_for_color(self, colour: str) -> Style:
+        """Return the style of the theme color nearest to a color that an author named."""
         name = colour.strip().lower().removeprefix("$")
         return {
             "green": self.success,

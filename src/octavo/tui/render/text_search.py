@@ -1,4 +1,4 @@
-"""Finding words in a page, in what is folded too, and where they stand once it is set."""
+"""Search in a page, including collapsed content, and the places of matches on rendered lines."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import NamedTuple
 
 from octavo.api.folding import FoldedText, fold
 from octavo.documents.blocks import Block, Run, words
-from octavo.tui.render.block_slices import begins
+from octavo.tui.render.block_slices import has_start
 from octavo.tui.render.styled_lines import Line, cells
 
 _NAMES = ("title", "description", "path", "name", "date", "summary", "url", "alt")
-_PLACES_FOUND = 10_000
-_LETTERS, _ENTRIES = 10_000, 200
-"""A stretch of the words of a page is about so long."""
+_MOST_MATCHES = 10_000
+_SECTION_LETTERS, _SECTION_ENTRIES = 10_000, 200
+"""Approximate size of a section of the text, in letters and in blocks."""
 
 
-class Find(NamedTuple):
-    """A place where the words were found: the unit, which of the finds in it, and the block that holds it."""
+class Match(NamedTuple):
+    """A match: its unit, its number within the unit, and the block that contains it."""
 
     unit: int
     nth: int
     block: Block
     path: tuple[Block, ...]
-    """The blocks it stands in, from the top one down to its own."""
+    """Blocks around the match, from the top-level block down to its own block."""
 
 
-class Mark(NamedTuple):
-    """A stretch of a line that belongs to a find, in cells."""
+class MatchSpan(NamedTuple):
+    """Range of cells on a line that belongs to a match."""
 
     line: int
     start: int
@@ -38,103 +38,103 @@ class Mark(NamedTuple):
 
 
 def pattern(needle: str) -> re.Pattern[str]:
-    """Finds `needle` literally in folded text, over line ends too."""
+    """Return a pattern that finds `needle` literally in folded text, also across lines."""
     parts = (r"\s+" if char.isspace() else re.escape(char) for char in " ".join(fold(needle).split()))
     return re.compile(r"\n?".join(parts).replace(r"\n?\s+\n?", r"\s+"))
 
 
-class _Entry(NamedTuple):
+class _BlockText(NamedTuple):
     unit: int
     block: Block
     path: tuple[Block, ...]
 
 
-class _Stretch(NamedTuple):
-    """The words of some blocks as one folded text, and where those of each begin."""
+class _Section(NamedTuple):
+    """Text of some blocks as one folded text, with the offset of each block."""
 
     text: str
     starts: list[int]
-    entries: list[_Entry]
+    entries: list[_BlockText]
 
 
-class Finder:
-    """The words of a page, read once, a stretch at a time as they are searched."""
+class TextFinder:
+    """Searchable text of a page, which is read in sections as the search advances."""
 
     def __init__(
         self,
         blocks: Iterable[tuple[int, Block]],
-        reads: Callable[[tuple[Run, ...]], str] = words,
-        letters: int = _LETTERS,
+        text_of: Callable[[tuple[Run, ...]], str] = words,
+        letters: int = _SECTION_LETTERS,
     ) -> None:
-        """`blocks`: each top block, or slice of one, with the number of its unit. `reads` gives runs as they are shown. A
-        stretch has about so many `letters`: few where it takes long to say what the words are."""
-        self._blocks, self._reads, self._letters = iter(blocks), reads, letters
-        self._known: list[_Stretch] = []
+        """`blocks` has each top-level block or slice with its unit. `text_of` returns the visible text of runs. A
+        section has about `letters` letters: pass a small number if `blocks` is slow."""
+        self._blocks, self._text_of, self._letters = iter(blocks), text_of, letters
+        self._sections: list[_Section] = []
 
-    def find(self, needle: str) -> Iterator[Find | None]:
-        """Where `needle` is, in reading order; None wherever one may stop for a while."""
+    def find(self, needle: str) -> Iterator[Match | None]:
+        """Yield the matches of `needle` in reading order, and None where the search may pause."""
         counts: dict[int, int] = {}
         found = 0
-        for stretch in self._stretches() if fold(needle).strip() else ():
+        for stretch in self._iterate_sections() if fold(needle).strip() else ():
             for match in pattern(needle).finditer(stretch.text):
                 entry = stretch.entries[bisect_right(stretch.starts, match.start()) - 1]
                 nth = counts.get(entry.unit, 0)
                 counts[entry.unit] = nth + 1
-                yield Find(entry.unit, nth, entry.block, entry.path)
+                yield Match(entry.unit, nth, entry.block, entry.path)
                 found += 1
-                if found >= _PLACES_FOUND:
+                if found >= _MOST_MATCHES:
                     return
             yield None
 
-    def _stretches(self) -> Iterator[_Stretch]:
+    def _iterate_sections(self) -> Iterator[_Section]:
         at = 0
         while True:
-            while at < len(self._known):
-                yield self._known[at]
+            while at < len(self._sections):
+                yield self._sections[at]
                 at += 1
-            if not self._read_on():
+            if not self._read_section():
                 return
 
-    def _read_on(self) -> bool:
-        """Read another stretch. False at the end."""
+    def _read_section(self) -> bool:
+        """Read another section, and return whether there was one."""
         texts: list[str] = []
         starts: list[int] = []
-        entries: list[_Entry] = []
+        entries: list[_BlockText] = []
         length = read = 0
-        while max(length, read) < self._letters and len(entries) < _ENTRIES:
+        while max(length, read) < self._letters and len(entries) < _SECTION_ENTRIES:
             unit, block = next(self._blocks, (-1, None))
             if block is None:
                 break
-            read += 1  # to see that one has no words may take as long
-            for entry, text in self._words(unit, block, ()):
+            read += 1  # Blocks without text take time too.
+            for entry, text in self._block_texts(unit, block, ()):
                 text = fold(text)
                 entries.append(entry)
                 starts.append(length)
                 texts.append(text)
                 length += len(text) + 1
             if not texts:
-                entries, starts, texts = [_Entry(unit, block, ())], [0], [""]
+                entries, starts, texts = [_BlockText(unit, block, ())], [0], [""]
         if entries:
-            self._known.append(_Stretch("\0".join(texts), starts, entries))
+            self._sections.append(_Section("\0".join(texts), starts, entries))
         return bool(entries)
 
-    def _words(self, unit: int, block: Block, above: tuple[Block, ...]) -> Iterator[tuple[_Entry, str]]:
-        path = (*above, block)
-        own = [self._reads(block.runs), block.text]
-        if begins(block):
+    def _block_texts(self, unit: int, block: Block, ancestors: tuple[Block, ...]) -> Iterator[tuple[_BlockText, str]]:
+        path = (*ancestors, block)
+        own = [self._text_of(block.runs), block.text]
+        if has_start(block):
             own += [value for name in _NAMES if isinstance(value := block.attrs.get(name), str)]
             if block.kind in ("table", "cards"):
                 own += [words(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
-        entry = _Entry(unit, block, path)
+        entry = _BlockText(unit, block, path)
         for text in own:
             if text:
                 yield entry, text
         for child in block.children:
-            yield from self._words(unit, child, path)
+            yield from self._block_texts(unit, child, path)
 
 
-def marks(lines: Sequence[Line], needle: str) -> list[Mark]:
-    """Where `needle` stands in `lines` as they are set."""
+def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
+    """Return the places of `needle` on rendered lines."""
     if not fold(needle).strip():
         return []
     parts: list[str] = []
@@ -151,7 +151,7 @@ def marks(lines: Sequence[Line], needle: str) -> list[Mark]:
         parts.append("\n")
         length += 1
     starts = [place[0] for place in places]
-    out: list[Mark] = []
+    out: list[MatchSpan] = []
     folded = FoldedText("".join(parts))
     for nth, match in enumerate(pattern(needle).finditer(folded.text)):
         first, last = folded.within(match.start(), match.end())
@@ -160,6 +160,6 @@ def marks(lines: Sequence[Line], needle: str) -> list[Mark]:
             start, number, at, text = places[index]
             low, high = max(0, first - start), min(len(text), last - start)
             if high > low:
-                out.append(Mark(number, at + cells(text[:low]), at + cells(text[:high]), nth))
+                out.append(MatchSpan(number, at + cells(text[:low]), at + cells(text[:high]), nth))
             index += 1
     return out

@@ -1,113 +1,162 @@
-"""Lays out the threads of a diff, each on a dotted rail."""
+"""Rendering of the threads and suggestions in a diff, beside a dotted line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.render.diff_lines import set_diff_unit
+from octavo.documents.suggesting import suggestions
+from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.diff_lines import render_diff_unit
+from octavo.tui.render.diff_sequence import build_diff, build_source_diff
 from octavo.tui.render.diff_sides import GUTTER, SideWidths
-from octavo.tui.render.diff_units import DiffUnit
-from octavo.tui.render.inline import inline
-from octavo.tui.render.layout import lay_out
-from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.quotes import lines_kept
-from octavo.tui.render.styled_lines import Line, Piece, fit, width_of
+from octavo.tui.render.diff_units import ContextSize, DiffUnit
+from octavo.tui.render.inline import render_runs
+from octavo.tui.render.layout import lay_out, render_block
+from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.styled_lines import Line, Piece, truncate, width_of
 from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.render.thread_lines import Answer, ThreadLine
+from octavo.tui.render.threads import ThreadReply, ThreadSummary, keep_quoted_lines
 from octavo.tui.render.wrap import wrap
-
-if TYPE_CHECKING:
-    from octavo.tui.render.comparison import Compared
 
 _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 
-def thread_lines(threads: Sequence[tuple[ThreadLine, str]], look: Styles, width: int, indent: int) -> list[Line]:
-    """Threads with their places, such as `thread 1/2`, behind a rail at `indent`. Each is a block of the kind `thread`,
-    whose key is its id."""
-    glyphs = look.glyphs
-    rail = [Piece(" " * indent + glyphs.rail + " ", look.note, None, True)]
+def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
+    """Render threads with their numbers, such as `thread 1/2`, beside a dotted line at cell `indent`. Each thread is a
+    block of kind `thread` with its id as key."""
+    glyphs = styles.glyphs
+    rail = [Piece(" " * indent + glyphs.rail + " ", styles.note, None, True)]
     inner = width - indent - 2
     out = [Line(list(rail))]
     for thread, place in threads:
-        block = Block("thread", {"open": thread.open}, text=thread.text, key=thread.key)
+        block = Block("thread", {"open": thread.is_open}, text=thread.text, key=thread.key)
         head = [
             Piece(
-                f"{glyphs.pen if thread.is_draft else glyphs.dot if thread.open or thread.verdict else glyphs.yes} ",
-                look.note + Style(bold=True),
+                f"{glyphs.pen if thread.is_draft else glyphs.dot if thread.is_open or thread.is_review else glyphs.yes} ",
+                styles.note + Style(bold=True),
                 None,
                 True,
             ),
-            Piece(thread.author, look.note + Style(bold=True)),
-            Piece(f" {glyphs.between} ", look.muted),
-            Piece(thread.age, look.note if thread.held or thread.is_draft else look.muted),
-            Piece(f" {glyphs.between} {thread.state}", look.muted),
+            Piece(thread.author, styles.note + Style(bold=True)),
+            Piece(f" {glyphs.between} ", styles.muted),
+            Piece(thread.age, styles.note if thread.is_pending or thread.is_draft else styles.muted),
+            Piece(f" {glyphs.between} {thread.state}", styles.muted),
         ]
         if thread.unsent:
-            head += [Piece(f" {glyphs.between} ", look.muted), Piece(thread.unsent, look.note)]
-        head = fit(head, inner - len(place) - 2, glyphs.more)
+            head += [Piece(f" {glyphs.between} ", styles.muted), Piece(thread.unsent, styles.note)]
+        head = truncate(head, inner - len(place) - 2, glyphs.more)
         room = inner - width_of(head) - len(place)
-        head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(place, look.muted, None, True)]
+        head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(place, styles.muted, None, True)]
         out.append(Line([*rail, *head], block))
-        if thread.about:
-            quoted = fit([Piece(f"on “{thread.about}”", look.muted + Style(italic=True))], inner, glyphs.more)
+        if thread.quote:
+            quoted = truncate([Piece(f"on “{thread.quote}”", styles.muted + Style(italic=True))], inner, glyphs.more)
             out.append(Line([*rail, *quoted], block))
-        out += [Line([*rail, *line], block) for line in _message_lines([], thread, look, inner)]
-        hidden = thread.replies - len(thread.answers)
+        out += [Line([*rail, *line], block) for line in _message_lines([], thread, styles, inner)]
+        hidden = thread.reply_count - len(thread.shown_replies)
         if hidden > 0:
-            which = "earlier" if thread.answers else "more"
+            which = "earlier" if thread.shown_replies else "more"
             words = f"  {hidden} {which} {'reply' if hidden == 1 else 'replies'}"
-            out.append(Line([*rail, Piece(words, look.muted, None, True)], block))
-        for answer in thread.answers:
-            name = [Piece(f"{glyphs.reply} {answer.author} {glyphs.between} {answer.age}  ", look.note)]
-            for number, line in enumerate(_message_lines(name, answer, look, inner - 4)):
+            out.append(Line([*rail, Piece(words, styles.muted, None, True)], block))
+        for answer in thread.shown_replies:
+            name = [Piece(f"{glyphs.reply} {answer.author} {glyphs.between} {answer.age}  ", styles.note)]
+            for number, line in enumerate(_message_lines(name, answer, styles, inner - 4)):
                 out.append(Line([*rail, Piece("  " if number == 0 else "    ", PLAIN, None, True), *line], block))
         out.append(Line(list(rail)))
     return out
 
 
-def set_diff_unit_or_threads(setting: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
-    """Return the lines of a unit of a diff, which may be the threads on a block."""
+def render_diff_unit_or_threads(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
+    """Render a unit of a diff, which may be the threads on a block."""
     if unit.kind == "threads":
-        return thread_lines(unit.threads, setting.look, room.width, GUTTER - 2)
-    return set_diff_unit(setting, unit, room)
+        return render_threads(unit.threads, context.styles, room.width, GUTTER - 2)
+    return render_diff_unit(context, unit, room)
 
 
-def _message_lines(name: list[Piece], message: ThreadLine | Answer, look: Styles, width: int) -> list[list[Piece]]:
+def _message_lines(
+    name: list[Piece], message: ThreadSummary | ThreadReply, styles: Styles, width: int
+) -> list[list[Piece]]:
     """Return the first rendered lines of a message, behind a name."""
     text, most = message.text, _MOST_LINES
     lines: list[list[Piece]] = []
-    if message.suggested:
-        from octavo.tui.render.suggestion_lines import suggestion_lines  # lazy: the comparison of blocks, rarely needed
-
+    if message.suggestion_diffs:
         most = _MOST_SUGGESTED
         lines = [name] if name else []
         lines += [
-            line.pieces for line in suggestion_lines(text, cast("tuple[Compared, ...]", message.suggested), width, look)
+            line.pieces
+            for line in suggestion_lines(
+                text, cast("tuple[PageComparison, ...]", message.suggestion_diffs), width, styles
+            )
         ]
     else:
         blocks = _blocks(text[:_MOST_TEXT])
         if name and blocks and blocks[0].kind == "paragraph":
-            lines = wrap([*name, *inline(blocks[0].runs, look)], width)
+            lines = wrap([*name, *render_runs(blocks[0].runs, styles)], width)
             blocks = blocks[1:]
         elif name:
             lines = [name]
         source = text[:_MOST_TEXT]
-        more = lay_out(blocks, width, look, source=source).lines if blocks and len(lines) < most else []
+        more = lay_out(blocks, width, styles, source=source).lines if blocks and len(lines) < most else []
         lines += [[]] * bool(lines and more) + [line.pieces for line in more]
     if len(lines) > most or len(text) > _MOST_TEXT:
-        lines = [*lines[: most - 1], [Piece(look.glyphs.more, look.muted, None, True)]]
-    # What is folded in a comment is opened where the thread is shown, not here.
-    return [[p._replace(spot=None) if p.spot and p.spot.kind in ("fold", "tab") else p for p in line] for line in lines]
+        lines = [*lines[: most - 1], [Piece(styles.glyphs.more, styles.muted, None, True)]]
+    # Collapsed content of a comment is expanded in the thread view, not here.
+    return [
+        [p._replace(clickable=None) if p.clickable and p.clickable.kind in ("fold", "tab") else p for p in line]
+        for line in lines
+    ]
 
 
 @lru_cache(maxsize=256)
 def _blocks(text: str) -> tuple[Block, ...]:
-    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
 
-    return parse(lines_kept(text)).blocks[:_MOST_LINES]
+    return parse(keep_quoted_lines(text)).blocks[:_MOST_LINES]
+
+
+def suggestion_lines(
+    text: str, compared: Sequence[PageComparison], width: int, styles: Styles, notes: Sequence[Sequence[Line]] = ()
+) -> list[Line]:
+    """Return the lines of a comment. `compared` has a comparison for each suggestion in `text`, and `notes` the lines
+    between its label and its diff."""
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
+
+    out: list[Line] = []
+    written, start = text.split("\n"), 0
+
+    def words(end: int) -> None:
+        part = keep_quoted_lines("\n".join(written[start:end]))
+        if part.strip():
+            out.extend(lay_out(parse(part).blocks, width, styles, source=part).lines)
+            out.append(Line([]))
+
+    for number, (each, one) in enumerate(zip(suggestions(text), compared, strict=True)):
+        words(each.lines[0])
+        out.append(Line([Piece("Suggested change", styles.muted)]))
+        out += [*(notes[number] if notes else ()), *_diff_lines(one, width, styles), Line([])]
+        start = each.lines[1]
+    words(len(written))
+    return out[:-1]
+
+
+def _diff_lines(compared: PageComparison, width: int, styles: Styles) -> list[Line]:
+    found = (
+        build_diff(compared.diff, ContextSize(), {})
+        if not compared.diff.is_empty
+        else build_source_diff(compared.hunks)
+    )
+    context = LayoutContext(styles, Folds(), render_block, room=width)
+    room = SideWidths.for_width(width, split=False)
+    lines = [
+        line
+        for unit in found.complete().units
+        if unit.kind != "title"
+        for line in render_diff_unit(context, unit, room)
+    ]
+    while lines and not "".join(piece.text for piece in lines[0].pieces).strip(" │┊"):
+        lines.pop(0)
+    return lines

@@ -1,4 +1,5 @@
-"""A long column of lines of which only what is looked at is set here. The rest has guessed heights, or is set by a thread."""
+"""A long column of lines, of which only the visible ones are rendered here. The others have estimated heights, or are
+laid out by a thread."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
 U = TypeVar("U")
 _TOGETHER = 256
 KEPT, KEPT_LINES = 600, 2500
-"""How many units keep their lines, and how many lines they keep, but for the last set. All keep their heights."""
+"""Most units and most lines that are kept. The unit rendered last is always kept, and so are all heights."""
 
 
 class VirtualLines(Generic[U]):
-    """Units one below the other. Setting one corrects its height, and so what lies below it moves; what lies above
-    never does."""
+    """Lines of units, one below the other. Rendering a unit corrects its height and moves the units below it, but never
+    those above."""
 
     def __init__(
         self,
@@ -30,25 +31,25 @@ class VirtualLines(Generic[U]):
         *,
         keeps_all: bool = False,
     ) -> None:
-        """`laid`: units that a thread laid out. `keeps_all`: whether all lines are kept."""
+        """`laid`: units that a thread laid out. `keeps_all`: all lines are kept."""
         self.units: list[U] = []
         self._guess, self._set_unit, self._keeps_all = guess, set_unit, keeps_all
         self._heights: list[int] = []
         self._sums: list[int] = []
-        """The heights of so many units together: a change of one is none of all that follow."""
+        """Total height of each group of units, so that a change affects only one sum."""
         self._exact = bytearray()
         self._lines: OrderedDict[int, list[Line]] = OrderedDict()
         self._count = 0
-        """How many lines are kept."""
+        """Number of lines that are kept."""
         self.forgotten: set[int] = set()
-        """The units that changed since the thread began to lay them out."""
+        """Indexes of the units that changed since the thread began to lay them out."""
         self.extend(units, laid)
 
     def __len__(self) -> int:
         return len(self.units)
 
     def extend(self, units: Sequence[U], laid: LaidUnits | None = None) -> None:
-        """Put more units below the last, and take what a thread laid out of them and of those above."""
+        """Append units, and take over what a thread laid out."""
         known = laid.heights if laid is not None else {}
         for index, unit in enumerate(units, len(self.units)):
             height = known[index] if index in known else self._guess(unit)
@@ -62,7 +63,8 @@ class VirtualLines(Generic[U]):
             self.take(laid)
 
     def take(self, laid: LaidUnits) -> None:
-        """Take the heights and lines of units that a thread laid out, but not of units that were set or changed meanwhile."""
+        """Take over the heights and lines of units that a thread laid out, except units that were rendered or changed
+        meanwhile."""
         for index, height in laid.heights.items():
             if self._exact[index] or index in self.forgotten:
                 continue
@@ -74,7 +76,7 @@ class VirtualLines(Generic[U]):
                 self._count += height
 
     def lay_out_some(self, lines: int) -> None:
-        """Set units that have a guessed height, from the top down, until they have so many lines."""
+        """Render units with estimated heights from the top down, until they have `lines` lines."""
         for index in self.unset_units():
             if lines <= 0:
                 break
@@ -82,25 +84,25 @@ class VirtualLines(Generic[U]):
 
     @property
     def total(self) -> int:
-        """The height of the whole, as far as it is known."""
+        """Height of all units, partly estimated."""
         return sum(self._sums)
 
     @property
     def unset(self) -> int:
-        """How many units have a guessed height."""
+        """Number of units with an estimated height."""
         return self._exact.count(0)
 
     def unset_units(self) -> list[int]:
-        """The units that have a guessed height."""
+        """Return the indexes of the units with an estimated height."""
         return [index for index, is_exact in enumerate(self._exact) if not is_exact]
 
     def top(self, index: int) -> int:
-        """The line at which a unit begins."""
+        """Return the first line of a unit."""
         part = index // _TOGETHER
         return sum(self._sums[:part]) + sum(self._heights[part * _TOGETHER : index])
 
     def at(self, line: int) -> tuple[int, int]:
-        """The unit that `line` belongs to, and its place in the unit."""
+        """Return the unit of a line, and the index of the line in the unit."""
         line, part, top = max(0, line), 0, 0
         while part + 1 < len(self._sums) and top + self._sums[part] <= line:
             top += self._sums[part]
@@ -112,7 +114,7 @@ class VirtualLines(Generic[U]):
         return index, max(0, line - top)
 
     def lines(self, index: int) -> list[Line]:
-        """The lines of a unit, set now if they are not."""
+        """Return the lines of a unit, rendered now if necessary."""
         found = self._lines.get(index)
         if found is not None:
             self._lines.move_to_end(index)
@@ -120,7 +122,7 @@ class VirtualLines(Generic[U]):
         return self.put(index, self._set_unit(self.units[index]))
 
     def put(self, index: int, lines: list[Line]) -> list[Line]:
-        """Give a unit its lines, instead of those it has."""
+        """Replace the lines of a unit, and return them."""
         self._count += len(lines) - len(self._lines.pop(index, ()))
         self._lines[index] = lines
         while not self._keeps_all and (len(self._lines) > KEPT or (self._count > KEPT_LINES and len(self._lines) > 1)):
@@ -131,18 +133,19 @@ class VirtualLines(Generic[U]):
         return lines
 
     def forget(self, index: int) -> None:
-        """Set a unit anew when it is looked at next."""
+        """Drop the lines of a unit, so that it is rendered again when it is visible."""
         self._count -= len(self._lines.pop(index, ()))
         self._exact[index] = 0
         self.forgotten.add(index)
 
     @property
     def kept(self) -> list[list[Line]]:
-        """The lines of each unit that keeps them."""
+        """Lines of each unit that are kept."""
         return list(self._lines.values())
 
     def between(self, start: int, end: int) -> list[tuple[int, int, Line]]:
-        """The lines from `start` to before `end`: unit, place in it, line. What is met for the first time is set."""
+        """Return the lines from `start` up to, but not including, `end`: each with its unit and its index in the unit.
+        Units are rendered if necessary."""
         out: list[tuple[int, int, Line]] = []
         if not self.units:
             return out
@@ -155,7 +158,7 @@ class VirtualLines(Generic[U]):
         return out
 
     def settle_above(self, line: int, height: int) -> int:
-        """Make exact what the `height` lines above `line` show; where `line` is now."""
+        """Render the units within `height` lines above `line`, and return the new number of that line."""
         index, offset = self.at(line)
         room = height - offset
         at = index
@@ -165,7 +168,7 @@ class VirtualLines(Generic[U]):
         return self.top(index) + offset
 
     def settle_end(self, height: int) -> None:
-        """Make exact what the last `height` lines show."""
+        """Render the units within the last `height` lines."""
         at = len(self.units)
         while height > 0 and at > 0:
             at -= 1

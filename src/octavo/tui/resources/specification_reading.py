@@ -90,7 +90,7 @@ async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
     from octavo.documents.blocks import Block
     from octavo.documents.parse import parse  # few read a specification
     from octavo.tui.reader.note import NoteSheet
-    from octavo.tui.render.source_finders import sources
+    from octavo.tui.render.deferred_loaders import deferred_content
 
     asked = {"at": known["at"], "spec_slug": known["spec_slug"]}
     on_show = shell.screen
@@ -116,7 +116,9 @@ async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
     if shell.screen is on_show:
         shell.push_screen(
             NoteSheet(
-                Block("note", children=document.blocks, key=version.id), sources(diagrams=False), known["spec_slug"]
+                Block("note", children=document.blocks, key=version.id),
+                deferred_content(diagrams=False),
+                known["spec_slug"],
             )
         )
 

@@ -18,7 +18,14 @@ from octavo.api.errors import ApiError
 from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, ChoiceKind, Conflict
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWay
-from octavo.tui.render.conflict_page import FIELDS, Passage, Question, Shown, prepare, prepare_question
+from octavo.tui.render.conflict_page import (
+    FIELDS,
+    ConflictView,
+    PageConflict,
+    UnconflictedText,
+    prepare_conflicts,
+    prepare_page_conflict,
+)
 from octavo.tui.review import conflict_choices
 from octavo.tui.review.conflict_choices import Choices
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
@@ -191,12 +198,12 @@ class ConflictsScreen(View):
 
     async def _prepare(self, item: ConflictedPage | TreeConflict) -> None:
         choices = self._choices.all
-        pieces: tuple[Shown | Question | Passage, ...]
+        pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...]
         if isinstance(item, TreeConflict):
-            pieces = await asyncio.to_thread(prepare_question, item.question, item.text)
+            pieces = await asyncio.to_thread(prepare_page_conflict, item.question, item.text)
         else:
             pieces = await asyncio.to_thread(
-                prepare, item.merged, item.main, choices, named=item.named, titles=item.page_titles
+                prepare_conflicts, item.merged, item.main, choices, named=item.named, titles=item.page_titles
             )
         if self._item is item:
             self.view.show(pieces, self._choices.all, key=_key_of(item), sides=self.source.sides)
@@ -254,7 +261,7 @@ class ConflictsScreen(View):
     # Choosing
 
     @property
-    def _selected(self) -> Shown | Question | None:
+    def _selected(self) -> ConflictView | PageConflict | None:
         """The conflict that a key resolves now."""
         item = self._item
         return self.view.conflict if item is not None and self.view.key == _key_of(item) else None
@@ -293,9 +300,9 @@ class ConflictsScreen(View):
             return "Press enter to open the conflict first."
         if shown is None:
             return "No conflict is selected."
-        if isinstance(shown, Question) and not all(shown.answers):
+        if isinstance(shown, PageConflict) and not all(shown.effects):
             return "This conflict has no versions to choose from."
-        if (isinstance(shown, Question) or shown.kind == FIELDS) and how not in SIDES:
+        if (isinstance(shown, PageConflict) or shown.kind == FIELDS) and how not in SIDES:
             return "You can keep only one version here. Press m or t to choose a version."
         if shown.kind == "moved" and how == "both":
             return "The text can be in only one place. Press m or t to choose the place."
@@ -303,7 +310,7 @@ class ConflictsScreen(View):
             return (
                 "You can keep only one version here. Press m or t to choose a version, or e to write another version."
             )
-        if how == "words" and isinstance(shown, Shown) and "words" not in shown.outcomes:
+        if how == "words" and isinstance(shown, ConflictView) and "words" not in shown.outcomes:
             return "Both sides changed the same words, so Octavo has no suggestion."
         return None
 

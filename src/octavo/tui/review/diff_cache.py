@@ -15,7 +15,7 @@ from octavo.data.live import Live
 from octavo.data.sync_queue import Rank
 from octavo.documents.changes import Size
 from octavo.documents.conflicts import markers
-from octavo.tui.render.comparison import Compared, compare
+from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.review.changed_pages import ChangedPage
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 
@@ -53,8 +53,8 @@ class Comparisons:
     def __init__(self, live: Live, made: Callable[[str], None]) -> None:
         self._live, self._made = live, made
         self._sides: Sides | None = None
-        self._kept: OrderedDict[Name, Compared] = OrderedDict()
-        self._under_way: dict[Name, asyncio.Task[Compared]] = {}
+        self._kept: OrderedDict[Name, PageComparison] = OrderedDict()
+        self._under_way: dict[Name, asyncio.Task[PageComparison]] = {}
         self._ahead: set[Name] = set()
         """Those of `_under_way` that nobody waits for."""
         self._next: deque[ChangedPage] = deque()
@@ -93,7 +93,7 @@ class Comparisons:
         for name in self._kept.keys() - {self._looked_at}:
             del self._kept[name]
 
-    def known(self, page: ChangedPage) -> Compared | None:
+    def known(self, page: ChangedPage) -> PageComparison | None:
         """The diff of a page, if it is there."""
         self._looked_at, self._is_at_rest = _name(page), False
         found = self._kept.get(self._looked_at)
@@ -101,7 +101,7 @@ class Comparisons:
             self._kept.move_to_end(self._looked_at)
         return found
 
-    async def compare(self, page: ChangedPage) -> Compared:
+    async def compare(self, page: ChangedPage) -> PageComparison:
         """Return the diff of a page, which goes before all others. Raises ApiError."""
         if (found := self.known(page)) is not None:
             return found
@@ -139,7 +139,7 @@ class Comparisons:
     def _is_measured(self, page: ChangedPage) -> bool:
         return self._measured.get(page.key) == _name(page)
 
-    def _begin(self, page: ChangedPage) -> asyncio.Task[Compared]:
+    def _begin(self, page: ChangedPage) -> asyncio.Task[PageComparison]:
         name = _name(page)
         task = self._under_way.get(name)
         if task is None:
@@ -147,7 +147,7 @@ class Comparisons:
             task.add_done_callback(lambda ended: self._ended(name, ended))
         return task
 
-    def _ended(self, name: Name, task: asyncio.Task[Compared]) -> None:
+    def _ended(self, name: Name, task: asyncio.Task[PageComparison]) -> None:
         if self._under_way.get(name) is not task:
             return  # other sides are compared by now, or it was given up
         del self._under_way[name]
@@ -159,7 +159,7 @@ class Comparisons:
             report_error(task, "A comparison")
         self._go_on()
 
-    async def _compare(self, page: ChangedPage) -> Compared:
+    async def _compare(self, page: ChangedPage) -> PageComparison:
         before, after = await asyncio.gather(
             *(self._text(op, Rank.AWAITED if _name(page) in self._ahead else Rank.NOW) for op in self._sources(page))
         )
@@ -200,5 +200,5 @@ class Comparisons:
         return text_of(await page_there(self._live, op, rank=rank)) if op is not None else ""
 
 
-def _length(compared: Compared) -> int:
+def _length(compared: PageComparison) -> int:
     return len(compared.old.source) + len(compared.new.source)

@@ -21,7 +21,7 @@ from octavo.api.safety import line as safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.tui.render.link_targets import LinkContext, Targets
+from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.fact_list import Fact
@@ -132,9 +132,9 @@ def _dead(ground: LinkContext, texts: Mapping[str, str]) -> list[str]:
 
     said = []
     for page_id, of_page in found.items():
-        targets = Targets(ground, page_id)
+        targets = LinkTargets(ground, page_id)
         for usage in of_page:
-            if usage.kind == "address" and is_broken(page_id, targets.target(usage.says)):
+            if usage.kind == "address" and is_broken(page_id, targets.resolve(usage.says)):
                 said.append(f"{ground.pages[page_id].title} → {usage.says}")
     return list(dict.fromkeys(said))
 

@@ -16,7 +16,7 @@ from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.documents.changes import Setting
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.render.comparison import Compared, compare
+from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -86,7 +86,7 @@ class OutcomeScreen(View):
 
     async def _compare(self) -> None:
         title, text, main, settings = self._outcome
-        compared: Compared = await asyncio.to_thread(compare, safe_text(main or ""), safe_text(text))
+        compared: PageComparison = await asyncio.to_thread(compare, safe_text(main or ""), safe_text(text))
         safe = tuple(Setting(each.name, _line(each.old), _line(each.new)) for each in settings)
         diff = replace(compared.diff, metadata=(*safe, *compared.diff.metadata))
         self.view.show(replace(compared, diff=diff), title=title, key="outcome")

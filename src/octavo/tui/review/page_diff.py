@@ -24,12 +24,12 @@ from octavo.tui.comments.thread_anchoring import BothSides
 from octavo.tui.reader import link_following
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.pane import Stop
-from octavo.tui.render.comparison import Compared
-from octavo.tui.render.half_block_pictures import PictureReference
-from octavo.tui.render.link_targets import LinkContext, Targets, origins
+from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.deferred import DeferredContent
+from octavo.tui.render.half_block_pictures import ImageReference
+from octavo.tui.render.link_targets import LinkContext, LinkTargets, app_origins
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.render.sources import Sources
-from octavo.tui.render.thread_lines import DRAFT
+from octavo.tui.render.threads import DRAFT
 from octavo.tui.review import thread_walk
 from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, in_words
 from octavo.tui.review.changed_tree import ChangedTree
@@ -46,7 +46,7 @@ _NO_BASE = "The server did not return the base revision of this change request."
 LINGERS = 0.3
 """Seconds the diff before stays in the view while the one wanted is not there yet."""
 _EMPTY = Document("", (), "")
-_NOTHING = Compared(Diff(()), _EMPTY, _EMPTY)
+_NOTHING = PageComparison(Diff(()), _EMPTY, _EMPTY)
 """What is compared where threads are about no page."""
 
 
@@ -133,7 +133,7 @@ class PageDiff:
             self._show_compared(change, compared)
             self._say_where()
 
-    def _show_compared(self, change: ChangedPage, compared: Compared) -> None:
+    def _show_compared(self, change: ChangedPage, compared: PageComparison) -> None:
         if change.settings:
             diff = replace(compared.diff, metadata=(*change.settings, *compared.diff.metadata))
             compared = replace(compared, diff=diff)
@@ -156,13 +156,15 @@ class PageDiff:
             trouble = self._comparison.tree.error or "the pages are still loading. Try again in a moment."
             self._view.shell.say(f"Could not open the link: {trouble}", tone="care")
             return
-        targets = Targets(LinkContext(tree, self._comparison.head, origins(next(tree.walk(), None))), change.page.id)
+        targets = LinkTargets(
+            LinkContext(tree, self._comparison.head, app_origins(next(tree.walk(), None))), change.page.id
+        )
         if message.kind == "image" and not message.outside:
             from octavo.tui.reader.picture import PictureScreen  # few pictures are looked at so closely
 
-            self._view.app.push_screen(PictureScreen((PictureReference(message.href),), targets))
+            self._view.app.push_screen(PictureScreen((ImageReference(message.href),), targets))
             return
-        match targets.target(message.href):
+        match targets.resolve(message.href):
             case links.ToPage(page=page_id, anchor=anchor) if page_id != change.page.id:
                 if not self._pages.reveal(page_id):
                     self._view.shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
@@ -178,7 +180,7 @@ class PageDiff:
                 places = [place for place in (sides.new, sides.old) if place is not None]
                 pages = [page_to_read(place, change.page.id) for place in places]
                 shown = link_following.show_shared(
-                    self._view.shell, target, pages, Sources(targets=targets), self.follow_link
+                    self._view.shell, target, pages, DeferredContent(targets=targets), self.follow_link
                 )
                 self._view.shell.background(shown)
             case target:

@@ -13,7 +13,7 @@ from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.writes.content_writes import page_source, restore_pages
 from octavo.documents.blocks import Block
 from octavo.documents.reverting import UnknownBlock, reverted
-from octavo.tui.render.diff_context import said_of
+from octavo.tui.render.diff_context import block_summary
 from octavo.tui.review.changed_pages import ChangedPage
 from octavo.tui.review.diff_base import Comparison
 from octavo.tui.shell.permissions import UNDECIDED, not_allowed, why_no_editing
@@ -103,7 +103,7 @@ async def _ask_block(app: Shell, back: RevertedRange, block: Block) -> None:
         app.say("This block has no changes.")
         return
     change = UpdatePage(page=back.page, document=DocumentBody(markdown=after))
-    said = said_of(block)
+    said = block_summary(block)
     excerpt = said if len(said) <= _EXCERPT else f"{said[: _EXCERPT - 1]}…"
     _ask(
         app,

@@ -11,7 +11,7 @@ from octavo.documents.changes import Setting
 from octavo.documents.merging import forecast
 from octavo.documents.merging.merged_page import Choice
 from octavo.documents.namesakes import Namesake, namesakes_in
-from octavo.tui.render.conflict_page import Question
+from octavo.tui.render.conflict_page import PageConflict
 from octavo.tui.widgets.wording import plural
 
 Fields: TypeAlias = Mapping[str, tuple[Any, Any]]
@@ -56,9 +56,9 @@ class TreeConflict:
         return all(self.answers)
 
     @property
-    def question(self) -> Question:
+    def question(self) -> PageConflict:
         """The conflict as it is shown."""
-        return Question(self.name, self.title, self.said, self.answers)
+        return PageConflict(self.name, self.title, self.said, self.answers)
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
         """Return its name if it has to be resolved and is not."""

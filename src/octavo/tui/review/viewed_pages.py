@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from octavo.data.state_db import StateDb
-from octavo.tui.render.reading_position import kept
+from octavo.tui.render.reading_position import position_from_json
 
 MOST_PLACES = 200
 """In how many pages of a change request one comes back to where one was."""
@@ -23,7 +23,7 @@ class ViewedMarks:
         """What one looked at last."""
         within = place.get("within")
         within = within if isinstance(within, dict) else {}
-        self.places = {str(key): here for key, fact in within.items() if (here := kept(fact)) is not None}
+        self.places = {str(key): here for key, fact in within.items() if (here := position_from_json(fact)) is not None}
         """Where one was in what one looked at."""
         self._revision = ""
         self._is_waiting = False

@@ -1,0 +1,68 @@
+"""Loaders of deferred content that need nothing but the page: diagrams, and operations of OpenAPI specifications."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from octavo.tui.render.caches import AsyncCache
+from octavo.tui.render.deferred import (
+    DeferredContent,
+    DiagramQuery,
+    DrawnDiagram,
+    FoundOperation,
+    OperationLayout,
+    OperationQuery,
+)
+from octavo.tui.render.highlight import CodeQuery, Tokens, highlight_code
+
+if TYPE_CHECKING:
+    from octavo.tui.render.styled_lines import Line
+
+_MOST_HIGHLIGHTED = 40
+"""Code blocks in the descriptions of an operation that are highlighted."""
+
+
+def deferred_content(*, diagrams: bool = True) -> DeferredContent:
+    """Return the deferred content of a pane, with loaders for operations, and for diagrams if `diagrams`."""
+    return DeferredContent(
+        diagrams=AsyncCache(_load_diagram) if diagrams else None,
+        operations=AsyncCache(load_operation),
+        details=AsyncCache(load_operation_lines, capacity=20),
+    )
+
+
+async def _load_diagram(query: DiagramQuery) -> DrawnDiagram:
+    from octavo.tui.render import diagrams  # lazy: few pages have diagrams
+
+    return await diagrams.draw_diagram(query)
+
+
+async def load_operation(query: OperationQuery) -> FoundOperation:
+    """Find an operation or webhook in a thread."""
+    from octavo.tui.render.openapi import find_operation  # lazy: the schemas of specifications, 10 ms
+
+    return FoundOperation(await asyncio.to_thread(find_operation, query))
+
+
+async def load_operation_lines(layout: OperationLayout) -> list[Line]:
+    """Lay out the details of an operation in a thread, and lay them out again once their code is highlighted."""
+    # lazy: the layout of blocks imports this package's deferred content
+    from octavo.tui.render.layout import render_block
+    from octavo.tui.render.layout_context import Folds, LayoutContext
+    from octavo.tui.render.openapi import find_operation, render_operation_details
+
+    tokens: AsyncCache[CodeQuery, Tokens] = AsyncCache(highlight_code)
+    context = LayoutContext(layout.styles, Folds(), render_block, deferred=DeferredContent(tokens=tokens))
+
+    def render() -> list[Line]:
+        return render_operation_details(context, layout.query, find_operation(layout.query), layout.width)
+
+    lines = await asyncio.to_thread(render)
+    if tokens.missing:
+        for code in tokens.missing[:_MOST_HIGHLIGHTED]:
+            tokens.request(code)
+        while await tokens.load_requested():
+            pass
+        lines = await asyncio.to_thread(render)
+    return lines

@@ -1,0 +1,107 @@
+"""Threads between the lines of a diff, as data, and quotations in comments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass
+from textwrap import dedent
+
+from octavo.documents.suggesting import fence
+
+DRAFT = "draft "
+"""Prefix of the key of a draft."""
+
+
+@dataclass(frozen=True)
+class ThreadReply:
+    """A reply in a thread."""
+
+    author: str
+    age: str
+    text: str
+    """Markdown, of which the first lines are shown."""
+    suggestion_diffs: tuple[Hashable, ...] = ()
+    """Comparisons (`PageComparison`) for the suggestions in `text`. Empty until they are loaded."""
+
+
+@dataclass(frozen=True)
+class ThreadSummary:
+    """Summary of a thread. `text` is Markdown, of which the first lines are shown. `reply_count` counts all replies."""
+
+    author: str
+    age: str
+    text: str
+    reply_count: int = 0
+    is_open: bool = True
+    shown_replies: tuple[ThreadReply, ...] = ()
+    key: str = ""
+    """Id of the thread."""
+    is_outdated: bool = False
+    """Whether the block of the thread was changed or deleted."""
+    quote: str = ""
+    """Text that the thread is about, if its block is not right above."""
+    is_pending: bool = False
+    """Whether the comment waits for a review to be submitted. `age` says so."""
+    is_review: bool = False
+    """Whether the text belongs to a review, which nobody has to answer."""
+    is_draft: bool = False
+    """Whether the text is an unsent draft."""
+    unsent: str = ""
+    """Mark of an unsent reply. Empty if there is none."""
+    suggestion_diffs: tuple[Hashable, ...] = ()
+    """Comparisons (`PageComparison`) for the suggestions in `text`. Empty until they are loaded."""
+
+    @property
+    def state(self) -> str:
+        """State of the thread in one or two words."""
+        if self.is_pending or self.is_draft:
+            return "not sent yet"
+        became = "review" if self.is_review else "open" if self.is_open else "resolved"
+        return became + (", outdated" if self.is_outdated else "")
+
+
+_CHARACTERS = 240
+_QUOTE = re.compile(r" {0,3}> ?")
+_QUOTED = re.compile(r"^ {0,3}>", re.MULTILINE)
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+_BLOCK_START = re.compile(r"\s{0,3}(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|[>|=]|-{3}|\{%|<)")
+"""Beginning of a line that does not continue a paragraph."""
+
+
+def quote_excerpt(text: str) -> str:
+    """Return the beginning of a text, in its own lines."""
+    lines = "\n".join(line.rstrip() for line in dedent(text).split("\n") if line.strip())
+    return lines if len(lines) <= _CHARACTERS else lines[: _CHARACTERS - 1] + "…"
+
+
+def quote_markdown(text: str, *, is_code: bool) -> str:
+    """Return Markdown that quotes the beginning of a text, in its own lines."""
+    beginning = quote_excerpt(text)
+    source = fence(beginning) if is_code else beginning.replace("\n", "\\\n")
+    return "\n".join(f"> {line}" for line in source.split("\n"))
+
+
+def keep_quoted_lines(markdown: str) -> str:
+    """Return a comment with hard line breaks in its quotes, because people rarely put a fence around quoted code."""
+    if not _QUOTED.search(markdown):
+        return markdown
+    rows = markdown.split("\n")
+    fenced_by, goes_on = "", False
+    for at, row in enumerate(rows):
+        quote = _QUOTE.match(row)
+        text = row[quote.end() :] if quote else ""
+        if fence_here := _FENCE.match(text):
+            fenced_by = "" if fenced_by and fence_here[1].startswith(fenced_by) else fenced_by or fence_here[1]
+        is_code = bool(fenced_by or fence_here) or (text.startswith("    ") and not goes_on)
+        fenced_by = fenced_by if quote else ""
+        goes_on = bool(text.strip()) and not is_code and not _BLOCK_START.match(text)
+        following = _QUOTE.match(rows[at + 1]) if at + 1 < len(rows) else None
+        below = rows[at + 1][following.end() :] if following else ""
+        if (
+            goes_on
+            and below.strip()
+            and not (_BLOCK_START.match(below) or _FENCE.match(below) or text.endswith(("\\", "  ")))
+        ):
+            rows[at] += "\\"
+    return "\n".join(rows)
