@@ -25,7 +25,6 @@ from rich.style import Style
 from textual._compositor import Compositor
 from textual._context import active_message_pump
 from textual._parser import ParseError as ParseError
-from textual._styles_cache import StylesCache
 from textual._xterm_parser import XTermParser as XTermParser
 from textual.app import App
 from textual.await_remove import AwaitRemove
@@ -80,9 +79,6 @@ def fingerprint(kind: type, name: str) -> int:
 
 
 PARTS: dict[type, dict[str, int]] = {
-    StylesCache: {
-        "get_inner_outer": 0x2075A778,
-    },
     Compositor: {
         "visible_widgets": 0x4AFE78A0,
         "reflow": 0x4C993E47,
@@ -138,11 +134,6 @@ OTHER_PARTS = {
 def has_parts(*names: str) -> bool:
     """Return whether the installed Textual has these parts as the replacements of them expect."""
     return OTHER_PARTS.isdisjoint(names)
-
-
-# Textual keeps a thousand of its results, each with all lines of a widget: it calls it with them where it meant the class.
-if has_parts("StylesCache.get_inner_outer"):
-    StylesCache.get_inner_outer = classmethod(lru_cache(1024)(StylesCache.get_inner_outer.__wrapped__))  # type: ignore[arg-type, assignment, method-assign]  # of Textual's, whose cache is other
 
 
 def _there(compositor: Compositor) -> dict[Widget, tuple[Region, Region]]:
