@@ -34,24 +34,6 @@ class Seen(Scratch):
     """An app of screens over one another."""
 
 
-async def test_a_screen_that_is_covered_is_at_rest_until_it_is_shown_again() -> None:
-    app = Seen()
-    async with app.run_test(size=(30, 5)):
-        below, above = Shows(), Shows()
-        await app.push_screen(below)
-        await at_rest(app)
-        painted: list[Screen[object]] = []
-        below.screen_layout_refresh_signal.subscribe(app, painted.append)
-        await app.push_screen(above)
-        below.query_one("#said", Static).update("one\ntwo\nthree")
-        await at_rest(app)
-        assert not painted
-        assert not below.is_current
-        above.dismiss()
-        await at_rest(app)
-        assert shown(app) == "one\ntwo\nthree\n"
-
-
 async def test_what_changes_below_a_dialog_is_laid_out_and_painted() -> None:
     app = Seen()
     async with app.run_test(size=(30, 5)) as pilot:

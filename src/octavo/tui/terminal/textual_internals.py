@@ -92,7 +92,6 @@ PARTS: dict[type, dict[str, int]] = {
         "refresh": 0x8965538B,
     },
     App: {
-        "_background_screens": 0xA3D483C2,
         "_load_screen_css": 0xC42665BB,
         "_fatal_error": 0xB2320153,
         "_prune": 0x516B9499,
@@ -194,18 +193,6 @@ async def _heard(widget: Widget, event: Event) -> None:
 
 if has_parts("Widget.on_event"):
     Widget.on_event = _heard  # type: ignore[method-assign, assignment]  # of message pumps, which ask no such thing
-
-
-def _uncovered(app: App[Any]) -> list[Screen[Any]]:
-    """Textual counts the screen below one that lets nothing through as seen: with every answer that came it would be laid
-    out, and the screen above painted whole. It is at rest until it is shown again."""
-    stack = app._screen_stack
-    return [] if stack and stack[-1].styles.background.a == 1 else _seen_below(app)
-
-
-if has_parts("App._background_screens"):
-    _seen_below = cast("Callable[[App[Any]], list[Screen[Any]]]", App.__dict__["_background_screens"].fget)
-    App._background_screens = property(_uncovered)  # type: ignore[method-assign, assignment]  # what is painted goes by it
 
 
 def _painted_once(screen: Screen[Any]) -> None:
