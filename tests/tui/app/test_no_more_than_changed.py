@@ -87,22 +87,6 @@ async def test_what_stays_as_it_is_below_a_dialog_is_rendered_once() -> None:
         assert counted.rendered == rendered + 1
 
 
-async def test_a_dialog_is_painted_once_for_what_changed_below_it() -> None:
-    app = Seen(counted := Counted("below, which is wide"))
-    async with app.run_test(size=(30, 5)):
-        await app.push_screen(Asks())
-        await at_rest(app)
-        below = app.screen_stack[0]
-        counted.update("something else")
-        await at_rest(app)
-        rendered = counted.rendered
-        for _ in range(3):
-            below.call_later(lambda: None)
-            await at_rest(app)
-        assert shown(app).splitlines()[0] == "something else"
-        assert counted.rendered == rendered
-
-
 async def test_what_is_below_a_dialog_has_the_colours_it_would_have_without_being_kept() -> None:
     app = Seen(Static("[bold red on blue]below[/] [link='https://example.com']in[/] [@click=app.quit]all[/] ways"))
     async with app.run_test(size=(30, 5)) as pilot:

@@ -195,32 +195,6 @@ if has_parts("Widget.on_event"):
     Widget.on_event = _heard  # type: ignore[method-assign, assignment]  # of message pumps, which ask no such thing
 
 
-def _painted_once(screen: Screen[Any]) -> None:
-    """What is painted as a part of its whole screen has said so far that it changed for nothing: Textual paints it again.
-
-    And what changed on a screen below dialogs has them painted, each once. Textual has the uppermost painted alone, and leaves
-    that screen marked as changed: each message it got, also one that changed nothing, had all of it painted again.
-    """
-    app, compositor = screen.app, screen._compositor
-    is_below = screen is not app.screen
-    if not is_below and not app._batch_count and compositor.size.region in compositor._dirty_regions:
-        for each in compositor.widgets:
-            each._repaint_required = False
-    changed = bool(compositor._dirty_regions)
-    _painted(screen)
-    if is_below:
-        screen._repaint_required = False
-        if changed and screen in app._background_screens:
-            for each in app._screen_stack[app._screen_stack.index(screen) + 1 : -1]:
-                _grounds.pop(each._compositor, None)
-                each._set_dirty()
-
-
-if has_parts("Screen._compositor_refresh"):
-    _painted = Screen._compositor_refresh
-    Screen._compositor_refresh = _painted_once  # type: ignore[method-assign, assignment]  # the one way to the terminal
-
-
 def _sized(widget: Widget, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
     """What got another size while all was laid out is laid out: Textual has it done a second time, for what scrolls."""
     return _told_size(widget, size, virtual_size, container_size, layout and widget.is_scrollable)
