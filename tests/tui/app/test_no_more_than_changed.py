@@ -101,21 +101,6 @@ async def test_what_is_below_a_dialog_has_the_colours_it_would_have_without_bein
         assert [list(strip.simplify()) for strip in got] == [list(strip.simplify()) for strip in wanted]
 
 
-async def test_what_takes_other_room_is_laid_out_once() -> None:
-    app = Seen()
-    async with app.run_test(size=(30, 5)) as pilot:
-        await app.push_screen(screen := Shows())
-        await at_rest(app)
-        laid_out: list[Screen[object]] = []
-        screen.screen_layout_refresh_signal.subscribe(app, laid_out.append)
-        said = screen.query_one("#said", Static)
-        said.update("one\ntwo\nthree")
-        await until(pilot, lambda: said.size.height == 3)
-        await at_rest(app)
-        assert shown(app) == "one\ntwo\nthree\n"
-        assert len(laid_out) == 1
-
-
 class Counting(KeyBar):
     """How often it was drawn."""
 

@@ -88,7 +88,6 @@ PARTS: dict[type, dict[str, int]] = {
     },
     Widget: {
         "on_event": 0xC90C9A86,
-        "_size_updated": 0x577006B8,
         "refresh": 0x8965538B,
     },
     App: {
@@ -193,16 +192,6 @@ async def _heard(widget: Widget, event: Event) -> None:
 
 if has_parts("Widget.on_event"):
     Widget.on_event = _heard  # type: ignore[method-assign, assignment]  # of message pumps, which ask no such thing
-
-
-def _sized(widget: Widget, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
-    """What got another size while all was laid out is laid out: Textual has it done a second time, for what scrolls."""
-    return _told_size(widget, size, virtual_size, container_size, layout and widget.is_scrollable)
-
-
-if has_parts("Widget._size_updated"):
-    _told_size = Widget._size_updated
-    Widget._size_updated = _sized  # type: ignore[method-assign, assignment]  # of an app's screens, which tell it
 
 
 def _refreshed(
