@@ -8,13 +8,11 @@ import pytest
 from textual.app import ComposeResult, RenderResult
 from textual.color import Color
 from textual.geometry import Region
-from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
-from textual.visual import RichVisual, Visual
 from textual.widgets import Static
 
-from octavo.tui.terminal.textual_internals import Ground, OnceParsed
+from octavo.tui.terminal.textual_internals import OnceParsed
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import Dialog, Frame
@@ -67,38 +65,6 @@ class Asks(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         yield Static("really?")
-
-
-async def test_what_stays_as_it_is_below_a_dialog_is_rendered_once() -> None:
-    app = Seen(counted := Counted("below, which is wide"))
-    async with app.run_test(size=(30, 5)):
-        await app.push_screen(dialog := Asks())
-        await at_rest(app)
-        rendered = counted.rendered
-        for said in ("yes?", "no?\nor what?"):
-            dialog.query_one(Static).update(said)
-            dialog.refresh()
-            await at_rest(app)
-        assert [line.strip() for line in shown(app).splitlines()] == ["below, which is wide", "no?", "or what?"]
-        assert counted.rendered == rendered
-        counted.update("something else")
-        await at_rest(app)
-        assert shown(app).splitlines()[0] == "something else"
-        assert counted.rendered == rendered + 1
-
-
-async def test_what_is_below_a_dialog_has_the_colours_it_would_have_without_being_kept() -> None:
-    app = Seen(Static("[bold red on blue]below[/] [link='https://example.com']in[/] [@click=app.quit]all[/] ways"))
-    async with app.run_test(size=(30, 5)) as pilot:
-        await app.push_screen(dialog := Asks())
-        await at_rest(app)
-        below = app.screen_stack[0]
-        made = RichVisual(dialog, BackgroundScreen(below, dialog.styles.background))
-        with app._context():
-            wanted = Visual.to_strips(dialog, made, *dialog.size, dialog.visual_style)
-        got = Visual.to_strips(dialog, Ground(below, dialog.styles.background), *dialog.size, dialog.visual_style)
-        await pilot.pause()
-        assert [list(strip.simplify()) for strip in got] == [list(strip.simplify()) for strip in wanted]
 
 
 class Counting(KeyBar):

@@ -11,17 +11,14 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
-from functools import lru_cache, partial
+from functools import partial
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary, WeakSet
 from zlib import crc32
 
-from rich.color import Color as RichColor
 from rich.console import RenderableType
-from rich.segment import Segment
-from rich.style import Style
 from textual._compositor import Compositor
 from textual._context import active_message_pump
 from textual._parser import ParseError as ParseError
@@ -30,7 +27,6 @@ from textual.app import App
 from textual.await_remove import AwaitRemove
 from textual.binding import BindingsMap
 from textual.cache import FIFOCache, LRUCache
-from textual.color import Color
 from textual.css.styles import RulesMap
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
@@ -43,9 +39,7 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
-from textual.style import Style as VisualStyle
 from textual.timer import Timer, TimerCallback
-from textual.visual import RenderOptions, Visual
 from textual.widget import Widget
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
@@ -82,8 +76,6 @@ PARTS: dict[type, dict[str, int]] = {
     Compositor: {
         "visible_widgets": 0x4AFE78A0,
         "reflow": 0x4C993E47,
-        "reflow_visible": 0x37920495,
-        "update_widgets": 0x675D3A84,
         "clear": 0xBEC2AD62,
     },
     Widget: {
@@ -218,15 +210,12 @@ if has_parts("Widget.refresh"):
 
 _TOLD = "_octavo_told"
 """What a compositor has as the map of the last time all was laid out: one that is kept beside it would keep its widgets."""
-_grounds: WeakKeyDictionary[Compositor, tuple[Color, VisualStyle, Size, list[Strip]]] = WeakKeyDictionary()
-"""What screens look like below a dialog, and what that goes by, as long as they stay as they are."""
 
 
 def _laid_out(compositor: Compositor, parent: Widget, size: Size) -> Any:
     """Say what has room since all was laid out the last time. Who asked meanwhile where a widget is made a map that had it
     already, and Textual tells none of those in it that they have room: a pane that was shown again stayed as it was hidden.
     """
-    _grounds.pop(compositor, None)
     compositor._full_map = vars(compositor).setdefault(_TOLD, {})
     found = _reflow(compositor, parent, size)
     setattr(compositor, _TOLD, compositor._full_map)
@@ -238,70 +227,9 @@ def _cleared(compositor: Compositor) -> None:
     _clear(compositor)
 
 
-def _scrolled(compositor: Compositor, parent: Widget, size: Size) -> set[Widget]:
-    _grounds.pop(compositor, None)
-    return _reflow_visible(compositor, parent, size)
-
-
-def _updated(compositor: Compositor, widgets: set[Widget]) -> None:
-    if widgets:
-        _grounds.pop(compositor, None)
-    _update_widgets(compositor, widgets)
-
-
-_LAYING_OUT = "Compositor.reflow", "Compositor.reflow_visible", "Compositor.update_widgets", "Compositor.clear"
-
-
-class Ground(Visual):
-    """A screen as it is seen below a dialog, tinted: rendered again when something in it is another.
-
-    Textual renders all of it, by way of Rich, whenever the dialog is laid out.
-    """
-
-    def __init__(self, screen: Screen[Any], tint: Color) -> None:
-        self._screen, self._tint = screen, tint
-
-    def render_strips(self, width: int, height: int | None, style: VisualStyle, options: RenderOptions) -> list[Strip]:
-        compositor, size = self._screen._compositor, Size(width, height or 0)
-        known = _grounds.get(compositor)
-        if known is None or known[:3] != (self._tint, style, size) or not has_parts(*_LAYING_OUT):
-            rows = compositor.render_strips()[:height]
-            known = self._tint, style, size, [self._tinted(row, style.rich_style).crop(0, width) for row in rows]
-            _grounds[compositor] = known
-        return known[3].copy()
-
-    def _tinted(self, row: Strip, below: Style) -> Strip:
-        segments = (
-            Segment(text, _tinted(style.clear_meta_and_links() if style else Style.null(), self._tint, below))
-            for text, style, control in row
-            if not control
-        )
-        return Strip(segments, row.cell_length)
-
-    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
-        return container_width
-
-    def get_height(self, rules: RulesMap, width: int) -> int:
-        return self._screen.size.height
-
-
-@lru_cache(1024)
-def _tinted(style: Style, tint: Color, below: Style) -> Style:
-    """A style of what is below a dialog: its colours with `tint` over them. What it links to and where it stands is
-    to be taken off before: no two would be the same."""
-
-    def over(color: RichColor | None) -> RichColor | None:
-        return (Color.from_rich_color(color) + tint).rich_color if color is not None else None
-
-    return below + style + Style.from_color(over(style.color), over(style.bgcolor))
-
-
-if has_parts(*_LAYING_OUT):
-    _reflow, _reflow_visible, _update_widgets = Compositor.reflow, Compositor.reflow_visible, Compositor.update_widgets
-    _clear = Compositor.clear
-    Compositor.reflow = _laid_out  # type: ignore[method-assign, assignment]  # the three ways in which a screen comes to look different
-    Compositor.reflow_visible = _scrolled  # type: ignore[method-assign, assignment]  # in its place
-    Compositor.update_widgets = _updated  # type: ignore[method-assign, assignment]  # in its place
+if has_parts("Compositor.reflow", "Compositor.clear"):
+    _reflow, _clear = Compositor.reflow, Compositor.clear
+    Compositor.reflow = _laid_out  # type: ignore[method-assign, assignment]  # in its place
     Compositor.clear = _cleared  # type: ignore[method-assign, assignment]  # of a screen that closes
 
 
