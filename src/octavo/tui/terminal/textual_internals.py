@@ -83,7 +83,6 @@ PARTS: dict[type, dict[str, int]] = {
         "refresh": 0x8965538B,
     },
     App: {
-        "_load_screen_css": 0xC42665BB,
         "_fatal_error": 0xB2320153,
         "_prune": 0x516B9499,
     },
@@ -305,19 +304,6 @@ def new_stylesheet(variables: dict[str, str]) -> Stylesheet:
     """Return an empty stylesheet for an app: of Textual's kind if its parts are others than `OnceParsed` expects."""
     is_known = has_parts(*(f"Stylesheet.{name}" for name in PARTS[Stylesheet]))
     return OnceParsed(variables=variables) if is_known else Stylesheet(variables=variables)
-
-
-def _styled_once(app: App[Any], screen: Screen[Any]) -> None:
-    """A new screen is styled with all rules as it gets its widgets. Textual takes it for one of another theme: the first time
-    that a view is shown, all of it and of the one before is styled again, and laid out, two or three times."""
-    _load_screen_css(app, screen)
-    if screen._css_update_count < 0:
-        screen._css_update_count = app._css_update_count
-
-
-if has_parts("App._load_screen_css"):
-    _load_screen_css = App._load_screen_css
-    App._load_screen_css = _styled_once  # type: ignore[method-assign, assignment]  # what each new screen comes through
 
 
 # Of an app
