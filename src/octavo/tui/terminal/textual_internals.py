@@ -88,7 +88,6 @@ PARTS: dict[type, dict[str, int]] = {
     },
     Screen: {
         "_compositor_refresh": 0xEA0E41F0,
-        "_update_focus_styles": 0x57F2EAC2,
         "_dispatch_message": 0xFAF2A6CC,
         "_on_screen_resume": 0x5D1558CC,
         "_binding_chain": 0x93FD9604,
@@ -401,30 +400,6 @@ def add_line_filters(app: App[Any], filters: Iterable[LineFilter]) -> None:
 
 
 # Of a screen
-
-
-def held_back(is_held_back: Callable[[V], bool]) -> Callable[[type[V]], type[V]]:
-    """Put before a screen class: nothing of it is painted, and no styles of focus are looked up, as long as
-    `is_held_back`."""
-
-    def hold(kind: type[V]) -> type[V]:
-        if not has_parts("Screen._update_focus_styles", "Screen._compositor_refresh"):
-            return kind
-        update_focus_styles, refresh = kind._update_focus_styles, kind._compositor_refresh
-
-        def focus_styles(screen: V, focused: Widget | None = None, blurred: Widget | None = None) -> None:
-            if not is_held_back(screen):
-                update_focus_styles(screen, focused, blurred)
-
-        def paint(screen: V) -> None:
-            if not is_held_back(screen):
-                refresh(screen)
-
-        kind._update_focus_styles = focus_styles  # type: ignore[method-assign, assignment]  # in its place
-        kind._compositor_refresh = paint  # type: ignore[method-assign, assignment]  # in its place
-        return kind
-
-    return hold
 
 
 def opened_in_turns(kind: type[V]) -> type[V]:
