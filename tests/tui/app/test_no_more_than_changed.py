@@ -6,16 +6,11 @@ from typing import Any, ClassVar
 
 import pytest
 from textual.app import ComposeResult, RenderResult
-from textual.color import Color
-from textual.geometry import Region
 from textual.screen import ModalScreen, Screen
-from textual.strip import Strip
 from textual.widgets import Static
 
-from octavo.tui.terminal.textual_internals import OnceParsed
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import Dialog, Frame
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.row_list import Row, Rows
 from tests.tui.widgets.scratch import Scratch, at_rest, shown, until
@@ -45,26 +40,6 @@ async def test_what_changes_below_a_dialog_is_laid_out_and_painted() -> None:
             pilot.pause()
         )  # which has the dialog painted: it is asked for only then, since it is kept as it was painted
         assert shown(app) == "one\ntwo\nthree\n"
-
-
-class Counted(Static):
-    """How often it was rendered."""
-
-    rendered = 0
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        self.rendered += 1
-        return super().render_lines(crop)
-
-
-class Asks(ModalScreen[None]):
-    """A dialog that says something."""
-
-    DEFAULT_CSS = "Asks { background: #204060 60%; align: center middle; } Asks Static { width: 8; height: auto; }"
-    render = Dialog.render  # type: ignore[assignment]  # of screens, which say less than all other widgets may
-
-    def compose(self) -> ComposeResult:
-        yield Static("really?")
 
 
 class Counting(KeyBar):
@@ -183,47 +158,3 @@ async def test_words_put_anew_have_the_room_they_take_when_it_is_as_wide_as_befo
         rows, seen = await room_of(said, app)
         assert rows == 4
         assert "not more\nbelow" in seen
-
-
-class Line(Counted):
-    """How often it was given styles, too."""
-
-    styled = 0
-
-    def notify_style_update(self) -> None:
-        self.styled += 1
-        super().notify_style_update()
-
-
-class Opens(Dialog[None]):
-    """A dialog of one line."""
-
-    CSS = "Opens { align: center middle; Frame { width: 20; height: auto; } &.-small Line { color: red; } }"
-
-    def body(self) -> ComposeResult:
-        with Frame():
-            yield Line("really?")
-
-
-class Small(Scratch):
-    """An app whose screens are told how large they are."""
-
-    HORIZONTAL_BREAKPOINTS = [(0, "-small"), (80, "-large")]  # noqa: RUF012  # Textual declares it for instances
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stylesheet = OnceParsed(variables=self.get_css_variables())
-
-
-async def test_a_dialog_is_styled_and_painted_once_when_it_opens() -> None:
-    app = Small()
-    async with app.run_test(size=(30, 5)) as pilot:
-        await app.push_screen(dialog := Opens())
-        line = dialog.query_one(Line)
-        await pilot.pause(0.2)
-        assert (line.styled, line.rendered) == (1, 1)
-        assert "really?" in shown(app)
-        assert line.styles.color == Color.parse("red")
-        await pilot.resize_terminal(90, 5)
-        await at_rest(app)
-        assert line.styles.color != Color.parse("red")

@@ -196,8 +196,7 @@ def _pane_beside(view: View) -> Widget | None:
 
 
 @internals.with_bindings_of(_pane_beside)
-@internals.opened_in_turns
-class View(HasCommands, Screen[None]):
+class View(HasCommands, internals.TerminalSized, Screen[None]):
     """A screen inside the frame: the top bar, its body, the status line and the keys."""
 
     HELP: ClassVar[str] = ""

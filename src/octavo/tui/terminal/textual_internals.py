@@ -15,7 +15,7 @@ from functools import partial
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 from zlib import crc32
 
 from rich.console import RenderableType
@@ -31,10 +31,9 @@ from textual.css.styles import RulesMap
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import Compose, Event, Key, Mount, Resize, ScreenResume
+from textual.events import Event, Key, Mount, Resize
 from textual.filter import LineFilter
 from textual.geometry import Region, Size
-from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
@@ -87,9 +86,6 @@ PARTS: dict[type, dict[str, int]] = {
         "_prune": 0x516B9499,
     },
     Screen: {
-        "_compositor_refresh": 0xEA0E41F0,
-        "_dispatch_message": 0xFAF2A6CC,
-        "_on_screen_resume": 0x5D1558CC,
         "_binding_chain": 0x93FD9604,
     },
     Stylesheet: {
@@ -402,53 +398,16 @@ def add_line_filters(app: App[Any], filters: Iterable[LineFilter]) -> None:
 # Of a screen
 
 
-def opened_in_turns(kind: type[V]) -> type[V]:
-    """Put before a screen class: each screen is styled, laid out and painted once when it opens, and a key has its turn
-    before it is shown and before it is painted. Textual does all of it in a row, which holds the loop for 50 ms and more:
-    it lays out and paints the screen when it is shown, again when it is told its size right after, and styles it and lays
-    it out once more when classes say what size that is.
+class TerminalSized(MessagePump):
+    """Put before a screen class: lays the screen out in the size of the terminal only.
 
-    And a screen is laid out in the size that the terminal has. Textual takes the size of each message, and tells the screen
-    of its new size by another: two sizes that were under way at once made the screen change between them for ever.
+    Textual lays a screen out in the size of each `Resize` and then posts another: two sizes that wait at once would
+    alternate for ever.
     """
-    if not has_parts("Screen._dispatch_message", "Screen._on_screen_resume", "Screen._compositor_refresh"):
-        return kind
-    dispatch, resume, refresh = kind._dispatch_message, kind._on_screen_resume, kind._compositor_refresh
-    shown: WeakSet[V] = WeakSet()
-    resuming: WeakSet[V] = WeakSet()
 
-    async def dispatch_in_turn(screen: V, message: Message) -> None:
-        if isinstance(message, Compose):
-            _add_breakpoint_classes(screen)
-        elif isinstance(message, (ScreenResume, Resize)):
-            await asyncio.sleep(0)
-            if isinstance(message, Resize) and message.size != screen.app.size:
-                return
-        await dispatch(screen, message)
-
-    def resumed(screen: V, event: ScreenResume) -> None:
-        event.prevent_default()
-        if screen not in shown:
-            resuming.add(screen)
-        shown.add(screen)
-        resume(screen, event)
-        resuming.discard(screen)
-
-    def paint(screen: V) -> None:
-        if screen not in resuming:
-            refresh(screen)
-
-    kind._dispatch_message = dispatch_in_turn  # type: ignore[method-assign, assignment]  # in its place
-    kind._on_screen_resume = resumed  # type: ignore[method-assign, assignment]  # in its place
-    kind._compositor_refresh = paint  # type: ignore[method-assign, assignment]  # in its place
-    return kind
-
-
-def _add_breakpoint_classes(screen: Screen[Any]) -> None:
-    """Tell `screen` how large it is before it has widgets."""
-    size, app = screen.app.size, screen.app
-    across = screen._get_breakpoint_classes(size.width, app.HORIZONTAL_BREAKPOINTS or [])
-    screen.add_class(*across, *screen._get_breakpoint_classes(size.height, app.VERTICAL_BREAKPOINTS or []))
+    async def on_event(self, event: Event) -> None:
+        if not isinstance(event, Resize) or event.size == self.app.size:
+            await super().on_event(event)
 
 
 def with_bindings_of(pane: Callable[[V], Widget | None]) -> Callable[[type[V]], type[V]]:

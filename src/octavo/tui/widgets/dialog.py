@@ -13,7 +13,7 @@ from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import opened_in_turns
+from octavo.tui.terminal.textual_internals import TerminalSized
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import NoticeBoard, Notices
@@ -48,8 +48,7 @@ class Frame(Vertical):
                 self.screen.refresh_bindings()  # the key bar shows what the border does not
 
 
-@opened_in_turns
-class Dialog(HasCommands, ModalScreen[ScreenResultType]):
+class Dialog(HasCommands, TerminalSized, ModalScreen[ScreenResultType]):
     """A dialog. Its keys are the only ones that work while it is open, and the only ones that are seen: those its border
     does not name stand in the key bar. What is said meanwhile is seen beside it."""
 
