@@ -138,25 +138,6 @@ class Views(HeldBack[None], Box):
     AUTO_FOCUS = None
 
 
-async def test_a_view_that_is_shown_for_the_first_time_has_nothing_laid_out_or_styled_twice() -> None:
-    app = Views()
-    async with app.run_test() as pilot:
-        await app.screen.mount(Line("of the first"))
-        await pilot.pause()
-        first = app.screen
-        laid_out: list[Screen[object]] = []
-        first.screen_layout_refresh_signal.subscribe(app, laid_out.append)
-        first.query_one(Line).styled = 0
-        await app.switch_mode("other")
-        await pilot.pause()
-        line = app.screen.query_one(Line)
-        assert (first.query_one(Line).styled, line.styled, laid_out) == (0, 1, [])
-        await app.switch_mode("first")
-        await app.switch_mode("other")
-        await pilot.pause()
-        assert line.styled == 1
-
-
 async def test_a_view_wears_the_theme_that_was_chosen_while_another_was_on_show() -> None:
     app = Views()
     async with app.run_test() as pilot:

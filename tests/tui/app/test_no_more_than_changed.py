@@ -6,18 +6,11 @@ from typing import Any, ClassVar
 
 import pytest
 from textual.app import ComposeResult, RenderResult
-from textual.color import Color
-from textual.geometry import Region
-from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, Screen
-from textual.strip import Strip
-from textual.visual import RichVisual, Visual
 from textual.widgets import Static
 
-from octavo.tui.terminal.textual_internals import Ground, OnceParsed
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import Dialog, Frame
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.row_list import Row, Rows
 from tests.tui.widgets.scratch import Scratch, at_rest, shown, until
@@ -34,24 +27,6 @@ class Seen(Scratch):
     """An app of screens over one another."""
 
 
-async def test_a_screen_that_is_covered_is_at_rest_until_it_is_shown_again() -> None:
-    app = Seen()
-    async with app.run_test(size=(30, 5)):
-        below, above = Shows(), Shows()
-        await app.push_screen(below)
-        await at_rest(app)
-        painted: list[Screen[object]] = []
-        below.screen_layout_refresh_signal.subscribe(app, painted.append)
-        await app.push_screen(above)
-        below.query_one("#said", Static).update("one\ntwo\nthree")
-        await at_rest(app)
-        assert not painted
-        assert not below.is_current
-        above.dismiss()
-        await at_rest(app)
-        assert shown(app) == "one\ntwo\nthree\n"
-
-
 async def test_what_changes_below_a_dialog_is_laid_out_and_painted() -> None:
     app = Seen()
     async with app.run_test(size=(30, 5)) as pilot:
@@ -65,89 +40,6 @@ async def test_what_changes_below_a_dialog_is_laid_out_and_painted() -> None:
             pilot.pause()
         )  # which has the dialog painted: it is asked for only then, since it is kept as it was painted
         assert shown(app) == "one\ntwo\nthree\n"
-
-
-class Counted(Static):
-    """How often it was rendered."""
-
-    rendered = 0
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        self.rendered += 1
-        return super().render_lines(crop)
-
-
-class Asks(ModalScreen[None]):
-    """A dialog that says something."""
-
-    DEFAULT_CSS = "Asks { background: #204060 60%; align: center middle; } Asks Static { width: 8; height: auto; }"
-    render = Dialog.render  # type: ignore[assignment]  # of screens, which say less than all other widgets may
-
-    def compose(self) -> ComposeResult:
-        yield Static("really?")
-
-
-async def test_what_stays_as_it_is_below_a_dialog_is_rendered_once() -> None:
-    app = Seen(counted := Counted("below, which is wide"))
-    async with app.run_test(size=(30, 5)):
-        await app.push_screen(dialog := Asks())
-        await at_rest(app)
-        rendered = counted.rendered
-        for said in ("yes?", "no?\nor what?"):
-            dialog.query_one(Static).update(said)
-            dialog.refresh()
-            await at_rest(app)
-        assert [line.strip() for line in shown(app).splitlines()] == ["below, which is wide", "no?", "or what?"]
-        assert counted.rendered == rendered
-        counted.update("something else")
-        await at_rest(app)
-        assert shown(app).splitlines()[0] == "something else"
-        assert counted.rendered == rendered + 1
-
-
-async def test_a_dialog_is_painted_once_for_what_changed_below_it() -> None:
-    app = Seen(counted := Counted("below, which is wide"))
-    async with app.run_test(size=(30, 5)):
-        await app.push_screen(Asks())
-        await at_rest(app)
-        below = app.screen_stack[0]
-        counted.update("something else")
-        await at_rest(app)
-        rendered = counted.rendered
-        for _ in range(3):
-            below.call_later(lambda: None)
-            await at_rest(app)
-        assert shown(app).splitlines()[0] == "something else"
-        assert counted.rendered == rendered
-
-
-async def test_what_is_below_a_dialog_has_the_colours_it_would_have_without_being_kept() -> None:
-    app = Seen(Static("[bold red on blue]below[/] [link='https://example.com']in[/] [@click=app.quit]all[/] ways"))
-    async with app.run_test(size=(30, 5)) as pilot:
-        await app.push_screen(dialog := Asks())
-        await at_rest(app)
-        below = app.screen_stack[0]
-        made = RichVisual(dialog, BackgroundScreen(below, dialog.styles.background))
-        with app._context():
-            wanted = Visual.to_strips(dialog, made, *dialog.size, dialog.visual_style)
-        got = Visual.to_strips(dialog, Ground(below, dialog.styles.background), *dialog.size, dialog.visual_style)
-        await pilot.pause()
-        assert [list(strip.simplify()) for strip in got] == [list(strip.simplify()) for strip in wanted]
-
-
-async def test_what_takes_other_room_is_laid_out_once() -> None:
-    app = Seen()
-    async with app.run_test(size=(30, 5)) as pilot:
-        await app.push_screen(screen := Shows())
-        await at_rest(app)
-        laid_out: list[Screen[object]] = []
-        screen.screen_layout_refresh_signal.subscribe(app, laid_out.append)
-        said = screen.query_one("#said", Static)
-        said.update("one\ntwo\nthree")
-        await until(pilot, lambda: said.size.height == 3)
-        await at_rest(app)
-        assert shown(app) == "one\ntwo\nthree\n"
-        assert len(laid_out) == 1
 
 
 class Counting(KeyBar):
@@ -266,47 +158,3 @@ async def test_words_put_anew_have_the_room_they_take_when_it_is_as_wide_as_befo
         rows, seen = await room_of(said, app)
         assert rows == 4
         assert "not more\nbelow" in seen
-
-
-class Line(Counted):
-    """How often it was given styles, too."""
-
-    styled = 0
-
-    def notify_style_update(self) -> None:
-        self.styled += 1
-        super().notify_style_update()
-
-
-class Opens(Dialog[None]):
-    """A dialog of one line."""
-
-    CSS = "Opens { align: center middle; Frame { width: 20; height: auto; } &.-small Line { color: red; } }"
-
-    def body(self) -> ComposeResult:
-        with Frame():
-            yield Line("really?")
-
-
-class Small(Scratch):
-    """An app whose screens are told how large they are."""
-
-    HORIZONTAL_BREAKPOINTS = [(0, "-small"), (80, "-large")]  # noqa: RUF012  # Textual declares it for instances
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stylesheet = OnceParsed(variables=self.get_css_variables())
-
-
-async def test_a_dialog_is_styled_and_painted_once_when_it_opens() -> None:
-    app = Small()
-    async with app.run_test(size=(30, 5)) as pilot:
-        await app.push_screen(dialog := Opens())
-        line = dialog.query_one(Line)
-        await pilot.pause(0.2)
-        assert (line.styled, line.rendered) == (1, 1)
-        assert "really?" in shown(app)
-        assert line.styles.color == Color.parse("red")
-        await pilot.resize_terminal(90, 5)
-        await at_rest(app)
-        assert line.styles.color != Color.parse("red")

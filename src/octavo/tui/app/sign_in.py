@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from octavo.api.errors import ApiError
 from octavo.settings import in_words
 from octavo.tui.shell.session import Session, SignedIn
-from octavo.tui.terminal.textual_internals import is_being_removed, opened_in_turns
+from octavo.tui.terminal.textual_internals import TerminalSized, is_being_removed
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
@@ -46,8 +46,7 @@ SIGN_IN: Commands[SignInScreen] = Commands(
 )  # fmt: skip
 
 
-@opened_in_turns
-class SignInScreen(HasCommands, Screen[None]):
+class SignInScreen(HasCommands, TerminalSized, Screen[None]):
     """One field, three ways in. Facts fill in as the server answers."""
 
     CSS_PATH = "sign_in.tcss"

@@ -180,11 +180,6 @@ def report_missing_parts(rows: Rows[Any], what: str, answers: Sequence[Snapshot[
         rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in answers))
 
 
-def _is_opening(view: View) -> bool:
-    """Whether the first screen is being made: as `HeldBack` has it."""
-    return view.shell.opening
-
-
 def is_covered(view: View, pane: Widget) -> bool:
     """Whether there is room for one pane only, and that is another than `pane`: then no key acts on what is in it."""
     if not view.has_class("-tiny"):
@@ -201,9 +196,7 @@ def _pane_beside(view: View) -> Widget | None:
 
 
 @internals.with_bindings_of(_pane_beside)
-@internals.opened_in_turns
-@internals.held_back(_is_opening)
-class View(HasCommands, Screen[None]):
+class View(HasCommands, internals.TerminalSized, Screen[None]):
     """A screen inside the frame: the top bar, its body, the status line and the keys."""
 
     HELP: ClassVar[str] = ""

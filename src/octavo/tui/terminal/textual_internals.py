@@ -11,42 +11,34 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
-from functools import lru_cache, partial
+from functools import partial
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 from zlib import crc32
 
-from rich.color import Color as RichColor
 from rich.console import RenderableType
-from rich.segment import Segment
-from rich.style import Style
 from textual._compositor import Compositor
 from textual._context import active_message_pump
 from textual._parser import ParseError as ParseError
-from textual._styles_cache import StylesCache
 from textual._xterm_parser import XTermParser as XTermParser
 from textual.app import App
 from textual.await_remove import AwaitRemove
 from textual.binding import BindingsMap
 from textual.cache import FIFOCache, LRUCache
-from textual.color import Color
 from textual.css.styles import RulesMap
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import Compose, Event, Key, Mount, Resize, ScreenResume
+from textual.events import Event, Key, Mount, Resize
 from textual.filter import LineFilter
 from textual.geometry import Region, Size
-from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
-from textual.style import Style as VisualStyle
 from textual.timer import Timer, TimerCallback
-from textual.visual import RenderOptions, Visual
 from textual.widget import Widget
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
@@ -80,32 +72,20 @@ def fingerprint(kind: type, name: str) -> int:
 
 
 PARTS: dict[type, dict[str, int]] = {
-    StylesCache: {
-        "get_inner_outer": 0x2075A778,
-    },
     Compositor: {
         "visible_widgets": 0x4AFE78A0,
         "reflow": 0x4C993E47,
-        "reflow_visible": 0x37920495,
-        "update_widgets": 0x675D3A84,
         "clear": 0xBEC2AD62,
     },
     Widget: {
         "on_event": 0xC90C9A86,
-        "_size_updated": 0x577006B8,
         "refresh": 0x8965538B,
     },
     App: {
-        "_background_screens": 0xA3D483C2,
-        "_load_screen_css": 0xC42665BB,
         "_fatal_error": 0xB2320153,
         "_prune": 0x516B9499,
     },
     Screen: {
-        "_compositor_refresh": 0xEA0E41F0,
-        "_update_focus_styles": 0x57F2EAC2,
-        "_dispatch_message": 0xFAF2A6CC,
-        "_on_screen_resume": 0x5D1558CC,
         "_binding_chain": 0x93FD9604,
     },
     Stylesheet: {
@@ -138,11 +118,6 @@ OTHER_PARTS = {
 def has_parts(*names: str) -> bool:
     """Return whether the installed Textual has these parts as the replacements of them expect."""
     return OTHER_PARTS.isdisjoint(names)
-
-
-# Textual keeps a thousand of its results, each with all lines of a widget: it calls it with them where it meant the class.
-if has_parts("StylesCache.get_inner_outer"):
-    StylesCache.get_inner_outer = classmethod(lru_cache(1024)(StylesCache.get_inner_outer.__wrapped__))  # type: ignore[arg-type, assignment, method-assign]  # of Textual's, whose cache is other
 
 
 def _there(compositor: Compositor) -> dict[Widget, tuple[Region, Region]]:
@@ -205,54 +180,6 @@ if has_parts("Widget.on_event"):
     Widget.on_event = _heard  # type: ignore[method-assign, assignment]  # of message pumps, which ask no such thing
 
 
-def _uncovered(app: App[Any]) -> list[Screen[Any]]:
-    """Textual counts the screen below one that lets nothing through as seen: with every answer that came it would be laid
-    out, and the screen above painted whole. It is at rest until it is shown again."""
-    stack = app._screen_stack
-    return [] if stack and stack[-1].styles.background.a == 1 else _seen_below(app)
-
-
-if has_parts("App._background_screens"):
-    _seen_below = cast("Callable[[App[Any]], list[Screen[Any]]]", App.__dict__["_background_screens"].fget)
-    App._background_screens = property(_uncovered)  # type: ignore[method-assign, assignment]  # what is painted goes by it
-
-
-def _painted_once(screen: Screen[Any]) -> None:
-    """What is painted as a part of its whole screen has said so far that it changed for nothing: Textual paints it again.
-
-    And what changed on a screen below dialogs has them painted, each once. Textual has the uppermost painted alone, and leaves
-    that screen marked as changed: each message it got, also one that changed nothing, had all of it painted again.
-    """
-    app, compositor = screen.app, screen._compositor
-    is_below = screen is not app.screen
-    if not is_below and not app._batch_count and compositor.size.region in compositor._dirty_regions:
-        for each in compositor.widgets:
-            each._repaint_required = False
-    changed = bool(compositor._dirty_regions)
-    _painted(screen)
-    if is_below:
-        screen._repaint_required = False
-        if changed and screen in app._background_screens:
-            for each in app._screen_stack[app._screen_stack.index(screen) + 1 : -1]:
-                _grounds.pop(each._compositor, None)
-                each._set_dirty()
-
-
-if has_parts("Screen._compositor_refresh"):
-    _painted = Screen._compositor_refresh
-    Screen._compositor_refresh = _painted_once  # type: ignore[method-assign, assignment]  # the one way to the terminal
-
-
-def _sized(widget: Widget, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
-    """What got another size while all was laid out is laid out: Textual has it done a second time, for what scrolls."""
-    return _told_size(widget, size, virtual_size, container_size, layout and widget.is_scrollable)
-
-
-if has_parts("Widget._size_updated"):
-    _told_size = Widget._size_updated
-    Widget._size_updated = _sized  # type: ignore[method-assign, assignment]  # of an app's screens, which tell it
-
-
 def _refreshed(
     widget: Widget, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
 ) -> Widget:
@@ -277,15 +204,12 @@ if has_parts("Widget.refresh"):
 
 _TOLD = "_octavo_told"
 """What a compositor has as the map of the last time all was laid out: one that is kept beside it would keep its widgets."""
-_grounds: WeakKeyDictionary[Compositor, tuple[Color, VisualStyle, Size, list[Strip]]] = WeakKeyDictionary()
-"""What screens look like below a dialog, and what that goes by, as long as they stay as they are."""
 
 
 def _laid_out(compositor: Compositor, parent: Widget, size: Size) -> Any:
     """Say what has room since all was laid out the last time. Who asked meanwhile where a widget is made a map that had it
     already, and Textual tells none of those in it that they have room: a pane that was shown again stayed as it was hidden.
     """
-    _grounds.pop(compositor, None)
     compositor._full_map = vars(compositor).setdefault(_TOLD, {})
     found = _reflow(compositor, parent, size)
     setattr(compositor, _TOLD, compositor._full_map)
@@ -297,70 +221,9 @@ def _cleared(compositor: Compositor) -> None:
     _clear(compositor)
 
 
-def _scrolled(compositor: Compositor, parent: Widget, size: Size) -> set[Widget]:
-    _grounds.pop(compositor, None)
-    return _reflow_visible(compositor, parent, size)
-
-
-def _updated(compositor: Compositor, widgets: set[Widget]) -> None:
-    if widgets:
-        _grounds.pop(compositor, None)
-    _update_widgets(compositor, widgets)
-
-
-_LAYING_OUT = "Compositor.reflow", "Compositor.reflow_visible", "Compositor.update_widgets", "Compositor.clear"
-
-
-class Ground(Visual):
-    """A screen as it is seen below a dialog, tinted: rendered again when something in it is another.
-
-    Textual renders all of it, by way of Rich, whenever the dialog is laid out.
-    """
-
-    def __init__(self, screen: Screen[Any], tint: Color) -> None:
-        self._screen, self._tint = screen, tint
-
-    def render_strips(self, width: int, height: int | None, style: VisualStyle, options: RenderOptions) -> list[Strip]:
-        compositor, size = self._screen._compositor, Size(width, height or 0)
-        known = _grounds.get(compositor)
-        if known is None or known[:3] != (self._tint, style, size) or not has_parts(*_LAYING_OUT):
-            rows = compositor.render_strips()[:height]
-            known = self._tint, style, size, [self._tinted(row, style.rich_style).crop(0, width) for row in rows]
-            _grounds[compositor] = known
-        return known[3].copy()
-
-    def _tinted(self, row: Strip, below: Style) -> Strip:
-        segments = (
-            Segment(text, _tinted(style.clear_meta_and_links() if style else Style.null(), self._tint, below))
-            for text, style, control in row
-            if not control
-        )
-        return Strip(segments, row.cell_length)
-
-    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
-        return container_width
-
-    def get_height(self, rules: RulesMap, width: int) -> int:
-        return self._screen.size.height
-
-
-@lru_cache(1024)
-def _tinted(style: Style, tint: Color, below: Style) -> Style:
-    """A style of what is below a dialog: its colours with `tint` over them. What it links to and where it stands is
-    to be taken off before: no two would be the same."""
-
-    def over(color: RichColor | None) -> RichColor | None:
-        return (Color.from_rich_color(color) + tint).rich_color if color is not None else None
-
-    return below + style + Style.from_color(over(style.color), over(style.bgcolor))
-
-
-if has_parts(*_LAYING_OUT):
-    _reflow, _reflow_visible, _update_widgets = Compositor.reflow, Compositor.reflow_visible, Compositor.update_widgets
-    _clear = Compositor.clear
-    Compositor.reflow = _laid_out  # type: ignore[method-assign, assignment]  # the three ways in which a screen comes to look different
-    Compositor.reflow_visible = _scrolled  # type: ignore[method-assign, assignment]  # in its place
-    Compositor.update_widgets = _updated  # type: ignore[method-assign, assignment]  # in its place
+if has_parts("Compositor.reflow", "Compositor.clear"):
+    _reflow, _clear = Compositor.reflow, Compositor.clear
+    Compositor.reflow = _laid_out  # type: ignore[method-assign, assignment]  # in its place
     Compositor.clear = _cleared  # type: ignore[method-assign, assignment]  # of a screen that closes
 
 
@@ -436,19 +299,6 @@ def new_stylesheet(variables: dict[str, str]) -> Stylesheet:
     """Return an empty stylesheet for an app: of Textual's kind if its parts are others than `OnceParsed` expects."""
     is_known = has_parts(*(f"Stylesheet.{name}" for name in PARTS[Stylesheet]))
     return OnceParsed(variables=variables) if is_known else Stylesheet(variables=variables)
-
-
-def _styled_once(app: App[Any], screen: Screen[Any]) -> None:
-    """A new screen is styled with all rules as it gets its widgets. Textual takes it for one of another theme: the first time
-    that a view is shown, all of it and of the one before is styled again, and laid out, two or three times."""
-    _load_screen_css(app, screen)
-    if screen._css_update_count < 0:
-        screen._css_update_count = app._css_update_count
-
-
-if has_parts("App._load_screen_css"):
-    _load_screen_css = App._load_screen_css
-    App._load_screen_css = _styled_once  # type: ignore[method-assign, assignment]  # what each new screen comes through
 
 
 # Of an app
@@ -548,77 +398,16 @@ def add_line_filters(app: App[Any], filters: Iterable[LineFilter]) -> None:
 # Of a screen
 
 
-def held_back(is_held_back: Callable[[V], bool]) -> Callable[[type[V]], type[V]]:
-    """Put before a screen class: nothing of it is painted, and no styles of focus are looked up, as long as
-    `is_held_back`."""
+class TerminalSized(MessagePump):
+    """Put before a screen class: lays the screen out in the size of the terminal only.
 
-    def hold(kind: type[V]) -> type[V]:
-        if not has_parts("Screen._update_focus_styles", "Screen._compositor_refresh"):
-            return kind
-        update_focus_styles, refresh = kind._update_focus_styles, kind._compositor_refresh
-
-        def focus_styles(screen: V, focused: Widget | None = None, blurred: Widget | None = None) -> None:
-            if not is_held_back(screen):
-                update_focus_styles(screen, focused, blurred)
-
-        def paint(screen: V) -> None:
-            if not is_held_back(screen):
-                refresh(screen)
-
-        kind._update_focus_styles = focus_styles  # type: ignore[method-assign, assignment]  # in its place
-        kind._compositor_refresh = paint  # type: ignore[method-assign, assignment]  # in its place
-        return kind
-
-    return hold
-
-
-def opened_in_turns(kind: type[V]) -> type[V]:
-    """Put before a screen class: each screen is styled, laid out and painted once when it opens, and a key has its turn
-    before it is shown and before it is painted. Textual does all of it in a row, which holds the loop for 50 ms and more:
-    it lays out and paints the screen when it is shown, again when it is told its size right after, and styles it and lays
-    it out once more when classes say what size that is.
-
-    And a screen is laid out in the size that the terminal has. Textual takes the size of each message, and tells the screen
-    of its new size by another: two sizes that were under way at once made the screen change between them for ever.
+    Textual lays a screen out in the size of each `Resize` and then posts another: two sizes that wait at once would
+    alternate for ever.
     """
-    if not has_parts("Screen._dispatch_message", "Screen._on_screen_resume", "Screen._compositor_refresh"):
-        return kind
-    dispatch, resume, refresh = kind._dispatch_message, kind._on_screen_resume, kind._compositor_refresh
-    shown: WeakSet[V] = WeakSet()
-    resuming: WeakSet[V] = WeakSet()
 
-    async def dispatch_in_turn(screen: V, message: Message) -> None:
-        if isinstance(message, Compose):
-            _add_breakpoint_classes(screen)
-        elif isinstance(message, (ScreenResume, Resize)):
-            await asyncio.sleep(0)
-            if isinstance(message, Resize) and message.size != screen.app.size:
-                return
-        await dispatch(screen, message)
-
-    def resumed(screen: V, event: ScreenResume) -> None:
-        event.prevent_default()
-        if screen not in shown:
-            resuming.add(screen)
-        shown.add(screen)
-        resume(screen, event)
-        resuming.discard(screen)
-
-    def paint(screen: V) -> None:
-        if screen not in resuming:
-            refresh(screen)
-
-    kind._dispatch_message = dispatch_in_turn  # type: ignore[method-assign, assignment]  # in its place
-    kind._on_screen_resume = resumed  # type: ignore[method-assign, assignment]  # in its place
-    kind._compositor_refresh = paint  # type: ignore[method-assign, assignment]  # in its place
-    return kind
-
-
-def _add_breakpoint_classes(screen: Screen[Any]) -> None:
-    """Tell `screen` how large it is before it has widgets."""
-    size, app = screen.app.size, screen.app
-    across = screen._get_breakpoint_classes(size.width, app.HORIZONTAL_BREAKPOINTS or [])
-    screen.add_class(*across, *screen._get_breakpoint_classes(size.height, app.VERTICAL_BREAKPOINTS or []))
+    async def on_event(self, event: Event) -> None:
+        if not isinstance(event, Resize) or event.size == self.app.size:
+            await super().on_event(event)
 
 
 def with_bindings_of(pane: Callable[[V], Widget | None]) -> Callable[[type[V]], type[V]]:

@@ -9,10 +9,11 @@ from typing import ClassVar, Protocol, runtime_checkable
 from textual import on
 from textual.app import ComposeResult, RenderResult
 from textual.containers import Vertical
+from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import Ground, opened_in_turns
+from octavo.tui.terminal.textual_internals import TerminalSized
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import NoticeBoard, Notices
@@ -47,8 +48,7 @@ class Frame(Vertical):
                 self.screen.refresh_bindings()  # the key bar shows what the border does not
 
 
-@opened_in_turns
-class Dialog(HasCommands, ModalScreen[ScreenResultType]):
+class Dialog(HasCommands, TerminalSized, ModalScreen[ScreenResultType]):
     """A dialog. Its keys are the only ones that work while it is open, and the only ones that are seen: those its border
     does not name stand in the key bar. What is said meanwhile is seen beside it."""
 
@@ -72,7 +72,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         is rendered next, and three dialogs that are rendered in another order contain one another."""
         stack = self.app.screen_stack
         below = stack.index(self) - 1 if self in stack else -1
-        return Ground(stack[below], self.styles.background) if below >= 0 else super().render()
+        return BackgroundScreen(stack[below], self.styles.background) if below >= 0 else super().render()
 
     @property
     def keys_named(self) -> frozenset[str]:
