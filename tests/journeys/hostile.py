@@ -90,7 +90,27 @@ graph LR
 
 ROUTES: dict[str, Sequence[str]] = {
     "content": (
-        *("j", "j", "enter", ")", ")", "O", "O", "z", "z", "f", "escape", "\\", "\\", "/", "x", "enter", "n", "escape"),
+        *(
+            "j",
+            "j",
+            "enter",
+            ")",
+            ")",
+            "O",
+            "O",
+            "z",
+            "z",
+            "wait",
+            "f",
+            "escape",
+            "\\",
+            "\\",
+            "/",
+            "x",
+            "enter",
+            "n",
+            "escape",
+        ),
         *(
             "c",
             "type:" + HOSTILE,

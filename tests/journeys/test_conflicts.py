@@ -131,8 +131,8 @@ def test_an_editor_that_was_left_without_a_change_decides_nothing(
             running.write(key)
             running.wait_for(*words)
         for name, said in (
-            ("quit", "You made no changes, so the conflict is not resolved"),
-            ("saved", "You made no changes, so the conflict is not resolved"),
+            ("quit", "You changed nothing, so the conflict is not resolved"),
+            ("saved", "You changed nothing, so the conflict is not resolved"),
             ("deleted", "the editor deleted the file"),
             ("failed", "exited with status 3"),
         ):
@@ -147,4 +147,4 @@ def test_an_editor_that_was_left_without_a_change_decides_nothing(
         running.wait_for("✓ Main chosen")
         way.write_text("quit")
         edit(running)
-        running.wait_for("You made no changes, so your earlier choice is kept.", "✓ Main chosen")
+        running.wait_for("You changed nothing, so your earlier choice is kept.", "✓ Main chosen")

@@ -296,7 +296,7 @@ async def test_two_pages_of_one_name_are_said_before_they_are_merged(stage: Stag
         await contest.open()
         await run.press("U")
         named = (
-            f"two pages are called “Crates”: the page in main is at /crates, and the page in #{number} is at /crates-2"
+            f"two pages are called “Crates”: at /crates in the page in main, and at /crates-2 in the page in #{number}"
         )
         await run.see("names", "two pages are called “Crates”")
         assert named in words(run.text)

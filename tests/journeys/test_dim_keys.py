@@ -101,8 +101,10 @@ class Compared:
             may = (op for op in ops if verdict(self.run.platform.world, op, self.person) < 400)
             self.compare(f"{name} {called}", "", "", why_not(SPACE_TREE, name, self.run, managed), next(may, ops[0]))
         if isinstance(thing, Space):
-            copy = next(each for each in await self.offered(managing_spaces.choose, managed) if each.title == "Copy")
-            self.compare(f"copy {called}", "", "", copy.off or None, spaces.Duplicate(at=at))
+            duplicate = next(
+                each for each in await self.offered(managing_spaces.choose, managed) if each.title == "Duplicate"
+            )
+            self.compare(f"duplicate {called}", "", "", duplicate.off or None, spaces.Duplicate(at=at))
         if managed.why_may_not("move") is None:
             for place in await self.offered(moving_spaces.choose_place, managed):
                 to = Move(at=at, parent=place.value or None)

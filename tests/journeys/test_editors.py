@@ -166,7 +166,7 @@ def test_a_page_that_cannot_be_sent_is_kept_and_sent_once_it_can_be(
         running.wait_for("New change request")
         running.write(b"\r")
         running.wait_for("Could not send the text: it is not valid UTF-8. Press ! to open your saved text.")
-        open_again(running, tmp_path, "Continue editing", "Send")
+        open_again(running, tmp_path, "Continue editing", "Save the draft to the server")
         running.write(b"\x1b[B\r")
         running.wait_for("#9 Edit Welcome")
     assert left(stage) == []

@@ -166,6 +166,20 @@ async def test_where_the_name_of_the_account_has_no_room_the_state_of_the_connec
         assert "somebody@" not in run.text
 
 
+@pytest.mark.parametrize(("width", "age"), [(120, "● 0s ago"), (150, "● updated 0s ago"), (200, "● updated 0s ago")])
+@pytest.mark.parametrize("view", ["inbox", "content"])
+async def test_the_account_on_a_server_is_named_and_the_age_of_the_data_is_short_before(
+    stage: Stage, width: int, age: str, view: str
+) -> None:
+    async with stage.play(start=view, size=(width, 36)) as run:
+        await run.see("DEMO")
+        run.app._session = replace(run.app.session, kind="server", label="mara@127.0.0.1:45678")
+        run.app.screen.query_one(TopBar).refresh()
+        await run.gone("DEMO")
+        assert age in run.lines[0]
+        assert run.lines[0].rstrip().endswith("mara@127.0.0.1:45678")
+
+
 class Watched(ChangeRequestScreen):
     """Notes how wide its left pane is whenever it is painted, and what it is told, with the turns of the event loop between."""
 

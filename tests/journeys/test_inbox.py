@@ -521,7 +521,7 @@ async def test_what_the_list_is_narrowed_by_is_copied_as_lines_of_the_settings(s
         await run.press("F")
         await run.type("save this")
         await run.press("enter")
-        await run.hear('Copied [inbox."in Limpet manual"]', "config.toml")
+        await run.hear('Copied the setting [inbox."in Limpet manual"]', "config.toml")
         assert run.app.clipboard == '[inbox."in Limpet manual"]\nspace = "limpet"\n'
 
 

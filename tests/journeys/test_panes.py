@@ -39,7 +39,7 @@ async def test_the_list_of_change_requests_is_narrowed_and_ordered(stage: Stage)
         await run.press("S", *"threads", "enter")
         threads = [run.app.workspace.open_threads(each) for each in screen.rows.items]
         assert threads == sorted(threads, reverse=True)
-        assert run.app.session.state.get_fact("sort order of change requests") == "threads"
+        assert run.app.session.state.get_fact("order of change requests") == "threads"
 
 
 async def test_a_change_request_is_copied_by_its_number_and_has_no_address_here(stage: Stage) -> None:

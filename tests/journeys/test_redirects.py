@@ -97,3 +97,7 @@ async def test_refresh_loads_the_details_of_the_selected_row_again(stage: Stage)
         await run.ask(site_structure.DeleteSection(at=SITE, site_section_id="docs-software"), NOOR)
         await run.press("r")  # the list of redirects stays the same
         await run.gone("the space Harbour API")
+        await run.gone("dead end")
+        rows = [line for line in run.lines if "✗ missing target" in line]
+        assert any("/api" in line for line in rows)
+        assert any("problem" in line for line in rows), "the details use the words of the list"

@@ -92,7 +92,7 @@ async def test_an_export_under_way_is_stopped_and_nothing_of_it_stays(stage: Sta
         await run.press("ctrl+e", "down", "down", "down", "enter", "ctrl+u")
         await run.type(str(kept / "space"))
         await run.press("enter")
-        await run.hear("To stop, open Export again.")
+        await run.hear("To stop the export, open Export again.")
         await run.until(lambda: any(kept.iterdir()), "begin")
         await run.press("ctrl+e")
         await run.see("Stop saving Harbour API", "0 of ")

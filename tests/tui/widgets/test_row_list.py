@@ -180,6 +180,22 @@ async def test_the_first_heading_comes_back_into_view() -> None:
         assert "TODAY" in shown(app)
 
 
+@pytest.mark.parametrize("height", [1, 2, 3, 4])
+async def test_a_list_with_little_room_does_not_move_when_it_is_laid_out_again(height: int) -> None:
+    listed = rows(two_lines=True, grouped=True)
+    app = Listening(listed)
+    async with app.run_test(size=(60, height)) as pilot:
+        listed.show(things(3))
+        await pilot.pause()
+        offsets = []
+        for _ in range(3):
+            listed.show(things(3))
+            await pilot.pause()
+            offsets.append(listed.scroll_offset.y)
+        assert len(set(offsets)) == 1, offsets
+        assert "thing 0" in shown(app)
+
+
 async def test_columns_share_the_width_and_give_way_when_it_is_small() -> None:
     columns = (Column("SPACE", least=16), Column("YOU MAY", 8, drop=2), Column("UPDATED", 7, right=True, drop=1))
     listed: Rows[Thing] = Rows(

@@ -83,6 +83,10 @@ def facts_of(resource: Resource[Any], thing: Any | None, names: Names) -> list[t
     said, title = {label for label, _ in first}, resource.title(thing)
     called = {each.value: each.name for each in resource.columns if isinstance(each.value, str)}
     fields = [each for each in of_fields(thing, resource.secrets, called) if each[0] not in said and each[1] != title]
-    rest = [(label, value if label in OWN_WORDS else names(value)) for label, value in fields]
+    drawn = {each.name: each.draw for each in resource.columns if each.draw is not None}
+    rest = [
+        (label, drawn[label](value) if label in drawn else value if label in OWN_WORDS else names(value))
+        for label, value in fields
+    ]
     hidden = [(field_label(name), HIDDEN) for name in sorted(resource.secrets) if getattr(thing, name, None)]
     return [*first, *rest, *hidden]

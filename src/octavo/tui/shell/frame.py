@@ -38,7 +38,7 @@ _WAYS = (
 of the organization are shown."""
 
 _WITH_ACCOUNT = ((True, False, 24), (True, False, 14), (True, False, 8))
-"""How it is put where there is room for whose account it is as well: that is worth letters of the organization."""
+"""Layouts that also show the account, tried first. On a server, the age of the data is shortened before the organization."""
 
 _BETWEEN, _LEAST_NAME = " › ", 4
 """The separator of the names of a path, and the cells that each name keeps."""
@@ -92,16 +92,16 @@ class TopBar(Widget):
         width = self.content_size.width
         left, link = Content(""), self.shell.workspace.link
         whole = self._right(link, wide=True)
+        with_account = [whole, self._right(link, wide=True, short=True)]
         rights = [whole, self._right(link), self._right(link, short=True)]
         if self._is_demo:
             # That it is the demo is worth more than the age of the data.
-            rights = [whole, self._right(link, short=True)]
+            with_account, rights = [whole], [whole, self._right(link, short=True)]
             if link[0].startswith("● "):
                 rights.append(self._right(("●", "●", link[2])))
-        named = [self._right(link, wide=True, person=True), whole]
         ways = (
-            (_WITH_ACCOUNT[0], named),
-            *((way, rights[:1]) for way in _WITH_ACCOUNT),
+            (_WITH_ACCOUNT[0], [self._right(link, wide=True, person=True)]),
+            *((way, with_account) for way in _WITH_ACCOUNT),
             *((way, rights) for way in _WAYS),
         )
         for (is_named, is_tight, letters), beside in ways:

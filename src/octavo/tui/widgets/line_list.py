@@ -342,10 +342,11 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         while top - 1 in self.between and first - top < 3:
             top -= 1
         offset, room = self.scroll_offset.y, self._room
-        if top < offset:
+        lowest = min(first, first + self.item_height - room)
+        if offset > (top := max(top, lowest)):
             self.scroll_to(y=top, animate=False, force=True, immediate=True)
-        elif first + self.item_height > offset + room:
-            self.scroll_to(y=first + self.item_height - room, animate=False, force=True, immediate=True)
+        elif offset < lowest:
+            self.scroll_to(y=lowest, animate=False, force=True, immediate=True)
 
     def _announce(self) -> None:
         if self.key != self._announced:
