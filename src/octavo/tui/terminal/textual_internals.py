@@ -434,6 +434,11 @@ def with_bindings_of(pane: Callable[[V], Widget | None]) -> Callable[[type[V]], 
     return bind
 
 
+def mark_for_repaint(screen: Screen[Any], regions: Iterable[Region]) -> None:
+    """Drop the rendered lines of `regions` of a screen that is covered in part. The screen on top is painted anyway."""
+    screen._set_dirty(*regions)
+
+
 def painted_rows(screen: Screen[Any]) -> list[Strip]:
     """Return what `screen`, the one on show, looks like now, a row of the terminal each."""
     return screen._compositor.render_strips(screen.size)

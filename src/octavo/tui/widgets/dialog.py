@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from textual import on
 from textual.app import ComposeResult, RenderResult
 from textual.containers import Vertical
+from textual.geometry import Region
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import TerminalSized
+from octavo.tui.terminal.textual_internals import TerminalSized, mark_for_repaint
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import NoticeBoard, Notices
@@ -73,6 +74,13 @@ class Dialog(HasCommands, TerminalSized, ModalScreen[ScreenResultType]):
         stack = self.app.screen_stack
         below = stack.index(self) - 1 if self in stack else -1
         return BackgroundScreen(stack[below], self.styles.background) if below >= 0 else super().render()
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Repaint the dialog, and the dialogs below: Textual refreshes only the one on top if the lowest screen changes."""
+        for screen in self.app.screen_stack[1:-1] if self.is_attached and repaint else ():
+            if isinstance(screen, Dialog):
+                mark_for_repaint(screen, regions)
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     @property
     def keys_named(self) -> frozenset[str]:
