@@ -11,7 +11,8 @@ from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.pane import STILL, Bring, Pane, Stop
+from octavo.tui.reader.moves import Bring
+from octavo.tui.reader.pane import STILL, Pane, Stop
 from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.painting import over
 from octavo.tui.render.side_by_side_blocks import blocks_of

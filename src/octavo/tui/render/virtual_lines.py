@@ -140,33 +140,3 @@ class VirtualLines(Generic[U]):
     def kept(self) -> list[list[Line]]:
         """The lines of each unit that keeps them."""
         return list(self._lines.values())
-
-    def between(self, start: int, end: int) -> list[tuple[int, int, Line]]:
-        """The lines from `start` to before `end`: unit, place in it, line. What is met for the first time is set."""
-        out: list[tuple[int, int, Line]] = []
-        if not self.units:
-            return out
-        index, offset = self.at(start)
-        while index < len(self.units) and len(out) < end - start:
-            lines = self.lines(index)
-            for place in range(offset, min(len(lines), offset + end - start - len(out))):
-                out.append((index, place, lines[place]))
-            index, offset = index + 1, 0
-        return out
-
-    def settle_above(self, line: int, height: int) -> int:
-        """Make exact what the `height` lines above `line` show; where `line` is now."""
-        index, offset = self.at(line)
-        room = height - offset
-        at = index
-        while room > 0 and at > 0:
-            at -= 1
-            room -= len(self.lines(at))
-        return self.top(index) + offset
-
-    def settle_end(self, height: int) -> None:
-        """Make exact what the last `height` lines show."""
-        at = len(self.units)
-        while height > 0 and at > 0:
-            at -= 1
-            height -= len(self.lines(at))
