@@ -53,20 +53,20 @@ async def comments(run: Run) -> None:
 
 
 async def inbox(run: Run) -> None:
-    """What needs one, and why."""
+    """The rows that need an action, and the reason of each."""
     await run.press("1")
-    await run.see("YOUR REVIEW IS ASKED")
+    await run.see("REVIEW REQUESTED")
 
 
 async def merge(run: Run) -> None:
-    """What a merge would do, before it is done."""
+    """The dialog that shows the effects of a merge before the merge."""
     await change_request(run)
     await run.press("escape", "m")
     await run.see("Merge")
 
 
 async def conflicts(run: Run) -> None:
-    """What two change requests say at the same place, to decide."""
+    """A conflict, with the texts of both sides."""
     await run.press("3")
     await run.see("Open 7")
     await run.press("/", *"retry", "enter", "enter")
@@ -78,7 +78,7 @@ async def conflicts(run: Run) -> None:
 
 
 async def search(run: Run) -> None:
-    """Pages of all spaces that hold some words."""
+    """The pages of all spaces that contain the typed words."""
     await run.press("s", *"water level")
     await run.see("result")
     await run.gone("so far")
@@ -95,8 +95,8 @@ SCENES: dict[str, Scene] = {
 }
 
 
-async def main(names: list[str]) -> None:
-    """Take the pictures called `names`."""
+async def take(names: list[str], target: Path) -> None:
+    """Write the pictures of the scenes `names` to the folder `target`, each in a dark and in a light theme."""
     with tempfile.TemporaryDirectory(prefix="octavo-pictures-") as folder:
         library = Path(folder, "library.db")
         store = Store(library)
@@ -105,7 +105,7 @@ async def main(names: list[str]) -> None:
         store.close()
         for name in names:
             for theme in ("dark", "light"):
-                await _take(_machine(Path(folder, f"{name}-{theme}"), library), name, theme)
+                await _take(_machine(Path(folder, f"{name}-{theme}"), library), name, theme, target)
 
 
 def _machine(folder: Path, library: Path) -> Stage:
@@ -113,7 +113,7 @@ def _machine(folder: Path, library: Path) -> Stage:
     return Stage(folder, library)
 
 
-async def _take(stage: Stage, name: str, theme: str) -> None:
+async def _take(stage: Stage, name: str, theme: str, target: Path) -> None:
     async with AsyncExitStack() as opened:
         if name == "sign-in":
             platform = await opened.enter_async_context(stage.library())
@@ -126,8 +126,8 @@ async def _take(stage: Stage, name: str, theme: str) -> None:
         strips = run.app.screen._compositor.render_strips(run.app.size)
         title = f"Octavo: {(SCENES[name].__doc__ or name).rstrip('.')}"
         drawn = picture(strips, title, color=colors["foreground"], ground=colors["background"])
-        (HERE / f"{name}-{theme}.svg").write_text(drawn, encoding="utf-8")
+        (target / f"{name}-{theme}.svg").write_text(drawn, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1:] or list(SCENES)))
+    asyncio.run(take(sys.argv[1:] or list(SCENES), HERE))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from screenshots.svg import WIDTH, picture
+from screenshots.take import SCENES, take
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -56,3 +60,10 @@ def test_lines_reach_the_edges_of_their_cells() -> None:
     across = [float(x) for x in re.findall(r"L(-?[\d.]+)", path.attrib["d"])]
     assert min(across) <= 0
     assert max(across) >= WIDTH
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scene", list(SCENES))
+def test_each_picture_of_the_readme_can_be_taken_again(scene: str, tmp_path: Path) -> None:
+    asyncio.run(take([scene], tmp_path))
+    assert {each.name for each in tmp_path.iterdir()} == {f"{scene}-dark.svg", f"{scene}-light.svg"}
