@@ -117,7 +117,7 @@ class Probed(PageApp):
             await asyncio.sleep(0.05)
             steps = 0
             while self.view.scroll_offset.y < self.view.galley.total - self.view.rows or not self.loaded.is_set():
-                self.view.viewport.go_by_page(1)
+                self.view.go_by(self.view.rows - 2)
                 steps += 1
                 await asyncio.sleep(0.015)
             found[path.name] = {

@@ -104,7 +104,7 @@ async def test_scrolling_takes_the_letters_away() -> None:
         app.pane.show(parse(MANY), title="", key="p")
         await pilot.press("f")
         assert app.pane.typing_keys
-        app.pane.viewport.go_by(2)
+        app.pane.go_by(2)
         assert not app.pane.typing_keys
 
 

@@ -66,7 +66,7 @@ async def test_who_moves_before_the_place_is_read_stays_there(monkeypatch: pytes
         view.place.come_back("q", ReadingPosition(key_of("Paragraph 1999 says a little of what there is to say."), 5))
         view.show_markdown(LONG, title="Long", key="q")
         assert not view.contents.is_whole
-        view.viewport.go(4)
+        view.go_by(4)
         await read(app, pilot)
         assert view.contents.is_whole
         assert view.scroll_offset.y == 4

@@ -17,6 +17,7 @@ from textual.selection import Selection
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.reader import streaming_page
+from octavo.tui.reader.moves import START, rows_from
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.streaming_page import PageLoaded, PageReading, PageStream
 from octavo.tui.reader.text_selection import CopiedLater, CopiesLater, Gathering
@@ -315,7 +316,7 @@ async def test_what_is_gathered_in_slices_is_what_is_selected(selection: Selecti
             count += 1
         assert count
         assert at_once is not None
-        rows = [line for _, _, line in app.pane.galley.between(0, app.pane.galley.total)]
+        rows = [line for _, _, line in rows_from(app.pane.galley, START, app.pane.galley.total)]
         start, end = selection
         wanted = text_between(
             rows[start.y if start else 0 : end.y + 1 if end else None],

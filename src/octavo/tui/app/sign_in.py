@@ -9,13 +9,14 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.events import Event
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from octavo.api.errors import ApiError
 from octavo.settings import in_words
 from octavo.tui.shell.session import Session, SignedIn
-from octavo.tui.terminal.textual_internals import TerminalSized, is_being_removed
+from octavo.tui.terminal.textual_internals import is_being_removed, is_outdated_resize
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
@@ -46,7 +47,7 @@ SIGN_IN: Commands[SignInScreen] = Commands(
 )  # fmt: skip
 
 
-class SignInScreen(HasCommands, TerminalSized, Screen[None]):
+class SignInScreen(HasCommands, Screen[None]):
     """One field, three ways in. Facts fill in as the server answers."""
 
     CSS_PATH = "sign_in.tcss"
@@ -68,6 +69,10 @@ class SignInScreen(HasCommands, TerminalSized, Screen[None]):
     def go_back(self) -> None:
         """Show what was on show before."""
         self.shell.background(self._enter(self.shell.sign_in_methods.back))
+
+    async def on_event(self, event: Event) -> None:
+        if not is_outdated_resize(event, self.app):
+            await super().on_event(event)
 
     def compose(self) -> ComposeResult:
         sign_in_methods = self.shell.sign_in_methods

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from octavo.tui.reader.pane import Pane, fail
-from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.render.virtual_lines import VirtualLines
@@ -20,8 +19,8 @@ FEW_LINES = 300
 class BackgroundLayout:
     """Lays out the units of a pane that nobody has looked at."""
 
-    def __init__(self, pane: Pane, viewport: Viewport) -> None:
-        self.pane, self.viewport = pane, viewport
+    def __init__(self, pane: Pane) -> None:
+        self.pane = pane
         self._layout: UnitLayout | None = None
         """How the units on show are laid out."""
         self._prepared: UnitLayout | None = None
@@ -65,10 +64,9 @@ class BackgroundLayout:
         galley, layout = self.pane.galley, self._layout
         if self.is_busy or not galley.unset or layout is None:
             return
-        with self.viewport.steady():
-            self.lay_out_short()
+        self.lay_out_short()
         if not galley.unset or not self.pane.contents.is_whole:
-            self.viewport.sync()
+            self.pane.tell_length()
             return  # the thread lays out all of the page once it is read
         self.stop()
         galley.forgotten.clear()
@@ -99,8 +97,7 @@ class BackgroundLayout:
             self.pane.contents.laid_out(laid)
         else:
             laid = laid._replace(heights={}, lines={})  # the pane has another width or look by now
-        with self.viewport.steady():
-            self.pane.galley.extend(more, laid)
-        self.viewport.sync()
+        self.pane.galley.extend(more, laid)
+        self.pane.tell_length()
         if more:
             self.pane.repaint()

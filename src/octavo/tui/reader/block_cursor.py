@@ -9,8 +9,8 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.pane import Bring, Pane, Stop
-from octavo.tui.reader.viewport import Viewport
+from octavo.tui.reader.moves import START, Bring, Top, above, distance, end_of, top_showing
+from octavo.tui.reader.pane import Pane, Stop
 from octavo.tui.render.painting import overlay_text
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.widgets.commands import Command, Commands
@@ -25,8 +25,8 @@ long; and how many lines keep their strips with the bar."""
 class BlockCursor:
     """The block of a pane that is spoken of, and the way from it to others."""
 
-    def __init__(self, pane: Pane, viewport: Viewport) -> None:
-        self.pane, self.viewport = pane, viewport
+    def __init__(self, pane: Pane) -> None:
+        self.pane = pane
         self.at: tuple[int, Block] | None = None
         """The unit and the block it was put on; None until it is moved."""
         self._barred_block: Block | None = None
@@ -122,8 +122,8 @@ class BlockCursor:
         if here is None:
             return Region()
         pane = self.pane
-        top = pane.galley.top(here[0]) - pane.scroll_offset.y
-        block = Region(pane.region.x, pane.region.y + top + here[1], pane.size.width, here[2] - here[1] + 1)
+        top = distance(pane.galley, pane.top, Top(*here[:2]), pane.size.height)
+        block = Region(pane.region.x, pane.region.y + top, pane.size.width, here[2] - here[1] + 1)
         return block.intersection(pane.region)
 
     def visible_stops(self) -> list[Stop]:
@@ -131,15 +131,13 @@ class BlockCursor:
         pane, galley = self.pane, self.pane.galley
         if not len(galley):
             return []
-        top, bottom = pane.scroll_offset.y, pane.scroll_offset.y + pane.rows
         out: list[Stop] = []
-        unit = galley.at(top)[0]
-        while unit < len(galley) and galley.top(unit) < bottom:
-            start = galley.top(unit)
-            out += [stop for stop in self.stops_of(unit) if start + stop[2] >= top and start + stop[1] < bottom]
+        unit, start = pane.top.unit, -pane.top.line
+        covered = pane.contents.covered(pane.top)
+        while unit < len(galley) and start < pane.rows:
+            out += [stop for stop in self.stops_of(unit) if start + stop[2] >= covered and start + stop[1] < pane.rows]
+            start += len(galley.lines(unit))
             unit += 1
-        if covered := pane.contents.covered(top):
-            out = [stop for stop in out if galley.top(stop[0]) + stop[2] >= top + covered]
         return pane.contents.reachable(out)
 
     def keep_in_view(self) -> None:
@@ -160,11 +158,8 @@ class BlockCursor:
         self.at = (unit, block)
         self.pane.moved_at = time.perf_counter()
         if bring is not None:
-            self.viewport.show_lines(unit, first, last, bring)
-            self.at = (
-                unit,
-                block,
-            )  # what is set on the way may scroll the pane twice, and the cursor goes with the first
+            self.show_lines(unit, first, last, bring)
+            self.at = (unit, block)  # the cursor stays in view while the pane moves, and may go to another block
         self.pane.repaint()
         self.pane.tell()
 
@@ -176,14 +171,23 @@ class BlockCursor:
         unit, first, last, block = here
         inside = _inside(block)
         last = max([last, *(stop[2] for stop in self.stops_of(unit) if id(stop[3]) in inside)])
-        begins, room = self.pane.galley.top(unit) + first - self.pane.scroll_offset.y, self.pane.rows
+        room = self.pane.rows
+        begins = distance(self.pane.galley, self.pane.top, Top(unit, first), 2 * room)
         is_read = begins <= room // 3 and begins + last - first > room // 3
         if last - first + 2 <= room or not is_read:
-            self.viewport.show_lines(unit, first, last, "near")
+            self.show_lines(unit, first, last, "near")
+
+    def show_lines(self, unit: int, first: int, last: int, bring: Bring) -> None:
+        """Bring lines of a unit into view, below what covers the first rows."""
+        pane, place = self.pane, Top(unit, first)
+        top = top_showing(pane.galley, pane.top, pane.rows, place, last - first + 1, bring)
+        if 0 <= distance(pane.galley, top, place, pane.rows) < (covered := pane.contents.covered(top)):
+            top = above(pane.galley, place, covered, pane.rows)
+        pane.go(top)
 
     def go_to_edge(self, end: int) -> None:
         """Go to the top, or with 1 to the end."""
-        self.viewport.go(self.pane.galley.total if end else 0)
+        self.pane.go(end_of(self.pane.galley, self.pane.rows) if end else START)
         if on_show := self.visible_stops():
             self.put(on_show[-1 if end else 0], bring=None)
 
@@ -212,8 +216,7 @@ class BlockCursor:
         here = self.stop()
         if here is None:
             return None
-        with self.viewport.steady():
-            return next((stop for stop in self.stops_from(here[0], here[3], step, among) if wanted(stop)), None)
+        return next((stop for stop in self.stops_from(here[0], here[3], step, among) if wanted(stop)), None)
 
 
 def _pan(step: int) -> Callable[[object, BlockCursor], None]:

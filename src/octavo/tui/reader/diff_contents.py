@@ -12,7 +12,7 @@ from octavo.documents.blocks import Block
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.diff_making import DiffMaking
 from octavo.tui.reader.late_sources import LateSources
-from octavo.tui.reader.pane import Contents, Pane, Stop, no_lines
+from octavo.tui.reader.pane import Contents, Pane, Stop, drop_lines
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
@@ -184,7 +184,7 @@ class DiffContents(Contents):
         """Show none, and make none."""
         self.making.drop()
         self.changed = self.ready = DiffUnits()
-        self.pane.galley = no_lines()
+        drop_lines(self.pane)
 
     def written(self, block: Block) -> str:
         if self.compared is None:

@@ -11,6 +11,7 @@ from textual.message import Message
 from octavo.documents import anchors
 from octavo.documents.blocks import Block
 from octavo.tui.reader.diff_contents import DiffContents
+from octavo.tui.reader.moves import START, Top, above, distance
 from octavo.tui.reader.pane import Stop
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import PageComparison
@@ -48,7 +49,7 @@ class DiffNavigation:
         self._hung_on: dict[str, str] = {}
         """The block each thread on show hangs on: of one that is gone, where the cursor goes."""
         self._is_to_meet = False
-        self._met: tuple[Block, int] | None = None
+        self._met: tuple[Block, Top] | None = None
         """The block under the cursor and the line at the top as one met the page."""
         self._is_met_anew = False
         """Whether one met it at its first change, not where one left it."""
@@ -75,7 +76,7 @@ class DiffNavigation:
 
     def _meet(self) -> None:
         self._is_to_meet, self._met, self.cursor.at = False, None, None
-        self.pane.viewport.scroll_there(0)
+        self.pane.go(START)
         awaited, self._awaited = self._awaited, ""
         if awaited and self.bring_thread(awaited):
             self.cursor.bring_whole()
@@ -95,19 +96,18 @@ class DiffNavigation:
             return
         unit, first, last, block = stop
         self.cursor.put(stop, bring=None)
-        self.pane.viewport.settle_around(unit)
-        height = last - first + 1
+        height, rows, galley = last - first + 1, self.pane.rows, self.pane.galley
         if place is not None:
-            self.pane.viewport.go_to(unit, first, below=place.below)
-        elif self.pane.galley.top(unit) + first + min(height, self.pane.rows // 2) > self.pane.rows:
-            self.pane.viewport.go_to(unit, first, below=max(2, min(self.pane.rows // 3, self.pane.rows - height)))
-        self._met = (block, self.pane.scroll_offset.y)
+            self.pane.go(above(galley, Top(unit, first), place.below, rows))
+        elif distance(galley, START, Top(unit, first), rows) + min(height, rows // 2) > rows:
+            self.pane.go(above(galley, Top(unit, first), max(2, min(rows // 3, rows - height)), rows))
+        self._met = (block, self.pane.top)
 
     def note_place(self) -> None:
         """Remember where one is on this page, if one went anywhere."""
         here = self.cursor.stop() if self.cursor.at is not None and not self.contents.shows_source else None
         if here is not None and not self._is_as_met:
-            below = self.pane.galley.top(here[0]) + here[1] - self.pane.scroll_offset.y
+            below = distance(self.pane.galley, self.pane.top, Top(*here[:2]), self.pane.rows)
             self.places[self.contents.key] = ReadingPosition(here[3].key, below)
 
     def _known(self, block: Block) -> Block:
@@ -129,7 +129,7 @@ class DiffNavigation:
     def _is_as_met(self) -> bool:
         """Whether nobody has moved since one met the page."""
         here = self.cursor.at[1] if self.cursor.at is not None else None
-        return self._met is not None and here is self._met[0] and self.pane.scroll_offset.y == self._met[1]
+        return self._met is not None and here is self._met[0] and self.pane.top == self._met[1]
 
     @property
     def meets(self) -> bool:
@@ -161,7 +161,8 @@ class DiffNavigation:
 
     def _set_around(self, here: Stop | None, hung_on: str, laid: LaidUnits | None) -> None:
         """Keep what the cursor is on where it is on the screen; of a thread that is gone, the block called `hung_on`."""
-        above = self.pane.galley.top(here[0]) + here[1] - self.pane.scroll_offset.y if here is not None else 0
+        galley, rows = self.pane.galley, self.pane.rows
+        below = distance(galley, self.pane.top, Top(*here[:2]), rows) if here is not None else 0
         self.pane.reset(laid=laid)
         if here is None:
             return
@@ -169,12 +170,9 @@ class DiffNavigation:
         if stop is None and hung_on:
             stop = self._stop_on(self._known(Block("", key=hung_on)))
         if stop is not None:
-            self.pane.viewport.settle_around(
-                stop[0]
-            )  # what comes to stand above it is as high as it is, not as it is guessed
             if self.cursor.at is not None:  # else there is no change: nobody has put it anywhere
                 self.cursor.at = (stop[0], stop[3])
-            self.pane.viewport.go(self.pane.galley.top(stop[0]) + stop[1] - above)
+            self.pane.go(above(self.pane.galley, Top(*stop[:2]), below, rows))
             if self.pane.covered_rows:
                 self.cursor.bring_whole()  # replies of the thread came, which may be covered
 
@@ -223,8 +221,7 @@ class DiffNavigation:
         if here is not None and step > 0 and self._is_met_anew and self._is_as_met and here[3].kind != "thread":
             here = None
         at, block = (here[0], here[3]) if here is not None else (-1 if step > 0 else len(self.pane.galley), None)
-        with self.pane.viewport.steady():
-            stop = self._thread_from(at, block, step)
+        stop = self._thread_from(at, block, step)
         if stop is not None:
             self.cursor.put(stop, bring="third")
         return stop is not None
@@ -252,8 +249,7 @@ class DiffNavigation:
             return
         here = self.cursor.stop() if self.cursor.at is not None else None
         at = here[0] if here is not None else -1 if step > 0 else len(self.pane.galley)
-        with self.pane.viewport.steady():
-            stop = self._change_from(at, step)
+        stop = self._change_from(at, step)
         if stop is not None:
             self.cursor.put(stop, bring="third")
         else:

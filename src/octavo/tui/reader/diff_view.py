@@ -16,7 +16,7 @@ from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NO_
 from octavo.tui.reader.find_line import FIND
 from octavo.tui.reader.hot_spots import LINK_HINTS
 from octavo.tui.reader.late_sources import LateSources
-from octavo.tui.reader.pane_state import PaneState
+from octavo.tui.reader.pane import PaneState
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import ContextSize
@@ -172,7 +172,7 @@ class DiffView(Reader):
     def __init__(self, *, ascii: bool = False, outcome: bool = False, id: str | None = None) -> None:
         """`outcome`: of a page that is not there yet, of which nothing can be said."""
         super().__init__(ascii=ascii, id=id)
-        late = LateSources(self, self.viewport, self.painter, self.cursor)
+        late = LateSources(self, self.painter, self.cursor)
         self.contents = DiffContents(
             self, self.cursor, late, self.background.prepare, lambda units, laid: self.place.made(units, laid)
         )

@@ -14,8 +14,8 @@ from textual.strip import Strip
 from octavo.api.safety import line as safe_line
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.line_painter import LinePainter
+from octavo.tui.reader.moves import START, Top, above, distance
 from octavo.tui.reader.pane import STILL, Pane
-from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.painting import restyle
 from octavo.tui.render.text_search import Match, MatchSpan, TextFinder, match_spans
 from octavo.tui.widgets.commands import Command, Commands
@@ -35,12 +35,12 @@ def _why_no_hit(_: object, finder: FindLine) -> str | None:
 class FindLine:
     """The search in a pane, with its line at the foot that shows the number of matches."""
 
-    def __init__(self, pane: Pane, viewport: Viewport, painter: LinePainter, cursor: BlockCursor) -> None:
-        self.pane, self.viewport, self.painter, self.cursor = pane, viewport, painter, cursor
+    def __init__(self, pane: Pane, painter: LinePainter, cursor: BlockCursor) -> None:
+        self.pane, self.painter, self.cursor = pane, painter, cursor
         self._prompt: str | None = None
         self._marks: dict[int, list[MatchSpan]] = {}
         self._finder: TextFinder | None = None
-        self._before_find = 0
+        self._before_find = START
         self._now = (-1, -1)
         self.clear()
 
@@ -72,7 +72,7 @@ class FindLine:
     def begin(self) -> None:
         """Type what to find."""
         self._prompt = ""
-        self._before_find = self.pane.scroll_offset.y
+        self._before_find = self.pane.top
         self._find_line_changed()
 
     def find(self, needle: str) -> int:
@@ -104,23 +104,22 @@ class FindLine:
         """Search for so long, at least a stretch of the page."""
         until, before = time.thread_time() + seconds, len(self.finds)
         search, found = self._search, list(self.finds)
-        with self.viewport.steady():
-            while search is not None:
-                for find in search:
-                    if find is None:
-                        break
-                    found.append(find)
-                else:
-                    search = None
-                if time.thread_time() >= until:
+        while search is not None:
+            for find in search:
+                if find is None:
                     break
+                found.append(find)
+            else:
+                search = None
+            if time.thread_time() >= until:
+                break
         self.finds, self._search = found, search
         if self._seeks:
             self._seek(before)
 
     def _seek(self, known: int) -> None:
         """Go to the first find from where one was, if it is among those after the `known` ones."""
-        here = self.pane.galley.at(self._before_find)[0] if len(self.pane.galley) else 0
+        here = self._before_find.unit
         found = next((find for find in self.finds[known:] if find.unit >= here), None)
         if found is None and self._search is None:
             found = next(iter(self.finds), None)
@@ -166,10 +165,9 @@ class FindLine:
         block = self.pane.contents.block_at(lines[line], mark.start if mark is not None else 0) if lines else None
         if block is not None:
             self.cursor.at = (find.unit, block)
-        self.viewport.settle_around(find.unit)
-        here = self.pane.galley.top(find.unit) + line - self.pane.scroll_offset.y
-        if not 1 <= here < self.pane.rows - 2:
-            self.viewport.go_to(find.unit, line, below=self.pane.rows // 3)
+        rows, place = self.pane.rows, Top(find.unit, line)
+        if not 1 <= distance(self.pane.galley, self.pane.top, place, rows) < rows - 2:
+            self.pane.go(above(self.pane.galley, place, rows // 3, rows))
         self._now = (find.unit, mark.nth if mark is not None else -1)
         self.pane.repaint()
         self.pane.tell()
@@ -194,7 +192,7 @@ class FindLine:
 
     def _find_line_changed(self) -> None:
         """The find line comes or goes, and with it the last row."""
-        self.viewport.sync()
+        self.pane.tell_length()
         self.pane.repaint()
         if self.pane.is_running:
             self.pane.refresh_bindings()
@@ -225,7 +223,7 @@ class FindLine:
                 self._prompt = None
                 if event.key == "escape" or not text:
                     self.find("")
-                    self.viewport.go(self._before_find)
+                    self.pane.go(self._before_find)
                 self._find_line_changed()
             case "down" | "ctrl+n":
                 self.step(1)

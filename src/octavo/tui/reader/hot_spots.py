@@ -41,7 +41,7 @@ class HotSpots:
         """What can be opened now; `line` counts rows of the pane."""
         pane = self.pane
         self.painter.paint()
-        covered = pane.contents.covered(pane.scroll_offset.y)
+        covered = pane.contents.covered(pane.top)
         out = []
         for y, (unit, _, line) in enumerate(self.painter.rows_on_show[: pane.rows]):
             margin = pane.contents.margin_of(unit)

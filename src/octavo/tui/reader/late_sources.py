@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.line_painter import LinePainter
 from octavo.tui.reader.pane import Pane
-from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.styled_lines import Line
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 class LateSources:
     """What a pane asks its sources for once that is on show; until then it shows what it has."""
 
-    def __init__(self, pane: Pane, viewport: Viewport, painter: LinePainter, cursor: BlockCursor) -> None:
-        self.pane, self.viewport, self.painter, self.cursor = pane, viewport, painter, cursor
+    def __init__(self, pane: Pane, painter: LinePainter, cursor: BlockCursor) -> None:
+        self.pane, self.painter, self.cursor = pane, painter, cursor
         self._missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]] | None = None
         """For each unit, by its identity, what was not known when it was set."""
 
@@ -64,21 +63,20 @@ class LateSources:
                 return
             galley = self.pane.galley
             total = galley.total
-            with self.viewport.steady():
-                told = {
-                    unit
-                    for unit, missing in self._missing.items()
-                    if any(source is late and late.knows(key) for source, key in missing)
-                }
-                for unit, each in enumerate(galley.units) if told else ():
-                    if id(each) in told:
-                        self._missing.pop(id(each))
-                        galley.forget(unit)
-                for unit in {row[0] for row in self.painter.rows_on_show if row[0] < len(galley)}:
-                    galley.lines(unit)
+            told = {
+                unit
+                for unit, missing in self._missing.items()
+                if any(source is late and late.knows(key) for source, key in missing)
+            }
+            for unit, each in enumerate(galley.units) if told else ():
+                if id(each) in told:
+                    self._missing.pop(id(each))
+                    galley.forget(unit)
+            for unit in {row[0] for row in self.painter.rows_on_show if row[0] < len(galley)}:
+                galley.lines(unit)
             if galley.total != total:
                 self.pane.relaid()
-                self.viewport.sync()
+                self.pane.tell_length()
                 self.cursor.keep_in_view()
             self.pane.repaint()
             self.pane.work_soon()

@@ -10,8 +10,8 @@ from textual.content import Content
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
+from octavo.tui.reader.moves import Top, rows_from
 from octavo.tui.reader.pane import MARK, Pane
-from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.failed_block import render_failed_block
 from octavo.tui.render.layout_context import NARROWEST
 from octavo.tui.render.painting import paint_line, unpaintable_units
@@ -21,9 +21,9 @@ from octavo.tui.render.styled_lines import Line, Piece, cells, crop, segments, w
 class LinePainter:
     """The frame of a pane, and the lines in it."""
 
-    def __init__(self, pane: Pane, viewport: Viewport) -> None:
-        self.pane, self.viewport = pane, viewport
-        self._frame_key: tuple[int, ...] = ()
+    def __init__(self, pane: Pane) -> None:
+        self.pane = pane
+        self._frame_key: tuple[object, ...] = ()
         self._frame: list[Strip] = []
         self.rows_on_show: list[tuple[int, int, Line]] = []
         """Unit, place in it and line of each row that is painted."""
@@ -53,11 +53,11 @@ class LinePainter:
     def paint(self) -> list[Strip]:
         """The rows on show."""
         pane = self.pane
-        top, width, height = pane.scroll_offset.y, pane.pane_width, pane.size.height
-        key = (top, width, height, pane.changes, pane.galley.total, int(pane.has_focus))
+        top, width, height = pane.top, pane.pane_width, pane.size.height
+        key = (width, height, top, pane.changes, pane.galley.total, pane.has_focus)
         if key == self._frame_key:
             return self._frame
-        if not len(pane.galley) and key[1:3] == self._frame_key[1:3] and time.perf_counter() < self._kept_until:
+        if not len(pane.galley) and key[:2] == self._frame_key[:2] and time.perf_counter() < self._kept_until:
             self.rows_on_show = []  # of a page that is left: nothing on them can be clicked
             return self._frame
         ground = pane.ground
@@ -66,7 +66,7 @@ class LinePainter:
         pane.before_painting()
         frame = [self._row(row, y, width, ground) for y, row in enumerate(self.rows_on_show)]
         if not self.rows_on_show and not len(pane.galley):
-            frame = [self._state_strip(content, width, ground) for content in pane.state_lines()[:height]]
+            frame = [self._state_strip(content, width, ground) for content in pane.state.lines()[:height]]
         frame += [Strip.blank(width, ground)] * (height - len(frame))
         if (foot := pane.foot()) is not None and frame:
             frame[foot[0]] = foot[1].crop_extend(0, width, ground)
@@ -74,15 +74,15 @@ class LinePainter:
             pane.call_later(pane.work_soon)
         self._frame, self._frame_key = frame, (*key[:4], pane.galley.total, key[5])
         if pane.galley.total != total:
-            self.viewport.sync_after_refresh()
+            pane.call_later(pane.tell_length)
         return frame
 
-    def _rows_painted(self, top: int, width: int, ground: Style) -> list[tuple[int, int, Line]]:
+    def _rows_painted(self, top: Top, width: int, ground: Style) -> list[tuple[int, int, Line]]:
         """The rows from `top` on. A unit of which one cannot be painted is shown as it is written."""
         pane = self.pane
         done: set[int] = set()
         while True:
-            rows = pane.galley.between(top, top + pane.size.height)
+            rows = rows_from(pane.galley, top, pane.size.height)
             faulty = unpaintable_units(rows, lambda unit, line: self.painted_line(unit, line, width, ground)) - done
             if not faulty:
                 return rows

@@ -64,7 +64,7 @@ class NoteSheet(Dialog[LinkFollowed | None]):
     def _fit(self) -> None:
         """Take as many rows as the note needs."""
         view = self._view
-        view.viewport.settle_around(0)
+        view.galley.lay_out_some(2 * view.rows)
         view.styles.height = max(1, view.galley.total)
 
     def on_resize(self) -> None:

@@ -11,6 +11,7 @@ from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document, Run, words
 from octavo.tui.reader.late_sources import LateSources
+from octavo.tui.reader.moves import Top
 from octavo.tui.reader.pane import MARK, Contents, Pane, Stop
 from octavo.tui.reader.table_reading import TableReading
 from octavo.tui.reader.thread_marks import PageThreads
@@ -190,7 +191,7 @@ class PageContents(Contents):
 
     # What lies over its lines
 
-    def covered(self, top: int) -> int:
+    def covered(self, top: Top) -> int:
         return self._tables.covered(top)
 
     def before_painting(self) -> None:

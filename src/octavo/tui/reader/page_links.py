@@ -81,8 +81,7 @@ class PageLinks:
         if found is None:
             self.pane.explain(f"This page has no tab “{name}”.")
             return
-        with self.pane.viewport.steady():
-            self._choose(found)
+        self._choose(found)
         self.pane.reset()
 
     def shared(self, target: links.Target) -> Block | None:

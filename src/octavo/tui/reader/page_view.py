@@ -18,7 +18,7 @@ from octavo.tui.reader.hot_spots import LINK_HINTS
 from octavo.tui.reader.late_sources import LateSources
 from octavo.tui.reader.page_contents import PageContents
 from octavo.tui.reader.page_links import LINK_ADDRESSES, PageLinks
-from octavo.tui.reader.pane import STILL
+from octavo.tui.reader.pane import STILL, is_at_end
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.reader.reading_place import HEADINGS, SOURCE, ReadingPlace
 from octavo.tui.reader.streaming_page import PageStream
@@ -74,7 +74,7 @@ def _why_no_measure(_: object, page: PageView) -> str | None:
 
 
 def _why_not_on(_: object, page: PageView) -> str | None:
-    return STILL if not page.contents.is_whole and page.viewport.is_at_end else None
+    return STILL if not page.contents.is_whole and is_at_end(page) else None
 
 
 MEASURE: Commands[PageView] = Commands(
@@ -187,9 +187,9 @@ class PageView(Reader):
         self.cursor_block = PageBlock(self)
         self.threads = PageThreads(self, self.cursor, lambda key, bring: self.place.go_to_block(key, bring))
         self.tables = TableReading(self)
-        late = LateSources(self, self.viewport, self.painter, self.cursor)
+        late = LateSources(self, self.painter, self.cursor)
         self.contents = PageContents(self, self.threads, self.tables, late)
-        self.place = ReadingPlace(self, self.contents, self.viewport, self.cursor, self.finder)
+        self.place = ReadingPlace(self, self.contents, self.cursor, self.finder)
         self.links = PageLinks(self, self.contents, self.spots, self.place)
         self.stream = PageStream(self, self.contents, self.place, self.threads)
 
@@ -209,7 +209,7 @@ class PageView(Reader):
     def facts(self) -> str:
         """How far one has read, and what was found, for the status line."""
         hidden = self.galley.total - self.rows
-        parts = [f"{min(100, round(100 * self.scroll_offset.y / hidden))}% read"] if hidden > 0 else []
+        parts = [f"{min(100, round(100 * self.first_line / hidden))}% read"] if hidden > 0 else []
         if self.contents.shows_source:
             parts.insert(0, "source")
         if self.finder.needle:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.style import Style
 from textual.app import App
 from textual.content import Content
-from textual.geometry import Offset, Region, Size
+from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.style import Style as VisualStyle
 from textual.timer import Timer
+from textual.widget import Widget
 from textual.worker import Worker
 
 from octavo.documents.blocks import Block
+from octavo.tui.reader.moves import START, Top, lines_from
 from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.reading_position import ReadingPosition
@@ -24,15 +26,13 @@ from octavo.tui.render.styled_lines import ClickableSpan, Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.text_search import Match, TextFinder
 from octavo.tui.render.virtual_lines import VirtualLines
+from octavo.tui.widgets.empty_states import Waiting, failed, nothing
 
 if TYPE_CHECKING:
     from octavo.tui.render.unit_layout import LaidUnits, UnitLayout
 
 Stop = tuple[int, int, int, Block]
 """Unit, first and last line in it, block."""
-Bring = Literal["near", "top", "third"]
-"""Where lines are brought: on show by as little as it takes; below the first row; a third down the pane, unless they
-are all in its upper two thirds already."""
 MARK = 4
 """Cells kept free at the right for the mark of a thread: a blank, the sign, a blank, a digit."""
 STILL = "The rest of this page is still loading."
@@ -147,8 +147,8 @@ class Contents:
 
     # What lies over its lines
 
-    def covered(self, top: int) -> int:
-        """How many of the first rows are covered when the line `top` is the first."""
+    def covered(self, top: Top) -> int:
+        """Return how many of the first rows are covered when `top` is in the first."""
         return 0
 
     def before_painting(self) -> None:
@@ -195,12 +195,17 @@ class Pane(Protocol):
     """The width they were set in."""
     changes: int
     """How often what it shows has changed."""
+    top: Top
+    """The place in the first row."""
     moved_at: float
     """When one last moved in it, by `time.perf_counter`."""
     folds: Folds
-    virtual_size: Size
     is_outdated: bool
     """Whether all was to be laid out while the pane was hidden, and had no width."""
+
+    @property
+    def state(self) -> PaneState:
+        """What it shows while it has no lines."""
 
     @property
     def contents(self) -> Contents:
@@ -223,17 +228,11 @@ class Pane(Protocol):
         """How many rows are on show."""
 
     @property
-    def foot_rows(self) -> int:
-        """How many rows at the bottom are kept for the foot."""
-
-    @property
     def visual_style(self) -> VisualStyle: ...
     @property
     def size(self) -> Size: ...
     @property
     def region(self) -> Region: ...
-    @property
-    def scroll_offset(self) -> Offset: ...
     @property
     def has_focus(self) -> bool: ...
     @property
@@ -245,9 +244,15 @@ class Pane(Protocol):
     @property
     def app(self) -> App[Any]: ...
 
-    def scroll_to(
-        self, *, y: float | None = None, animate: bool = True, immediate: bool = False, force: bool = False
-    ) -> None: ...
+    @property
+    def first_line(self) -> int:
+        """The number of lines above the first row, as far as it is known."""
+
+    def go(self, top: Top) -> None:
+        """Bring a place into the first row, as far as there are lines below."""
+
+    def tell_length(self) -> None:
+        """Tell the scroll bar how many lines there are, and which is in the first row."""
 
     def call_later(self, callback: Callable[..., Any], *args: Any) -> bool: ...
 
@@ -281,9 +286,6 @@ class Pane(Protocol):
     def explain(self, sentence: str) -> None:
         """Say why something cannot be done."""
 
-    def filtered(self, strips: list[Strip]) -> list[Strip]:
-        """Rows in the colours the terminal has. A strip keeps what was made of it."""
-
     # What lies over its lines
 
     def before_painting(self) -> None:
@@ -298,8 +300,77 @@ class Pane(Protocol):
     def foot(self) -> tuple[int, Strip] | None:
         """A row that is covered, and what covers it."""
 
-    def state_lines(self) -> list[Content]:
-        """What is shown while there is nothing to show."""
-
     def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None:
         """Something on the page was opened; `outside`: in the browser."""
+
+
+def is_at_end(pane: Pane) -> bool:
+    """Return whether the last line is in view."""
+    return lines_from(pane.galley, pane.top, pane.rows + 1) <= pane.rows
+
+
+def drop_lines(pane: Pane) -> None:
+    """Leave a pane without lines."""
+    pane.galley, pane.top = no_lines(), START
+
+
+class PaneState:
+    """Whether what a pane shows is on its way, or did not come. What is on show is never taken away for that."""
+
+    def __init__(self, pane: Pane, widget: Widget) -> None:
+        """`widget` is the pane."""
+        self.pane, self._widget = pane, widget
+        self._waiting: Waiting | None = None
+        self._failure: tuple[str, str] | None = None
+        self._left: tuple[str, str] | None = None
+
+    def wait_for(self, what: str) -> None:
+        """Say that `what` is loading, if nothing is on show yet."""
+        self._failure = self._left = None
+        if not self.pane.contents.has_any and self._waiting is None:
+            self._waiting = Waiting(self._widget, what)
+            self.pane.repaint()
+
+    def fail(self, what: str, cause: str) -> None:
+        """Say what did not load and why, if nothing is on show yet."""
+        self.settled()
+        if not self.pane.contents.has_any:
+            self._failure = (what, cause)
+        self.pane.repaint()
+
+    def leave(self, why: str, hint: str) -> None:
+        """Say why what was on show is not any more, and what can be done."""
+        self.settled()
+        self._left = (why, hint)
+        self.pane.repaint()
+
+    def settled(self) -> None:
+        """Nothing is awaited any more, and nothing failed."""
+        self._failure = self._left = None
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is said that something did not load."""
+        return self._failure is not None
+
+    @property
+    def awaited(self) -> str:
+        """What is said to be loading. Empty when nothing is."""
+        return self._waiting.what if self._waiting is not None else ""
+
+    def why_empty(self, otherwise: str) -> str:
+        """Why no key can do anything in a pane that shows nothing: it is still loading, or `otherwise`."""
+        return f"Still loading {self.awaited}." if self._waiting is not None else otherwise
+
+    def lines(self) -> list[Content]:
+        """What is shown while there is nothing to show."""
+        if self._failure is not None:
+            return failed(*self._failure, self._widget.app)
+        if self._waiting is not None:
+            return self._waiting.lines()
+        if self._left is not None and not self.pane.contents.has_any:
+            return [Content(""), *nothing(*self._left)]
+        return self.pane.contents.empty_lines() if self.pane.contents.has_any else []

@@ -6,9 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.style import Style
-from textual.content import Content
 from textual.events import Blur, Click, Focus, Key, Paste, Resize
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
@@ -19,10 +18,9 @@ from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.find_line import FindLine
 from octavo.tui.reader.hot_spots import HotSpots
 from octavo.tui.reader.line_painter import LinePainter
-from octavo.tui.reader.pane import Contents, no_lines
-from octavo.tui.reader.pane_state import PaneState
+from octavo.tui.reader.moves import START, Top, line_number, moved, position_of, top_of, within
+from octavo.tui.reader.pane import Contents, PaneState, is_at_end, no_lines
 from octavo.tui.reader.text_selection import TextSelection
-from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import ClickableSpan, Line
 from octavo.tui.render.styles import Styles
@@ -101,23 +99,23 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.galley: VirtualLines[Any] = no_lines()
         self.set_width = 0
         self.changes = 0
+        self.top = START
+        self._is_told = False
+        """Whether the scroll bar is being told which line is in the first row."""
         self.moved_at = -1.0
         self.covered_rows = 0
         """How many rows at the bottom something else stands before."""
         self._resizing: Timer | None = None
         self._telling = False
-        self.viewport: Viewport = Viewport(self)
-        self.painter = LinePainter(self, self.viewport)
-        self.background = BackgroundLayout(self, self.viewport)
+        self.painter = LinePainter(self)
+        self.background = BackgroundLayout(self)
         self.is_outdated = False
         """Whether all was to be laid out while the pane was hidden, and had no width."""
         self._working: Timer | None = None
-        self.cursor: BlockCursor = BlockCursor(self, self.viewport)
-        self.finder = FindLine(self, self.viewport, self.painter, self.cursor)
+        self.cursor: BlockCursor = BlockCursor(self)
+        self.finder = FindLine(self, self.painter, self.cursor)
         self.spots = HotSpots(self, self.painter, self.cursor)
-        self.selection = TextSelection(
-            self, self.viewport, lambda text: self.post_message(self.Copied(text, "selection"))
-        )
+        self.selection = TextSelection(self, lambda text: self.post_message(self.Copied(text, "selection")))
         self.state = PaneState(self, self)
 
     @property
@@ -154,27 +152,22 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         return self.scrollable_content_region.width
 
     @property
-    def foot_rows(self) -> int:
-        """How many rows at the bottom are kept for the foot: one scrolls as far as it takes to see what it covers."""
-        return max(self.covered_rows, self.finder.foot_rows)
-
-    @property
     def rows(self) -> int:
-        """How many rows are on show."""
-        return max(1, self.size.height - self.foot_rows)
+        """The number of rows in view, without those that something else covers at the bottom."""
+        return max(1, self.size.height - max(self.covered_rows, self.finder.foot_rows))
 
     def cover(self, rows: int) -> None:
         """Something else stands before so many rows at the bottom: what is on show is above it, also at the end."""
         if rows != self.covered_rows and self.is_running:
             self.covered_rows = rows
-            self.viewport.sync()
+            self.tell_length()
 
     def on_resize(self, event: Resize) -> None:
         width = self.pane_width
         if self.is_outdated and width > 0:
             self.reset()
         if width <= 0 or width == self.set_width:
-            self.viewport.sync()
+            self.tell_length()
             self.cursor.keep_in_view()
         elif not self.set_width or not len(self.galley):
             self.reset()
@@ -193,16 +186,17 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
             return
-        held = anchor or self.viewport.anchor()
+        position = anchor or position_of(self.galley, self.top, self.set_width)
         self.set_width = self.pane_width
         self.galley = self.background.lines(laid)
         self.relaid()
         self.changes += 1
         if self.painter.was_painted:
             self.background.lay_out_short()
-        self.viewport.sync()
-        if held is not None:
-            self.viewport.hold(held)
+        if position is not None and len(self.galley):
+            unit = self.contents.unit_of(min(position.unit, len(self.galley) - 1), position.top)
+            self.top = top_of(self.galley, position, unit, self.set_width)
+        self.tell_length()
         self.cursor.keep_in_view()
         self.work_soon()
         self.refresh()
@@ -221,7 +215,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.galley.lines(unit)
         self.relaid()
         self.changes += 1
-        self.viewport.sync()
+        self.tell_length()
         self.cursor.keep_in_view()
         self.refresh()
         self.work_soon()
@@ -244,28 +238,57 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     def _work(self) -> None:
         self._working = None
         seconds = BRIEF if time.perf_counter() - self.moved_at < LATELY else SLICE
-        total = self.galley.total
-        with self.viewport.steady():
-            if self.finder.is_searching:
-                self.finder.search_on(seconds)
-            elif self.selection.is_gathering and self.contents.is_whole:
-                self.selection.gather_on(seconds)
-        if self.galley.total != total:
-            self.viewport.sync_after_refresh()
+        if self.finder.is_searching:
+            self.finder.search_on(seconds)
+        elif self.selection.is_gathering and self.contents.is_whole:
+            self.selection.gather_on(seconds)
+        self.tell_length()
         self.work_soon()
 
     def on_unmount(self) -> None:
         self.background.stop()
 
+    # Which lines are in view
+
+    @property
+    def first_line(self) -> int:
+        """The number of lines above the first row, as far as it is known."""
+        return line_number(self.galley, self.top)
+
+    def go(self, top: Top) -> None:
+        """Bring a place into the first row, as far as there are lines below."""
+        before, self.top = self.top, within(self.galley, top, self.rows)
+        if self.top != before:
+            self.moved_at = time.perf_counter()
+            self.spots.hints = None
+            self.cursor.bring_along(down=self.top > before)
+            self.refresh()
+            self.tell()
+        self.tell_length()
+        self.work_soon()
+
+    def go_by(self, lines: int) -> None:
+        """Move down by so many lines, or up if negative."""
+        self.go(moved(self.galley, self.top, lines))
+
+    def tell_length(self) -> None:
+        """Tell the scroll bar how many lines there are, and which is in the first row."""
+        self.top = within(self.galley, self.top, self.rows)
+        size = Size(max(self.set_width, 1), self.galley.total + max(0, self.size.height - self.rows))
+        self._is_told = True
+        if size != self.virtual_size:
+            self.virtual_size = size
+            self.tell()  # the share that is read has changed
+        if round(self.scroll_y) != self.first_line:
+            self.scroll_to(y=self.first_line, animate=False, immediate=True, force=True)
+        self._is_told = False
+
     # Saying what happens
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        if round(old_value) != round(new_value):
-            self.moved_at = time.perf_counter()
-            self.spots.hints = None
-            self.cursor.bring_along(down=new_value > old_value)
-            self.tell()
+        if not self._is_told and round(new_value) != self.first_line:
+            self.go(Top(*self.galley.at(round(new_value))))
 
     def tell(self) -> None:
         """Say, once the frame is drawn, that something moved, or how much there is."""
@@ -305,27 +328,18 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         """A row that is covered, and what covers it."""
         return self.finder.foot() if self.spots.hints is None else self.spots.foot()
 
-    def state_lines(self) -> list[Content]:
-        """What is shown while there is nothing to show."""
-        return self.state.lines()
-
     def render_lines(self, crop: Region) -> list[Strip]:
-        strips = self.selection.marked(self.painter.paint()[crop.y : crop.bottom], self.scroll_offset.y + crop.y)
-        strips = self.filtered(strips)
+        strips = self.selection.marked(self.painter.paint()[crop.y : crop.bottom], self.first_line + crop.y)
+        for line_filter in self.get_line_filters():
+            strips = [strip.apply_filter(line_filter, self.background_colors[1]) for strip in strips]
+        strips = let_go(strips)
         if crop.column_span != (0, self.pane_width):
             strips = [strip.crop_extend(*crop.column_span, self.ground) for strip in strips]
         return strips
 
     def render_line(self, y: int) -> Strip:
         # Where its characters stand is asked of one row, under the mouse: to say so for all takes as long as painting.
-        return self.painter.paint()[y].apply_offsets(0, self.scroll_offset.y + y)
-
-    def filtered(self, strips: list[Strip]) -> list[Strip]:
-        """Rows in the colours the terminal has. A strip keeps what was made of it."""
-        background = self.background_colors[1]
-        for line_filter in self.get_line_filters():
-            strips = [strip.apply_filter(line_filter, background) for strip in strips]
-        return let_go(strips)
+        return self.painter.paint()[y].apply_offsets(0, self.first_line + y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         return self.selection.words_of(selection)
@@ -370,31 +384,36 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None:
         """Something on the page was opened; `outside`: in the browser."""
 
-    def read_on(self) -> None:
-        """Go on by a page, at the end ask for what comes next."""
-        if self.viewport.is_at_end:
-            self.post_message(self.ReadOn())
-        else:
-            self.viewport.go_by_page(1)
+
+def _page(pane: Reader) -> int:
+    """Return the lines of a page, of which two stay in view when it is turned."""
+    return max(1, pane.rows - 2)
+
+
+def _read_on(_: object, pane: Reader) -> None:
+    if is_at_end(pane):
+        pane.post_message(pane.ReadOn())
+    else:
+        pane.go_by(_page(pane))
 
 
 READ_ON: Commands[Reader] = Commands(
     "page",
     (
-        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next page", run=lambda _, pane: pane.read_on(), shown=False),
+        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next page", run=_read_on, shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 MOTIONS: Commands[Reader] = Commands(
     "page",
     (
-        Command("down", "j,down", "Down", "Scroll down one line", run=lambda _, pane: pane.viewport.go_by(1), shown=False),
-        Command("up", "k,up", "Up", "Scroll up one line", run=lambda _, pane: pane.viewport.go_by(-1), shown=False),
+        Command("down", "j,down", "Down", "Scroll down one line", run=lambda _, pane: pane.go_by(1), shown=False),
+        Command("up", "k,up", "Up", "Scroll up one line", run=lambda _, pane: pane.go_by(-1), shown=False),
         Command("top", "g,home", "Top", "Go to the top", run=lambda _, pane: pane.cursor.go_to_edge(0), shown=False),
         Command("bottom", "G,end", "Bottom", "Go to the bottom", run=lambda _, pane: pane.cursor.go_to_edge(1), shown=False),
-        Command("page_down", "ctrl+d,pagedown", "Half page down", "Scroll down half a page", run=lambda _, pane: pane.viewport.go_by_half(1), shown=False),
-        Command("page_up", "ctrl+u,pageup", "Half page up", "Scroll up half a page", run=lambda _, pane: pane.viewport.go_by_half(-1), shown=False),
-        Command("read_back", "b", "Scroll back", "Scroll up one page", run=lambda _, pane: pane.viewport.go_by_page(-1), shown=False),
+        Command("page_down", "ctrl+d,pagedown", "Half page down", "Scroll down half a page", run=lambda _, pane: pane.go_by(max(1, pane.rows // 2)), shown=False),
+        Command("page_up", "ctrl+u,pageup", "Half page up", "Scroll up half a page", run=lambda _, pane: pane.go_by(-max(1, pane.rows // 2)), shown=False),
+        Command("read_back", "b", "Scroll back", "Scroll up one page", run=lambda _, pane: pane.go_by(-_page(pane)), shown=False),
         Command("prev_block", "left_parenthesis", "Previous block", "Select the previous block", run=lambda _, pane: pane.cursor.move(-1), shown=False),
         Command("next_block", "right_parenthesis", "Next block", "Select the next block", run=lambda _, pane: pane.cursor.move(1), shown=False),
     ),

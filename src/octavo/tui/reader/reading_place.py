@@ -11,9 +11,9 @@ from octavo.documents import anchors
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.find_line import FindLine
+from octavo.tui.reader.moves import START, Bring, Top, above, distance, lines_from, position_of
 from octavo.tui.reader.page_contents import PageContents, left_out
-from octavo.tui.reader.pane import STILL, Bring, Pane
-from octavo.tui.reader.viewport import Viewport
+from octavo.tui.reader.pane import STILL, Pane, is_at_end
 from octavo.tui.render.layout_context import path_to_block
 from octavo.tui.render.page_parts import anchors_above
 from octavo.tui.render.reading_position import ReadingPosition
@@ -39,10 +39,8 @@ class PendingJump(NamedTuple):
 class ReadingPlace:
     """Where one is on the page of a pane."""
 
-    def __init__(
-        self, pane: Pane, contents: PageContents, viewport: Viewport, cursor: BlockCursor, finder: FindLine
-    ) -> None:
-        self.pane, self.contents, self.viewport, self.cursor, self.finder = pane, contents, viewport, cursor, finder
+    def __init__(self, pane: Pane, contents: PageContents, cursor: BlockCursor, finder: FindLine) -> None:
+        self.pane, self.contents, self.cursor, self.finder = pane, contents, cursor, finder
         self.coming_back: tuple[str, ReadingPosition] | None = None
         """The page one comes back to, and where one was on it, until one is there."""
         self._asked_at = ReadingPosition()
@@ -69,7 +67,7 @@ class ReadingPlace:
         document, here = self.contents.document, self.cursor.stop()
         if document is None or here is None:
             return ""
-        if 0 < self.pane.scroll_offset.y >= self.pane.galley.total - self.pane.rows:
+        if self.pane.first_line and is_at_end(self.pane):
             on_show = self.cursor.visible_stops()
             here = on_show[-1] if on_show and on_show[0][3] is here[3] else here
         if self._anchors is None or self._anchors[0] is not document:
@@ -128,7 +126,7 @@ class ReadingPlace:
         if self.contents.shows_source:
             self.turn_source()
         self.cursor.at = None
-        self.viewport.go(0)
+        self.pane.go(START)
         self.pane.repaint()
         self.pane.tell()
 
@@ -193,7 +191,7 @@ class ReadingPlace:
 
     def here(self) -> ReadingPosition:
         """Where one is now."""
-        top = self.viewport.anchor() if self.pane.scroll_offset.y else None
+        top = position_of(self.pane.galley, self.pane.top, self.pane.set_width) if self.pane.first_line else None
         block = self.cursor.at[1].key if self.cursor.at is not None else ""
         return (top or ReadingPosition())._replace(block=block, is_source=self.contents.shows_source)
 
@@ -207,12 +205,12 @@ class ReadingPlace:
         if self._left_standing is not None and not self.here().has_moved(self._left_standing[1]):
             left = self._left_standing[0]
             return ReadingPosition(left.top, -left.offset) if left.top else None
-        stop = self.cursor.stop() if self.cursor.at is not None or self.pane.scroll_offset.y else None
+        stop = self.cursor.stop() if self.cursor.at is not None or self.pane.first_line else None
         if stop is None or not stop[3].key:
             return None
-        if self.pane.scroll_offset.y == 0 and self.cursor.visible_stops()[:1] == [stop]:
+        if self.pane.first_line == 0 and self.cursor.visible_stops()[:1] == [stop]:
             return None
-        return ReadingPosition(stop[3].key, self.pane.galley.top(stop[0]) + stop[1] - self.pane.scroll_offset.y)
+        return ReadingPosition(stop[3].key, distance(self.pane.galley, self.pane.top, Top(*stop[:2]), self.pane.rows))
 
     def come_back(self, key: str, place: ReadingPosition | None) -> None:
         """Go to where one was on the page called `key` when it is shown, as soon as that part of it is read."""
@@ -232,14 +230,11 @@ class ReadingPlace:
             self.coming_back = None if self.contents.is_whole else (wanted, place)
         elif (stop := self.cursor.stop()) is not None:
             unit, first, last, _ = stop
-            self.viewport.settle_around(unit)
-            if (
-                not self.contents.is_whole
-                and self.pane.galley.top(unit) + last + self.pane.rows > self.pane.galley.total
-            ):
+            galley, rows = self.pane.galley, self.pane.rows
+            if not self.contents.is_whole and lines_from(galley, Top(unit, last), rows) < rows:
                 self.coming_back, self.cursor.at = (wanted, place), cursor
                 return  # it cannot stand where it stood before there is more below it
-            self.viewport.go_to(unit, first, below=min(max(place.below, first - last), self.pane.rows - 1))
+            self.pane.go(above(galley, Top(unit, first), min(max(place.below, first - last), rows - 1), rows))
 
     # What is asked for before it is read
 
@@ -275,7 +270,7 @@ class ReadingPlace:
         if self.contents.document is None:
             return
         self.coming_back = self._left_standing = self.wanted = None
-        line, at_top = self._line_of_source(), self.pane.scroll_offset.y == 0
+        line, at_top = self._line_of_source(), self.pane.first_line == 0
         on_show = next((stop[3] for stop in self.cursor.visible_stops() if self.cursor.stop() == stop), None)
         self.contents.shows_source = not self.contents.shows_source
         self.contents.source_of = on_show if self.contents.shows_source else None
@@ -285,7 +280,7 @@ class ReadingPlace:
         self.pane.reset(anchor=ReadingPosition(unit=at))
         self.finder.content_changed()
         if at_top:
-            self.viewport.go(0)
+            self.pane.go(START)
         if on_show is not None:
             self._stand_on(on_show.key)
         self.pane.tell()
@@ -296,7 +291,7 @@ class ReadingPlace:
         """The line of the source that stands at the top, or begins the block there."""
         if not len(self.pane.galley):
             return 0
-        unit, place = self.pane.galley.at(self.pane.scroll_offset.y)
+        unit, place = self.pane.top
         block: Block = self.pane.galley.units[unit].slice or self.pane.galley.units[unit].block
         return block.lines[0] + (place if self.contents.shows_source else 0)
 

@@ -97,7 +97,7 @@ class RecordSheet(Dialog[Leaving]):
     def _fit(self) -> None:
         """Take as many rows as the fields need."""
         view = self._view
-        view.viewport.settle_around(0)
+        view.galley.lay_out_some(2 * view.rows)
         view.styles.height = max(3, view.galley.total)
 
     def on_resize(self) -> None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from textual.message import Message
 
 from octavo.documents.blocks import Document
+from octavo.tui.reader.moves import position_of
 from octavo.tui.reader.page_contents import Head, PageContents, top_blocks
-from octavo.tui.reader.pane import SHORT, WAIT, fail, no_lines
+from octavo.tui.reader.pane import SHORT, WAIT, drop_lines, fail
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_place import ReadingPlace
 from octavo.tui.reader.thread_marks import PageThreads
@@ -171,7 +172,7 @@ class PageStream:
         if same and document is contents.document and head == contents.head and not pane.state.has_failed:
             return
         pane.state.settled()
-        anchor = pane.viewport.anchor() if same else None
+        anchor = position_of(pane.galley, pane.top, pane.set_width) if same else None
         if not same:
             self.place.wanted = self.place.wanted if contents.document is None else None
             pane.selection.stop_copying()
@@ -184,10 +185,9 @@ class PageStream:
             pane.folds, pane.cursor.at = folds, None
             self.threads.forget()
             pane.finder.clear()
-            pane.galley = no_lines()
+            drop_lines(pane)
             for late in contents.sources:
                 late.clear_requests()
-            pane.viewport.scroll_there(0)
         pane.reset(anchor=anchor, laid=page.laid)
         pane.finder.content_changed()
         self.threads.read(document)
@@ -268,7 +268,7 @@ class PageStream:
                 pane.background.take(whole.laid, whole.units[known:])
             else:
                 pane.reset(laid=whole.laid)
-            pane.viewport.sync()
+            pane.tell_length()
             pane.finder.content_changed()
         if wants_end:
             pane.cursor.go_to_edge(1)

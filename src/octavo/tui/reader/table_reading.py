@@ -9,6 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
+from octavo.tui.reader.moves import Top
 from octavo.tui.reader.pane import Pane, Stop
 from octavo.tui.render.block_slices import SliceBounds, slice_bounds, whole_block
 from octavo.tui.render.layout_context import path_to_block
@@ -53,13 +54,13 @@ class TableReading:
 
     # The head of a long table
 
-    def _head_at(self, top: int) -> tuple[int, Sequence[Line], int]:
+    def _head_at(self, top: Top) -> tuple[int, Sequence[Line], int]:
         """The unit and the lines of the head of the table of which a row is at the top, if that is above and not high; and
         how wide the table is."""
         none: tuple[int, Sequence[Line], int] = (0, (), 0)
         if not len(self.pane.galley):
             return none
-        unit, place = self.pane.galley.at(top)
+        unit, place = top
         lines = self.pane.galley.lines(unit)
         kinds = _kinds(lines[: place + 1])
         if set(kinds) == {"row"}:
@@ -95,7 +96,7 @@ class TableReading:
 
     def before_painting(self) -> None:
         """A frame is about to be painted."""
-        self._head_over = self._head_at(self.pane.scroll_offset.y)
+        self._head_over = self._head_at(self.pane.top)
 
     def veiled(self, strip: Strip, row: int) -> Strip:
         """The strip of a row, or of the head that lies over it."""
@@ -107,8 +108,8 @@ class TableReading:
             strip = restyle(strip, [(margin, margin + wide + 1, style)])
         return strip
 
-    def covered(self, top: int) -> int:
-        """How many of the first rows the head of a table covers when the line `top` is the first."""
+    def covered(self, top: Top) -> int:
+        """Return how many of the first rows the head of a table covers when `top` is in the first."""
         return len(self._head_at(top)[1])
 
 

@@ -15,7 +15,6 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from octavo.tui.reader.pane import Pane
-from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.painting import restyle, text_between
 from octavo.tui.render.styled_lines import cells
 from octavo.tui.render.virtual_lines import VirtualLines
@@ -83,9 +82,9 @@ class Gathering:
 class TextSelection:
     """What is selected in a pane: it is marked, and its words can be copied."""
 
-    def __init__(self, pane: Pane, viewport: Viewport, copied: Callable[[str], object]) -> None:
+    def __init__(self, pane: Pane, copied: Callable[[str], object]) -> None:
         """`copied` is told of what is copied later than it was asked for."""
-        self.pane, self.viewport, self.copied = pane, viewport, copied
+        self.pane, self.copied = pane, copied
         self._gathering: Gathering | None = None
 
     def marked(self, strips: list[Strip], line: int) -> list[Strip]:
@@ -110,8 +109,7 @@ class TextSelection:
         known, contents = self._gathering, self.pane.contents
         if known is None or known.selection != selection or known.galley is not self.pane.galley:
             known = self._gathering = Gathering(selection, self.pane.galley)
-        with self.viewport.steady():
-            done = known.go_on(contents.margin_of, seconds)
+        done = known.go_on(contents.margin_of, seconds)
         return done and (contents.is_whole or not known.needs_more)
 
     def stop_copying(self) -> None:

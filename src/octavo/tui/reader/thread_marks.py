@@ -11,7 +11,8 @@ from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.pane import STILL, Bring, Pane, Stop
+from octavo.tui.reader.moves import Bring
+from octavo.tui.reader.pane import STILL, Pane, Stop
 from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.painting import overlay_text
 from octavo.tui.render.styled_lines import Line, cells, line_blocks

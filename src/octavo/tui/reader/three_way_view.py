@@ -12,7 +12,7 @@ from octavo.documents.blocks import Block
 from octavo.documents.merging.merged_page import Choice
 from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.find_line import FIND
-from octavo.tui.reader.pane import Contents, Pane, Stop, no_lines
+from octavo.tui.reader.pane import Contents, Pane, Stop, drop_lines
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.render.conflict_lines import (
     ConflictDecision,
@@ -264,8 +264,7 @@ class ThreeWay(Reader):
         self.contents.choices = dict(choices)
         if not same:
             self.cursor.at, self.contents.is_unfolded = None, False
-            self.galley = no_lines()
-            self.viewport.scroll_there(0)
+            drop_lines(self)
         self.reset()
         if not same:
             self.go_to_unresolved()

@@ -142,34 +142,3 @@ class VirtualLines(Generic[U]):
     def kept(self) -> list[list[Line]]:
         """Lines of each unit that are kept."""
         return list(self._lines.values())
-
-    def between(self, start: int, end: int) -> list[tuple[int, int, Line]]:
-        """Return the lines from `start` up to, but not including, `end`: each with its unit and its index in the unit.
-        Units are rendered if necessary."""
-        out: list[tuple[int, int, Line]] = []
-        if not self.units:
-            return out
-        index, offset = self.at(start)
-        while index < len(self.units) and len(out) < end - start:
-            lines = self.lines(index)
-            for place in range(offset, min(len(lines), offset + end - start - len(out))):
-                out.append((index, place, lines[place]))
-            index, offset = index + 1, 0
-        return out
-
-    def settle_above(self, line: int, height: int) -> int:
-        """Render the units within `height` lines above `line`, and return the new number of that line."""
-        index, offset = self.at(line)
-        room = height - offset
-        at = index
-        while room > 0 and at > 0:
-            at -= 1
-            room -= len(self.lines(at))
-        return self.top(index) + offset
-
-    def settle_end(self, height: int) -> None:
-        """Render the units within the last `height` lines."""
-        at = len(self.units)
-        while height > 0 and at > 0:
-            at -= 1
-            height -= len(self.lines(at))

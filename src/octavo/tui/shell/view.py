@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.events import DescendantFocus
+from textual.events import DescendantFocus, Event
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -196,7 +196,7 @@ def _pane_beside(view: View) -> Widget | None:
 
 
 @internals.with_bindings_of(_pane_beside)
-class View(HasCommands, internals.TerminalSized, Screen[None]):
+class View(HasCommands, Screen[None]):
     """A screen inside the frame: the top bar, its body, the status line and the keys."""
 
     HELP: ClassVar[str] = ""
@@ -217,6 +217,10 @@ class View(HasCommands, internals.TerminalSized, Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self.subscriptions = Subscriptions(self)
+
+    async def on_event(self, event: Event) -> None:
+        if not internals.is_outdated_resize(event, self.app):
+            await super().on_event(event)
 
     def compose(self) -> ComposeResult:
         yield TopBar(self.VIEW)

@@ -398,16 +398,13 @@ def add_line_filters(app: App[Any], filters: Iterable[LineFilter]) -> None:
 # Of a screen
 
 
-class TerminalSized(MessagePump):
-    """Put before a screen class: lays the screen out in the size of the terminal only.
+def is_outdated_resize(event: Event, app: App[Any]) -> bool:
+    """Return whether `event` is a resize to another size than the one that the terminal has now.
 
     Textual lays a screen out in the size of each `Resize` and then posts another: two sizes that wait at once would
     alternate for ever.
     """
-
-    async def on_event(self, event: Event) -> None:
-        if not isinstance(event, Resize) or event.size == self.app.size:
-            await super().on_event(event)
+    return isinstance(event, Resize) and event.size != app.size
 
 
 def with_bindings_of(pane: Callable[[V], Widget | None]) -> Callable[[type[V]], type[V]]:

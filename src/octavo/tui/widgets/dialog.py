@@ -9,12 +9,13 @@ from typing import ClassVar, Protocol, Self, runtime_checkable
 from textual import on
 from textual.app import ComposeResult, RenderResult
 from textual.containers import Vertical
+from textual.events import Event
 from textual.geometry import Region
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import TerminalSized, mark_for_repaint
+from octavo.tui.terminal.textual_internals import is_outdated_resize, mark_for_repaint
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import NoticeBoard, Notices
@@ -49,7 +50,7 @@ class Frame(Vertical):
                 self.screen.refresh_bindings()  # the key bar shows what the border does not
 
 
-class Dialog(HasCommands, TerminalSized, ModalScreen[ScreenResultType]):
+class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     """A dialog. Its keys are the only ones that work while it is open, and the only ones that are seen: those its border
     does not name stand in the key bar. What is said meanwhile is seen beside it."""
 
@@ -61,6 +62,10 @@ class Dialog(HasCommands, TerminalSized, ModalScreen[ScreenResultType]):
 
     body: Callable[[], Iterable[Widget]]
     """The widgets of the dialog itself. Each dialog has its own."""
+
+    async def on_event(self, event: Event) -> None:
+        if not is_outdated_resize(event, self.app):
+            await super().on_event(event)
 
     def compose(self) -> ComposeResult:
         yield from self.body()
