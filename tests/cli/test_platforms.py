@@ -116,7 +116,7 @@ async def test_what_cannot_be_kept_now_is_answered_with_a_sentence(demo_place: P
     other = Store(place.database)
     client = Client("http://octavo.local", place.key(), transport=platform)
     create = spaces.Create(at=OrganizationRef(organization_id=ORGANIZATION), title="Ours")
-    with other.transaction(), pytest.raises(ServerError, match=r"cannot save anything at the moment.*Try again"):
+    with other.transaction(), pytest.raises(ServerError, match="cannot save anything at the moment"):
         await client(create)
     await client.aclose()
     platform.close()

@@ -96,12 +96,12 @@ ROW = "const client = await ServiceClientFactory.init<Indexer>({ network: Networ
     ("old", "new", "source", "said"),
     [
         (
-            "tables._COMFORTS",
+            "column_widths._COLUMN_LIMITS",
             ((8, 9, 9, 1),),
             f"| Name | Text |\n|-|-|\n| IssuingCountryCode | {ROW} |\n",
             "a word of 18",
         ),
-        ("code.panned", cut_short, f"```ts\n{ROW}\n```\n", "room left in code"),
+        ("code.pan_pieces", cut_short, f"```ts\n{ROW}\n```\n", "room left in code"),
         ("inline.file_part", str, "x ![](data:image/png;base64,AA**BB**CC)\n", "raw **"),
     ],
 )

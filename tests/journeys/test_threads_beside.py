@@ -8,6 +8,7 @@ from textual.geometry import Region
 from octavo.api import comments
 from octavo.tui.comments.thread_sheet import RESIZED, ThreadSheet
 from octavo.tui.content.content import ContentScreen
+from octavo.tui.reader.moves import Top, distance
 from octavo.tui.reader.pane import is_at_end
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.widgets.dialog import Frame
@@ -35,6 +36,12 @@ def sees_its_words(run: Run, pane: Reader, last_words: str) -> None:
     assert any(last_words in line[: frame.x if frame.y < y else None] for y, line in enumerate(run.lines)), run.text
     assert frame.right <= run.app.size.width
     assert frame.bottom <= run.app.size.height - 3
+
+
+def height_of_cursor(pane: Reader) -> int:
+    """Return the number of lines of the block with the cursor, in view or not. 0 without a cursor."""
+    stop = pane.cursor.stop()
+    return 0 if stop is None else stop[2] - stop[1] + 1
 
 
 async def at_rest(run: Run, pane: Reader) -> Region:
@@ -100,3 +107,28 @@ async def test_replies_that_come_late_do_not_put_the_words_below_the_thread(stag
         run.gate.open()
         await run.until(lambda: pane.cursor.region.height > before, "show the reply in the diff too")
         sees_its_words(run, pane, "The API sends straight quotes")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (80, 30), (100, 20)])
+@pytest.mark.parametrize("number", [1, 4])
+async def test_a_thread_that_grows_is_shown_as_far_as_there_is_room_above_the_dialog(
+    stage: Stage, size: tuple[int, int], number: int
+) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        await run.press("slash", *"refused", "enter", "enter")
+        await run.see("#7 Show what", "change 1 of 2")
+        pane = run.app.screen.query_one("#diff", Reader)
+        await run.press("enter", "t", "enter")
+        await run.see("1 of 2", "The API sends straight quotes")
+        for reply in range(number):
+            await run.press("c")
+            await run.type(f"Reply {reply}.")
+            await run.press("ctrl+s")
+        await run.until(lambda: height_of_cursor(pane) > 9, "show the replies in the diff too")
+        await at_rest(run, pane)
+        stop = pane.cursor.stop()
+        assert stop is not None
+        begins = distance(pane.galley, pane.top, Top(stop[0], stop[1]), 2 * pane.rows)
+        height = height_of_cursor(pane)
+        assert begins >= 0
+        assert begins + height <= pane.rows or begins <= 1, run.text

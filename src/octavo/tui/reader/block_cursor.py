@@ -173,8 +173,8 @@ class BlockCursor:
         last = max([last, *(stop[2] for stop in self.stops_of(unit) if id(stop[3]) in inside)])
         room = self.pane.rows
         begins = distance(self.pane.galley, self.pane.top, Top(unit, first), 2 * room)
-        is_read = begins <= room // 3 and begins + last - first > room // 3
-        if last - first + 2 <= room or not is_read:
+        is_read = begins <= 1 and begins + last - first > room // 3
+        if last - first < room or not is_read:
             self.show_lines(unit, first, last, "near")
 
     def show_lines(self, unit: int, first: int, last: int, bring: Bring) -> None:

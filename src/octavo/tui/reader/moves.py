@@ -99,7 +99,7 @@ def top_showing(lines: Lines, top: Top, rows: int, place: Top, height: int, brin
         if low < 0 or low + height > 2 * rows // 3:
             return above(lines, place, max(1, min(rows // 3, rows - height)), rows)
     elif bring == "top" or height + 1 >= rows or low < 0:
-        return above(lines, place, 1, rows)
+        return above(lines, place, 0 if height == rows else 1, rows)
     elif low + height >= rows:
         return above(lines, moved(lines, place, height - 1), rows - 2, rows)
     return top
