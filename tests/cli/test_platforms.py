@@ -103,7 +103,7 @@ def test_a_library_that_another_program_sets_out_is_not_set_out_again(place: Pla
 async def test_a_library_that_another_program_keeps_to_itself_is_said(place: Place) -> None:
     first = Store(place.database)
     client = Client("http://octavo.local", place.key(), transport=Late(lambda: build_demo(place), place=place))
-    with first.transaction(), pytest.raises(LocalFailure, match=r"Could not open the folder .*database is locked"):
+    with first.transaction(), pytest.raises(LocalFailure, match=r"Could not open the data in .*database is locked"):
         await client(users.Me())
     await client.aclose()
     first.close()

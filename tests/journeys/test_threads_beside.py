@@ -109,7 +109,7 @@ async def test_replies_that_come_late_do_not_put_the_words_below_the_thread(stag
         sees_its_words(run, pane, "The API sends straight quotes")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (80, 30), (100, 20)])
+@pytest.mark.parametrize("size", [(80, 24), (80, 30)])
 @pytest.mark.parametrize("number", [1, 4])
 async def test_a_thread_that_grows_is_shown_as_far_as_there_is_room_above_the_dialog(
     stage: Stage, size: tuple[int, int], number: int
