@@ -7,6 +7,7 @@ from itertools import count
 
 import pytest
 
+from octavo.api import teams
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, CreateReply, List, ListReplies
@@ -194,3 +195,13 @@ def test_repliers_come_from_servers_that_list_them() -> None:
     assert (want(lists_them=False).rank, of_others.rank, with_mine.rank) == (Rank.LATER, Rank.LATER, Rank.NEEDED)
     assert of_others.stamp == with_mine.stamp != want(lists_them=False).stamp
     assert want(Contributor(user=ZOE, count=2, updated_at=later)).stamp != of_others.stamp
+
+
+def test_while_the_user_is_unknown_no_teams_are_wanted() -> None:
+    disk = Disk()
+    disk.plan.me = ""
+    assert disk.plan.teams_url == ""
+    assert not any(isinstance(want.op, teams.ListOfMember) for want in disk.wants("refresh").values())
+    disk.plan.drop_finished()
+    disk.plan.me = "mia"
+    assert disk.plan.teams_url in disk.wants("refresh")

@@ -109,8 +109,8 @@ class InboxPlan:
 
     @property
     def teams_url(self) -> str:
-        """The URL of the list of the teams of the user."""
-        return encode(self._teams_op()).url
+        """The URL of the list of the teams of the user. Empty while the user is unknown."""
+        return encode(self._teams_op()).url if self.me else ""
 
     def is_of(self, lists: Lists) -> bool:
         """Return whether the wants are those of these lists."""
