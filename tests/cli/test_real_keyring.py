@@ -213,7 +213,7 @@ def test_signs_out_without_the_keyring_and_says_how_to_delete_the_key(desktop: D
 
 
 def app(desktop: Desktop) -> Terminal:
-    return Terminal([sys.executable, "-m", "octavo"], desktop.environ)
+    return Terminal([sys.executable, "-m", "octavo"], desktop.environ, columns=150)
 
 
 def nowhere_in_clear(folder: Path) -> bool:

@@ -464,7 +464,7 @@ async def test_remaining_replies_are_loaded_after_the_round(
         if view.now.rows and not view.now.is_loading:
             break
     left = view.now.unknown
-    assert (left.replies, left.words) == (left.replies, f"loading: replies in {left.replies} threads")
+    assert left.words.endswith(f": replies in {left.replies} threads")
     assert 0 < left.replies <= 5
     await live.syncer.wait_idle(KEEPER)
     await inbox.wait_for_rows()

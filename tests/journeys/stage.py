@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -53,6 +54,8 @@ Op = TypeVar("Op", bound=Operation[Any])
 
 MARA = "mara-lindqvist"
 """May review and merge, in the limpet manual only review."""
+CONNECTED = re.compile(r"● (updated )?\d+\w+ ago")
+"""The age of the data in the top bar, with and without the verb."""
 LONGEST = 45.0
 """Seconds after which what a journey waits for will not come, on a machine that does much else too."""
 
@@ -260,6 +263,10 @@ class Run:
             )
         ]
         return f"pages {reading}" if reading else ""
+
+    async def see_connected(self) -> None:
+        """Wait until the top bar shows when the data was updated, in words or, with little room, by the age alone."""
+        await self.until(lambda: CONNECTED.search(self.lines[0]) is not None, "be connected")
 
     async def see(self, *words: str) -> None:
         """Wait until each of `words` is on the screen."""

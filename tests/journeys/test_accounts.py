@@ -43,7 +43,7 @@ async def test_a_refused_key_is_said_in_every_view_with_the_keys_that_help(
 ) -> None:
     if is_known:
         async with stage.play(start=view) as run:
-            await run.see("● updated")
+            await run.see_connected()
     async with stage.play(start=view, behind=refusing) as run:
         # The other words of the sentence, and the other keys, may be on two lines.
         await run.see("○ API key rejected", "revoked", "r retry   f3 sign in")
@@ -112,7 +112,7 @@ async def signed_in(stage: Stage) -> AsyncIterator[Machine]:
 async def test_a_key_that_cannot_be_read_is_said_in_every_view_beside_what_is_cached(stage: Stage, view: str) -> None:
     async with signed_in(stage) as machine:
         async with machine.play(machine.ways.use("work"), view) as run:
-            await run.see("● updated")
+            await run.see_connected()
             await run.quit()
         machine.key_file("work").chmod(0o644)
         async with machine.play(machine.ways.use("work"), view) as run:
@@ -129,7 +129,7 @@ async def test_a_key_that_cannot_be_read_is_said_in_every_view_beside_what_is_ca
             assert KEY not in run.text
             machine.key_file("work").chmod(0o600)
             await run.press("r")
-            await run.see("● updated")
+            await run.see_connected()
             await run.gone("f3 sign in")
             await run.quit()
 
@@ -162,7 +162,7 @@ async def test_a_refused_key_is_replaced_from_inside_and_nothing_typed_is_lost(s
             await run.press("enter")
             await run.see("✓ You are Mara Lindqvist")
             await run.press("enter")
-            await run.see("● updated")
+            await run.see_connected()
             assert machine.home.read().current == "work"
             await run.press("2")
             await run.see("Harbour API › Welcome")
@@ -186,7 +186,7 @@ async def test_one_switches_to_another_account(stage: Stage) -> None:
         opening = reopened(run)
         assert machine.home.read().current == "second"
         async with machine.play(opening) as run:
-            await run.see("● updated")
+            await run.see_connected()
             await run.until(lambda: run.app.workspace.me is not None and run.app.workspace.me.id == "noor-haddad")
             await run.quit()
 

@@ -54,7 +54,7 @@ class Machine:
             finally:
                 serving.send_signal(signal.SIGINT)
 
-    def app(self, size: tuple[int, int] = (120, 36)) -> Terminal:
+    def app(self, size: tuple[int, int] = (150, 36)) -> Terminal:
         """`octavo` in a terminal."""
         return Terminal(OCTAVO, self.environ, columns=size[0], rows=size[1])
 

@@ -13,7 +13,7 @@ from octavo.api import change_requests, organizations, spaces
 from octavo.api.places import OrganizationRef
 from octavo.server.app import Platform
 from tests.journeys.moods import serving
-from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.stage import CONNECTED, MARA, Run, Stage
 
 NOTHING = (
     "Nothing needs your attention",
@@ -45,7 +45,7 @@ async def look_at_all(run: Run, said: str, *, is_live: bool = True) -> None:
         await run.press(view)
         await run.see(said)
         assert [words for words in NOTHING if words in run.text] == []
-        assert is_live == ("● updated" in run.text)
+        assert is_live == bool(CONNECTED.search(run.lines[0]))
 
 
 @pytest.mark.parametrize(
