@@ -97,7 +97,7 @@ class HtmlPage:
             raise ConversionFailure("is nested too deeply") from None
         text = _BLANK_LINES.sub("\n\n", text).strip() + "\n"
         if not trees.first_heading(text) and self.title:
-            text = f"# {trees.escaped(self.title)}\n\n{text}"
+            text = f"# {trees.escape(self.title)}\n\n{text}"
         return text
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from octavo.documents import anchors, links, trees
 from octavo.documents.parse import parse
-from octavo.documents.usages import Usage, usages
+from octavo.documents.usages import PageReference, references_in
 from octavo.server.handlers import revisions
 from octavo.server.handlers.permissions import can_see_collection, role
 from octavo.server.includes import find_reusable
@@ -29,7 +29,7 @@ _CACHE: dict[str, TextLinks] = {}
 class TextLinks:
     """Links and includes of a text, with the anchors of its headings."""
 
-    usages: tuple[Usage, ...] = ()
+    usages: tuple[PageReference, ...] = ()
     anchors: tuple[str, ...] = ()
 
 
@@ -76,7 +76,7 @@ class LinkSurvey:
         self._revision = revision
         self._space = world.store.get(f"/spaces/{revision['space']}")
         self.pages = {page["id"]: page for page in trees.walk(revision["pages"])}
-        self._places = trees.places_of(revision)
+        self._places = trees.link_targets_of(revision)
 
     def list_resources(self, page_id: str | None = None) -> list[LinkedResource]:
         """Return the targets linked from all pages, or from one page."""
@@ -117,7 +117,7 @@ class LinkSurvey:
             relation = "reference" if usage.kind == "address" else "dependsOn"
             yield relation, self._usage_target(usage, page), LinkPlace(page["id"], usage.block)
 
-    def _usage_target(self, usage: Usage, page: Json) -> LinkTarget:
+    def _usage_target(self, usage: PageReference, page: Json) -> LinkTarget:
         if usage.kind == "spec":
             return self._specification_target(usage.says)
         if usage.kind == "include":
@@ -146,7 +146,7 @@ class LinkSurvey:
                 target = self._collection_target(name, status)
             case links.ToUser(user=name):
                 target = LinkTarget(status, "user", name) if self._find_document("users", name) else None
-            case links.Broken():
+            case links.BrokenLink():
                 target = None
             case _:
                 target = LinkTarget("ok", "url", href)
@@ -199,7 +199,7 @@ class LinkSurvey:
         if not page_ref:
             return LinkTarget(status, "space", space)
         revision = revisions.get_current(self._world, space)
-        resources = trees.at_path(revision["pages"], page_ref) or trees.find(revision["pages"], page_ref)
+        resources = trees.find_by_path(revision["pages"], page_ref) or trees.find(revision["pages"], page_ref)
         if resources is None or not has_anchor(self._world, revision, resources, anchor):
             return None
         return LinkTarget(status, "page", resources["id"], space, anchor)
@@ -221,7 +221,7 @@ class LinkSurvey:
         return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
 
     def _reusable_target(self, reference: str, page: Json) -> LinkTarget:
-        item = find_reusable(self._revision, reference, posixpath.dirname(trees.place_of(page)))
+        item = find_reusable(self._revision, reference, posixpath.dirname(trees.source_path(page)))
         return (
             LinkTarget("ok", "reusable-content", item["id"], self._space["id"])
             if item
@@ -250,14 +250,14 @@ def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
     anchors_found, remaining, seen = list(text_links(world, page).anchors), [page], set[str]()
     while remaining and len(seen) < _INCLUDE_LIMIT:
         part = remaining.pop()
-        folder = posixpath.dirname(trees.place_of(part))
+        folder = posixpath.dirname(trees.source_path(part))
         for usage in text_links(world, part).usages:
             item = find_reusable(revision, usage.says, folder) if usage.kind == "include" else None
             if item is not None and item["id"] not in seen:
                 seen.add(item["id"])
                 remaining.append(item)
                 anchors_found += text_links(world, item).anchors
-    return anchors.match(anchor, anchors_found) is not None
+    return anchors.match_anchor(anchor, anchors_found) is not None
 
 
 def text_links(world: World, page: Json) -> TextLinks:
@@ -268,7 +268,7 @@ def text_links(world: World, page: Json) -> TextLinks:
     exists = _CACHE.get(name)
     if exists is None:
         document = parse(world.store.text(name))
-        exists = TextLinks(tuple(usages(document)), tuple(heading.anchor for heading in document.headings))
+        exists = TextLinks(tuple(references_in(document)), tuple(heading.anchor for heading in document.headings))
         if len(_CACHE) >= _CACHE_LIMIT:
             _CACHE.clear()
         _CACHE[name] = exists

@@ -20,7 +20,7 @@ from typing import Any
 
 from octavo.documents import front_matter, trees
 from octavo.documents.merging import tree
-from octavo.documents.revision_changes import NOTHING, differences
+from octavo.documents.revision_changes import EMPTY_REVISION, revision_differences
 from octavo.documents.trees import Pages
 from octavo.server.folder import (
     ASSETS,
@@ -86,7 +86,7 @@ def load(
     found = read_folder(folder)
     space = _find_space(world, found, space_id)
     record = world.store.find(f"/spaces/{space['id']}/folder") if space else None
-    before = record or {**NOTHING, "keys": {}}
+    before = record or {**EMPTY_REVISION, "keys": {}}
     # Loading again writes little, and other threads may write meanwhile, so it reads without a transaction.
     with world.store.transaction() if record is None else nullcontext():
         after = _FolderReader(world, found, before, on_progress).content()
@@ -104,7 +104,7 @@ def load(
 
 def content(world: World, folder: Path) -> Json:
     """Return the pages and files of a folder without a space, with their IDs by `page:` or `file:` and path."""
-    return _FolderReader(world, read_folder(folder), {**NOTHING, "keys": {}}).content()
+    return _FolderReader(world, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).content()
 
 
 def _setting_name(folder: Folder) -> str:
@@ -128,12 +128,12 @@ def _merge_changes(
         revision = revisions.add(world, space["id"], after, type="edits", parents=[])
         revisions.set_current(world, space["id"], revision, index_later=index_later)
         return revision, 0
-    if was_loaded and not differences(before, after, _blob):
+    if was_loaded and not revision_differences(before, after, _blob):
         return None, 0
     main = revisions.get_current(world, space["id"])
-    outcome = tree.merge(before, main, after, FOLDER_SIDE, world.store)
-    content_fields = {**outcome.held, "pages": trees.placed(outcome.held["pages"])}
-    if not differences(main, {**main, **content_fields}, _blob):
+    outcome = tree.merge_revisions(before, main, after, FOLDER_SIDE, world.store)
+    content_fields = {**outcome.held, "pages": trees.with_paths(outcome.held["pages"])}
+    if not revision_differences(main, {**main, **content_fields}, _blob):
         return None, 0
     revision = revisions.add_next(world, main, **content_fields)
     revisions.set_current(world, space["id"], revision, index_later=index_later)
@@ -145,8 +145,8 @@ def _summarize(world: World, space: Json, revision: Json | None, conflicts: int,
     if revision is None:
         return LoadedFolder(space["id"], revisions.get_current(world, space["id"])["id"], problems=problems)
     parents = revision["parents"]
-    before = revisions.get(world, space["id"], parents[0]) if parents else NOTHING
-    counts = Counter(change["type"] for change in differences(before, revision, _blob))
+    before = revisions.get(world, space["id"], parents[0]) if parents else EMPTY_REVISION
+    counts = Counter(change["type"] for change in revision_differences(before, revision, _blob))
     return LoadedFolder(
         space["id"],
         revision["id"],
@@ -198,7 +198,7 @@ class _FolderReader:
         files = self._files()
         keys = {id(entry): key for entry, key in self._entries}
         old = {page["id"]: page for page in trees.walk(self.before["pages"])}
-        pages = trees.placed(self._build_pages(self.folder.entries, keys, old))
+        pages = trees.with_paths(self._build_pages(self.folder.entries, keys, old))
         shared = [self._reusable(path, *item) for path, item in self._included.items()]
         content_fields = {"pages": pages, "files": files, "reusableContents": shared, "variables": self._variables()}
         return {**content_fields, "keys": self._keys}
@@ -212,8 +212,8 @@ class _FolderReader:
         if text is None:
             return {}, self._text_of_unreadable(path)
         try:
-            return front_matter.taken_off(text)
-        except front_matter.Unreadable as wrong:
+            return front_matter.parse_page(text)
+        except front_matter.FrontMatterError as wrong:
             self.folder.report(
                 path,
                 f"has front matter that could not be read: {wrong}. The front matter is shown in the text of the page.",
@@ -228,7 +228,7 @@ class _FolderReader:
             return revisions.page_text(self.world, page)
         name = readable_name(str(path))
         why = next(each.message for each in reversed(self.folder.problems) if each.path == name)
-        return f'{{% hint style="warning" %}}\n{trees.escaped(f"{name} {why}")}\n{{% endhint %}}\n'
+        return f'{{% hint style="warning" %}}\n{trees.escape(f"{name} {why}")}\n{{% endhint %}}\n'
 
     def _read_included(self) -> None:
         """Read the content in the includes folder, and all content that pages or other content include."""
@@ -259,8 +259,8 @@ class _FolderReader:
     def _variables(self) -> Json:
         text = self.folder.text(VARIABLES) if self.folder.has_file(VARIABLES) else None
         try:
-            return front_matter.read(text or "")
-        except front_matter.Unreadable as wrong:
+            return front_matter.parse(text or "")
+        except front_matter.FrontMatterError as wrong:
             self.folder.report(VARIABLES, f"could not be read: {wrong}. The space has no variables.")
             return {}
 
@@ -314,14 +314,14 @@ class _FolderReader:
             }
         if entry.kind == "group" or entry.path is None:
             title = entry.title or title_from_name(Path(entry.address).name)
-            return {"title": title, "slug": trees.slug_of(Path(entry.address).name or title)}
+            return {"title": title, "slug": trees.page_slug(Path(entry.address).name or title)}
         if (page := self._unreadable_pages.get(entry.path)) is not None:
             return {name: value for name, value in page.items() if name not in _PLACE_FIELDS}
         matter, body = self._bodies[entry.path]
         stem = readable_name(_slug_source(entry.path))
         heading = trees.first_heading(body)
         title = _single_line(matter.get("title")) or heading or entry.title or title_from_name(stem)
-        fields: Json = {"title": title, "slug": trees.slug_of(stem)}
+        fields: Json = {"title": title, "slug": trees.page_slug(stem)}
         fields |= {name: line for name in _TEXT_FIELDS if (line := _single_line(matter.get(name)))}
         fields |= {name: True for name in _BOOLEAN_FIELDS if matter.get(name) is True}
         if layout := _layout(matter.get("layout")):

@@ -43,7 +43,7 @@ from reportlab.platypus import (
 
 from octavo.documents import links, trees
 from octavo.documents.blocks import Block, Run
-from octavo.documents.links import Places
+from octavo.documents.links import LinkTargets
 from octavo.documents.parse import parse
 from octavo.documents.trees import Pages
 from octavo.server.store import Json
@@ -172,7 +172,7 @@ class PdfBook:
     title: str
     pages: Pages
     texts: Mapping[str, str]
-    places: Places
+    places: LinkTargets
     pictures: Mapping[str, Callable[[], bytes]]
     _page: Json = field(default_factory=dict)
     _depth: int = 0
@@ -185,7 +185,7 @@ class PdfBook:
         return buffer.getvalue()
 
     def _flowables(self) -> Iterator[Flowable]:
-        depths = {page["id"]: len(trees.trail(self.pages, page["id"])) - 1 for page in trees.walk(self.pages)}
+        depths = {page["id"]: len(trees.path_to(self.pages, page["id"])) - 1 for page in trees.walk(self.pages)}
         for number, page in enumerate(trees.walk(self.pages)):
             if number:
                 yield PageBreak()

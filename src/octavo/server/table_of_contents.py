@@ -60,8 +60,8 @@ def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
     """Return the path of the first page and the configured table of contents, if any. Sets the root of the folder."""
     text = folder.text(Path(".gitbook.yaml")) if folder.has_file(Path(".gitbook.yaml")) else None
     try:
-        configuration = front_matter.read(text or "")
-    except front_matter.Unreadable as wrong:
+        configuration = front_matter.parse(text or "")
+    except front_matter.FrontMatterError as wrong:
         configuration = {}
         folder.report(".gitbook.yaml", f"could not be read: {wrong}.")
     if isinstance(where := configuration.get("root"), str):

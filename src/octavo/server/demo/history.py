@@ -23,7 +23,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, ContentRef, Discussion, SpaceRef
 from octavo.documents import trees
 from octavo.documents.blocks import Document
-from octavo.documents.markdown_to_json import json_document
+from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.parse import parse
 from octavo.server.handlers import revisions
 from octavo.server.store import Json
@@ -84,7 +84,7 @@ def pages_in_folder(world: World, at: ContentRef, folder: str) -> Iterator[Json]
 def position_after(world: World, at: ContentRef, file: str) -> int:
     """Return the position after a page among its siblings."""
     tree = revisions.get_at(world, at)["pages"]
-    return trees.place(tree, find_page(world, at, file)["id"])[1] + 1
+    return trees.position_of(tree, find_page(world, at, file)["id"])[1] + 1
 
 
 def replace_once(text: str, words: str, replacement: str) -> str:
@@ -114,7 +114,7 @@ def start_change(change: Any, at: ChangeRequestRef, world: World) -> Iterator[Op
     """Create a draft change request, with its description if it has one."""
     yield change_requests.Create(at=SpaceRef(space_id=at.space_id), subject=change["subject"])
     if "about" in change:
-        yield change_requests.Update(at=at, description=json_document(change["about"]))
+        yield change_requests.Update(at=at, description=to_json_document(change["about"]))
 
 
 def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:

@@ -20,7 +20,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.content import DocumentBody
 from octavo.api.places import ChangeRequestRef, CollectionRef, Discussion, OrganizationRef, SpaceRef
 from octavo.documents import trees
-from octavo.documents.markdown_to_json import json_document
+from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.parse import parse
 from octavo.server.demo import people, register
 from octavo.server.demo.history import DemoClock, DemoIds
@@ -87,7 +87,7 @@ def _write_book(world: World, names: DemoIds, place: str, kind: str, chance: Ran
         answer(collections.Create(at=at, title="Harbours"), world.for_user(people.PEOPLE[0].id))
         parts = collections.Update(at=CollectionRef(collection_id=_COLLECTION), description="A book for each place")
         answer(parts, world.for_user(people.PEOPLE[0].id))
-    names.name = trees.slug_of(f"{place} {kind}")
+    names.name = trees.page_slug(f"{place} {kind}")
     space = spaces.create_space(
         writer, people.ORGANIZATION, title=f"{place}: {kind.lower()}", parent=_COLLECTION, emoji="🧭"
     )
@@ -217,7 +217,7 @@ class _Proposal:
         subject = _sentence(chance, "subject", book.place, month)
         answer(change_requests.Create(at=SpaceRef(space_id=book.id), subject=subject), world)
         if why := _sentence(chance, "why", book.place, month):
-            answer(change_requests.Update(at=self.at, description=json_document(why)), world)
+            answer(change_requests.Update(at=self.at, description=to_json_document(why)), world)
         page_ids = set(chance.sample(book.months, chance.choice((1, 1, 2, 4))))
         self.names.name = f"{self.id}-edit"
         edits = tuple(

@@ -14,7 +14,7 @@ from octavo.api import comments
 from octavo.api.bodies import Format, Markdown
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.documents import json_to_markdown, trees
-from octavo.documents.markdown_to_json import body
+from octavo.documents.markdown_to_json import content_body
 from octavo.documents.parse import parse
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, change_request_path
@@ -96,7 +96,7 @@ class Threads:
         return {
             "object": kind,
             **document,
-            "body": body(document["body"]["markdown"], format),
+            "body": content_body(document["body"]["markdown"], format),
             "postedBy": present_user(self.world, document["postedBy"]),
             "reactions": [self._reaction(each) for each in document.get("reactions", ())],
             "urls": {"location": self.world.url(f"/v1{path}")},
@@ -319,7 +319,7 @@ def body_markdown(body: Markdown) -> str:
     """Return a comment body as Markdown, the format it is stored in."""
     if body.document is None:
         return body.markdown
-    return json_to_markdown.markdown(body.document)
+    return json_to_markdown.to_markdown(body.document)
 
 
 def _refuse_empty(markdown: str) -> None:

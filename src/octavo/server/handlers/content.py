@@ -9,8 +9,8 @@ from octavo.api import content
 from octavo.api.content import GetPage, GetPageByPath
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.documents import links, trees
-from octavo.documents.markdown_to_json import body
-from octavo.documents.revision_changes import NOTHING, differences, document_id
+from octavo.documents.markdown_to_json import content_body
+from octavo.documents.revision_changes import EMPTY_REVISION, document_id, revision_differences
 from octavo.server.expressions import change_outside_code, evaluate_text
 from octavo.server.folder import rewrite_links
 from octavo.server.handlers import revisions
@@ -154,7 +154,7 @@ def _get_page(op: content.GetPage, world: World) -> Json:
 @handle.register
 def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
     revision = revisions.get_at(world, op.at)
-    page = trees.at_path(revision["pages"], op.page_path)
+    page = trees.find_by_path(revision["pages"], op.page_path)
     if page is None:
         raise Refusal(404, f"There is no page at “{op.page_path[:300]}”. The page may have been moved or deleted.")
     return _with_body(world, revision, page, op)
@@ -164,7 +164,7 @@ def _with_body(world: World, revision: Json, page: Json, op: content.GetPage | c
     result = present_page(page, app_url(world, op.at), metadata=op.metadata)
     if page["type"] != "document":
         return result
-    return result | body(requested_text(world, revision, page, op), op.format)
+    return result | content_body(requested_text(world, revision, page, op), op.format)
 
 
 @handle.register
@@ -195,8 +195,8 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
         before = revisions.get(world, op.at.space_id, base_of(world.store.get(path)))
     else:
         parents = after["parents"]
-        before = revisions.get(world, op.at.space_id, parents[0]) if parents else NOTHING
-    every = differences(before, after, lambda file: file_url(world, file))
+        before = revisions.get(world, op.at.space_id, parents[0]) if parents else EMPTY_REVISION
+    every = revision_differences(before, after, lambda file: file_url(world, file))
     limit = CHANGES_LIMIT if op.limit is None else op.limit
     answer: Json = {"changes": every[:limit]}
     if len(every) > limit:
@@ -219,7 +219,7 @@ def requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPa
 
 def with_stable_links(text: str, page: Json, revision: Json) -> str:
     """Return `text` with links to pages and files of the space replaced by `/pages/<id>` and `/files/<id>`."""
-    places, path = trees.places_of(revision), trees.link_base(page)
+    places, path = trees.link_targets_of(revision), trees.link_base(page)
 
     def rewrite(address: str) -> str | None:
         match links.resolve(address, path, places):

@@ -10,7 +10,7 @@ from typing import Any
 
 from octavo.api import content
 from octavo.documents import front_matter, trees
-from octavo.documents.reverting import UnknownBlock, reverted
+from octavo.documents.reverting import UnknownBlock, revert_blocks
 from octavo.documents.trees import Pages
 from octavo.server.handlers import change_requests, revisions
 from octavo.server.handlers.content import present_file
@@ -118,19 +118,19 @@ class ContentEditor:
                 fields = {**fields, "title": heading}
             self._texts[page["id"]] = markdown
         elif "title" in fields and text:
-            self._texts[page["id"]] = trees.retitled(text, before, fields["title"])
+            self._texts[page["id"]] = trees.change_leading_heading(text, before, fields["title"])
         page = {**page, **{_WIRE_NAMES[name]: value for name, value in fields.items() if name in _WIRE_NAMES}}
         page["title"] = fields.get("title", before)
         if "slug" in fields and "slug" in page:
-            page["slug"] = trees.slug_of(fields["slug"] or page["title"])
+            page["slug"] = trees.page_slug(fields["slug"] or page["title"])
         return {name: value for name, value in page.items() if value is not None}
 
     @_apply.register
     def _insert(self, change: content.InsertPage) -> None:
         markdown = self._markdown(change.document)
         try:
-            matter, body = front_matter.taken_off(markdown)
-        except front_matter.Unreadable:
+            matter, body = front_matter.parse_page(markdown)
+        except front_matter.FrontMatterError:
             matter, body = {}, markdown  # The page shows the front matter that could not be read.
         fields = {
             **self._field_values(change),
@@ -149,7 +149,7 @@ class ContentEditor:
     @_apply.register
     def _delete(self, change: content.DeletePage) -> None:
         self._page(change.page)
-        self._pages = trees.without(self._pages, {change.page})
+        self._pages = trees.remove_pages(self._pages, {change.page})
         self.results.append({"object": "deleted_page", "page": change.page})
 
     @_apply.register
@@ -182,7 +182,7 @@ class ContentEditor:
 
     def _revert_blocks(self, earlier: Json, current: Json, keys: set[str]) -> None:
         try:
-            text = reverted(revisions.page_text(self._world, earlier), self._text(current), keys)
+            text = revert_blocks(revisions.page_text(self._world, earlier), self._text(current), keys)
         except UnknownBlock as unknown:
             raise self._refusal(
                 400, f"there is no block “{unknown}” in “{current['title']}”, before or after the changes"
@@ -193,18 +193,18 @@ class ContentEditor:
     def _restore(self, earlier: Json, pages: Pages) -> None:
         """Restore a deleted page with its deleted child pages."""
         current_ids = {page["id"] for page in trees.walk(self._pages)}
-        restored = trees.without([earlier], current_ids)[0]
-        above, place = trees.place(pages, earlier["id"])
-        self._pages = trees.inserted(self._pages, restored, above if above in current_ids else None, place)
+        restored = trees.remove_pages([earlier], current_ids)[0]
+        above, place = trees.position_of(pages, earlier["id"])
+        self._pages = trees.insert_page(self._pages, restored, above if above in current_ids else None, place)
 
     def _move_back(self, page_id: str, pages: Pages) -> None:
         """Move a page back below its parent in `pages`, if that parent still exists and is not below the page."""
-        above, place = trees.place(pages, page_id)
+        above, place = trees.position_of(pages, page_id)
         stands = trees.parents(self._pages)
         page = self._page(page_id)
         inside = {each["id"] for each in trees.walk([page])}
         if stands[page_id] != above and (above is None or above in stands) and above not in inside:
-            self._pages = trees.inserted(trees.without(self._pages, {page_id}), page, above, place)
+            self._pages = trees.insert_page(trees.remove_pages(self._pages, {page_id}), page, above, place)
 
     @_apply.register
     def _insert_files(self, change: content.InsertFiles) -> None:
@@ -244,9 +244,9 @@ class ContentEditor:
                 )
             if page["type"] == "group":
                 raise self._refusal(400, f"“{page['title']}” is a group, and groups can only be at the top level")
-            if len(trees.trail(self._pages, into)) + _depth(page) > DEPTH_LIMIT:
+            if len(trees.path_to(self._pages, into)) + _depth(page) > DEPTH_LIMIT:
                 raise self._refusal(400, f"pages can be nested at most {DEPTH_LIMIT} levels deep")
-        self._pages = trees.inserted(self._pages, page, into, at)
+        self._pages = trees.insert_page(self._pages, page, into, at)
 
     def _move(self, page_id: str, into: str | None, at: int | None) -> None:
         page = self._page(page_id)
@@ -254,7 +254,7 @@ class ContentEditor:
             raise self._refusal(400, f"“{page['title']}” cannot be moved below itself")
         if into is not None:
             self._page(into)
-        self._pages = trees.without(self._pages, {page_id})
+        self._pages = trees.remove_pages(self._pages, {page_id})
         self._insert_into(page, into, at)
 
     def _page(self, page_id: str) -> Json:
@@ -264,7 +264,7 @@ class ContentEditor:
         return page
 
     def _replace_page(self, page: Json) -> None:
-        self._pages = trees.changed(self._pages, page)
+        self._pages = trees.replace_page(self._pages, page)
 
     def _text(self, page: Json) -> str:
         new_text = self._texts.get(page["id"])

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from octavo.api import links, urls
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents import trees
-from octavo.documents.links import APP_HOSTS, steps
+from octavo.documents.links import APP_HOSTS, path_steps
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, change_request_path, present_change_request
 from octavo.server.handlers.content import app_url, present_file, present_page, present_reusable
@@ -225,7 +225,7 @@ def _app_path_steps(url: str, world: World) -> list[str]:
     """Return the path segments of an app URL after its organization. Raises Refusal for URLs of other servers."""
     for origin in (world.origin, *(f"https://{host}" for host in APP_HOSTS)):
         if url.startswith(f"{origin}/"):
-            parts = steps(urlsplit(url).path)
+            parts = path_steps(urlsplit(url).path)
             parts = parts[2:] if parts[:1] == ["o"] else parts
             return ["s" if part == "spaces" and place == 0 else part for place, part in enumerate(parts)]
     raise Refusal(400, f"url must be a link to this server: it must begin with {world.origin}/.")
@@ -254,7 +254,7 @@ def _present_space_url(world: World, name: str, number: str | None, path: list[s
     path = path[1:] if path[:1] == ["pages"] else path
     if path and path[0] != "~":
         pages = revisions.get_at(world, at)["pages"]
-        page = trees.at_path(pages, "/".join(path)) or trees.find(pages, "/".join(path))
+        page = trees.find_by_path(pages, "/".join(path)) or trees.find(pages, "/".join(path))
         if page is None:
             raise MissingResource(f"/spaces/{name}/pages/{'/'.join(path)}")
         answer["page"] = present_page(page, app_url(world, at))

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from octavo.api import openapi
-from octavo.documents.specifications import LARGEST, Unreadable, read
+from octavo.documents.specifications import MAX_LENGTH, SpecificationError, read_specification
 from octavo.server.fetcher import Fetcher, FetchFailure
 from octavo.server.handlers.permissions import allows, organization_role, require_in_organization
 from octavo.server.rest import completes, guards, handle, omit, path_of, presents
@@ -106,7 +106,7 @@ def _start_processing(
         document["sourceURL"] = op.source.url
     world.store.put(path, document)
     return BackgroundWork(
-        partial(_read_specification, op.source, Fetcher(private=world.private_imports, size_limit=LARGEST)),
+        partial(_read_specification, op.source, Fetcher(private=world.private_imports, size_limit=MAX_LENGTH)),
         partial(_finish_processing, world, path, document["attempt"]),
         early_response=present_spec(world, {**document, "processingState": "pending"}),
     )
@@ -115,10 +115,10 @@ def _start_processing(
 def _read_specification(source: openapi.Source, fetcher: Fetcher) -> SpecificationContent:
     try:
         text = fetcher.fetch(source.url).text if source.url is not None else source.text or ""
-        return SpecificationContent(json.dumps(read(text), separators=(",", ":")).encode("ascii"))
+        return SpecificationContent(json.dumps(read_specification(text), separators=(",", ":")).encode("ascii"))
     except FetchFailure as failure:
         return SpecificationContent(code=failure.code, sentences=(f"The source could not be fetched: {failure}.",))
-    except Unreadable as failure:
+    except SpecificationError as failure:
         return SpecificationContent(code="PARSE_ERROR", sentences=failure.sentences)
 
 

@@ -35,7 +35,7 @@ def _get(op: pdf.Get, world: World) -> Json:
     wanted = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}
     wanted["until"] = (world.now() + LINK_LIFETIME).timestamp()
     payload = urlsafe_b64encode(json.dumps(wanted).encode()).decode().rstrip("=")
-    name = trees.slug_of((page or space)["title"])
+    name = trees.page_slug((page or space)["title"])
     return {"url": world.url(f"/~/pdf/{payload}/{_signature(world, payload)}/{name}.pdf")}
 
 
@@ -63,7 +63,7 @@ def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]
     # lazy: reportlab is large and rarely needed.
     from octavo.server.pdf_document import PdfBook
 
-    return PdfBook(space["title"], pages, texts, trees.places_of(revision), data).to_bytes
+    return PdfBook(space["title"], pages, texts, trees.link_targets_of(revision), data).to_bytes
 
 
 def _read_blob(world: World, name: str) -> bytes:

@@ -78,7 +78,7 @@ def add(
         "createdAt": world.timestamp(),
         "author": world.caller,
         **{name: fields.get(name, empty()) for name, empty in CONTENT_FIELDS.items()},
-        "pages": trees.placed(fields["pages"]),
+        "pages": trees.with_paths(fields["pages"]),
     }
     if merged_from is not None:
         revision["mergedFrom"] = merged_from
@@ -113,7 +113,7 @@ def set_current(world: World, space_id: str, revision: Json, *, index_later: boo
 def new_page(world: World, title: str, markdown: str = "", **fields: object) -> Json:
     """Return a document page that is not in a page tree yet."""
     now = world.timestamp()
-    page: Json = {"id": world.new_id(), "type": "document", "title": title, "slug": trees.slug_of(title)}
+    page: Json = {"id": world.new_id(), "type": "document", "title": title, "slug": trees.page_slug(title)}
     page |= {"createdAt": now, "updatedAt": now, **fields, "pages": []}
     return with_text(world, page, markdown)
 

@@ -77,7 +77,7 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
     """Return the matching pages of a space, ordered by their best section."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {each["id"]: each for each in trees.walk(revision["pages"])}
-    places: links.Places | None = None
+    places: links.LinkTargets | None = None
     app = world.url(f"/o/{space['organization']}/s/{space['id']}")
     hits: dict[str, Json] = {}
     for section in sections:
@@ -90,7 +90,7 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
             at = f"#{section.anchor}" if section.anchor else ""
             body = _partial_match_snippet(world, section, query_text) if section.unmarked else together(section.snippet)
             if next(mentions(body), None):
-                places = places or trees.places_of(revision)
+                places = places or trees.link_targets_of(revision)
                 body, _ = with_titles(body, partial(_linked_page_title, tree, places, document))
             words = {"title": together(section.title), "body": body}
             path = document["path"] + at
@@ -110,7 +110,7 @@ def _partial_match_snippet(world: World, section: SearchHit, query_text: str) ->
     return f"{'…' if start else ''}{body[start:end]}{'…' if end < len(body) else ''}"
 
 
-def _linked_page_title(tree: dict[str, Json], places: links.Places, page: Json, address: str) -> str | None:
+def _linked_page_title(tree: dict[str, Json], places: links.LinkTargets, page: Json, address: str) -> str | None:
     """Return the title of the page that a mention refers to. None if it is not in this space."""
     target = links.resolve(address, trees.link_base(page), places)
     return str(tree[target.page]["title"]) if isinstance(target, links.ToPage) else None

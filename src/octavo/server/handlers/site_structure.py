@@ -154,7 +154,7 @@ def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteT
             "title": space["title"],
             "defaultSiteSpace": chosen,
         }
-        world.store.put(_part_path(tree, part), {**part, "path": trees.slug_of(space["title"])})
+        world.store.put(_part_path(tree, part), {**part, "path": trees.page_slug(space["title"])})
         section = part["id"]
     for each in tree.row("site-space", None):
         world.store.update(each.path, section=section)
@@ -313,7 +313,9 @@ def _parts_with_same_prefix(tree: SiteTree, kind: str, holder: str | None) -> li
 
 
 def _free_path(tree: SiteTree, kind: str, holder: str | None, title: str) -> str:
-    return trees.free_slug(trees.slug_of(title), {each["path"] for each in _parts_with_same_prefix(tree, kind, holder)})
+    return trees.free_slug(
+        trees.page_slug(title), {each["path"] for each in _parts_with_same_prefix(tree, kind, holder)}
+    )
 
 
 def _refuse_taken_path(tree: SiteTree, document: Json, holder: str | None) -> None:

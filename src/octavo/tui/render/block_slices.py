@@ -9,7 +9,7 @@ from operator import is_not
 from typing import NamedTuple
 from unicodedata import combining
 
-from octavo.documents.blocks import NOTHING, Block, Run
+from octavo.documents.blocks import NO_ATTRS, Block, Run
 
 MOST_COLUMNS = 200
 """Columns of a table that are shown. The others are left out."""
@@ -365,7 +365,7 @@ def _formula_slices(block: Block, text: str, limit: float) -> Iterator[Block]:
 def _split_argument(block: Block, limit: float) -> Iterator[Block]:
     """Yield slices of a block whose content is plain text, such as a prompt."""
     text = block.text or "\n".join(child.plain() for child in block.children)
-    inner = Block("code", NOTHING, text=text, lines=block.lines, key=block.key)
+    inner = Block("code", NO_ATTRS, text=text, lines=block.lines, key=block.key)
     for piece in _split_code(inner, limit):
         cut = slice_bounds(piece)
         assert cut is not None, "the block must be a slice of another block"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.style import Style
 
-from octavo.documents.blocks import Block, Column, words
+from octavo.documents.blocks import Block, Column, plain_text
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.inline import render_runs
@@ -28,7 +28,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
         room = width
     card_width = (room - (count - 1)) // count
     columns = visible_columns(block)
-    has_titles = not block.attrs.get("titles_hidden") and any(words(column.title).strip() for _, column in columns)
+    has_titles = not block.attrs.get("titles_hidden") and any(plain_text(column.title).strip() for _, column in columns)
     out: list[Line] = []
     for start in range(0, len(block.children), count):
         group = block.children[start : start + count]
@@ -68,7 +68,7 @@ def _card_text(
         if not any(piece.text.strip() for piece in pieces):
             continue
         runs = [run for run in card.children[index].runs if run.text.strip() or run.kind == "icon"]
-        column_title = words(column.title).strip() if has_titles else ""
+        column_title = plain_text(column.title).strip() if has_titles else ""
         if all(run.kind in ("icon", "emoji") for run in runs) and not column_title:
             icons += [*pieces, Piece(" ", PLAIN, None, True)]
             continue

@@ -10,9 +10,21 @@ from itertools import zip_longest
 from typing import TypeVar
 
 from octavo.documents.blocks import Block, Document, Run
-from octavo.documents.changes import Added, Changed, Diff, Entry, Line, Lines, Moved, Removed, Table, Word, Words
+from octavo.documents.changes import (
+    Added,
+    Changed,
+    CodeChange,
+    Diff,
+    Entry,
+    LineChange,
+    Moved,
+    Removed,
+    TableChange,
+    TextChange,
+    TextPart,
+)
 from octavo.documents.diff import diff
-from octavo.documents.source_diff import Hunk, source_diff
+from octavo.documents.source_diff import SourceHunk, source_diff
 from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text
 from octavo.tui.render.caches import RecentResults
 from octavo.tui.render.code import code_size
@@ -53,7 +65,7 @@ class PageComparison:
         return id(block) in self.old_block_ids
 
     @cached_property
-    def hunks(self) -> tuple[Hunk, ...]:
+    def hunks(self) -> tuple[SourceHunk, ...]:
         """Differences between the source texts."""
         return source_diff(self.old.source, self.new.source)
 
@@ -119,7 +131,7 @@ def recent_entries(entry: Changed | Moved) -> Iterator[Entry]:
         _recent_entries.put(entry, found)
 
 
-def source_units(lines: Sequence[Line], count: int) -> Iterator[DiffUnit]:
+def source_units(lines: Sequence[LineChange], count: int) -> Iterator[DiffUnit]:
     """Yield the units of one hunk of a source diff, which is change number `count`."""
     block = Block("change", key=f"change {count}")
     for at, some in enumerate(_group_lines(part for line in lines for part in _split_line(line))):
@@ -153,17 +165,17 @@ def _number_slices(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUn
 
 def _split_entry(entry: Changed | Moved) -> Iterator[Entry]:
     match entry.parts:
-        case Table() as table:
+        case TableChange() as table:
             yield from _split_table(entry, table)
-        case Lines(lines=lines):
+        case CodeChange(lines=lines):
             for some in _group_lines(near_changes(lines)):
-                yield replace(entry, parts=Lines(some))
-        case Words(words=words) as parts if not parts.is_rewritten and not any(
+                yield replace(entry, parts=CodeChange(some))
+        case TextChange(words=words) as parts if not parts.is_rewritten and not any(
             _is_long(word.run.text) for word in words
         ):
             for chunk in _split_words(words):
                 yield entry if len(chunk) == len(words) else replace(entry, parts=replace(parts, words=chunk))
-        case None | Words() if is_long(entry.old) or is_long(entry.new):
+        case None | TextChange() if is_long(entry.old) or is_long(entry.new):
             pairs = zip_longest(recent_slices(entry.old), recent_slices(entry.new))
             if len(both := list(pairs)) > 1:
                 entry = replace(entry, parts=None)  # A slice shows its own words, not the words of the whole change.
@@ -182,7 +194,7 @@ def _slice_entry(entry: Changed | Moved, old: Block | None, new: Block | None) -
     return Removed(old)
 
 
-def _split_table(entry: Changed | Moved, table: Table) -> Iterator[Entry]:
+def _split_table(entry: Changed | Moved, table: TableChange) -> Iterator[Entry]:
     """Yield a table change in parts of some rows. A row that is too long becomes a removal and an addition."""
     some: list[Entry] = []
 
@@ -217,9 +229,9 @@ def _is_long_row(row: Entry) -> bool:
     return False
 
 
-def _split_words(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
+def _split_words(words: Sequence[TextPart]) -> Iterator[tuple[TextPart, ...]]:
     """Yield the words of a text change in slices."""
-    some: list[Word] = []
+    some: list[TextPart] = []
     cost = 0
     for word in words:
         for part in _split_word(word):
@@ -232,7 +244,7 @@ def _split_words(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
         yield tuple(some)
 
 
-def _split_word(word: Word) -> Iterator[Word]:
+def _split_word(word: TextPart) -> Iterator[TextPart]:
     """Yield a long unchanged passage in parts, and other words unchanged."""
     if word.op != "equal" or len(word.run.text) <= SLICE_COST or word.old is not None:
         yield word
@@ -241,16 +253,16 @@ def _split_word(word: Word) -> Iterator[Word]:
         yield replace(word, run=word.run._replace(text=text))
 
 
-def near_changes(lines: Sequence[Line]) -> Iterator[Line]:
+def near_changes(lines: Sequence[LineChange]) -> Iterator[LineChange]:
     """Yield the lines near changes. A line with `skipped` stands for the lines between that are left out."""
-    waiting: deque[Line] = deque()
+    waiting: deque[LineChange] = deque()
     """Unchanged lines that may turn out to be right before a change."""
     skipped, since = 0, CONTEXT_LINES
     for line in lines:
         for part in _split_line(line) if _is_long(line.old) or _is_long(line.new) else (line,):
             if part.op != "equal":
                 if skipped:
-                    yield Line("equal", untold=skipped)
+                    yield LineChange("equal", untold=skipped)
                 yield from waiting
                 waiting.clear()
                 skipped = since = 0
@@ -263,12 +275,12 @@ def near_changes(lines: Sequence[Line]) -> Iterator[Line]:
                 if len(waiting) > CONTEXT_LINES:
                     skipped += waiting.popleft().untold or 1
     if skipped := skipped + sum(line.untold or 1 for line in waiting):
-        yield Line("equal", untold=skipped)
+        yield LineChange("equal", untold=skipped)
 
 
-def _group_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
+def _group_lines(lines: Iterable[LineChange]) -> Iterator[tuple[LineChange, ...]]:
     """Yield lines of code or source in slices."""
-    some: list[Line] = []
+    some: list[LineChange] = []
     cost = 0
     for line in lines:
         if cost > SLICE_COST and (line.untold or cost > 2 * SLICE_COST):
@@ -280,19 +292,19 @@ def _group_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
         yield tuple(some)
 
 
-def _split_line(line: Line) -> Iterator[Line]:
+def _split_line(line: LineChange) -> Iterator[LineChange]:
     """Yield a line that is too long for one slice as several lines."""
     if not _is_long(line.old) and not _is_long(line.new):
         yield line
         return
     if line.op == "equal":
         for text in split_text(line.new):
-            yield replace(line, old=text, new=text, words=(Word("equal", Run(text)),))
+            yield replace(line, old=text, new=text, words=(TextPart("equal", Run(text)),))
         return
     for text in split_text(line.old) if line.op != "insert" else ():
-        yield replace(line, op="delete", old=text, new="", words=(Word("delete", Run(text)),))
+        yield replace(line, op="delete", old=text, new="", words=(TextPart("delete", Run(text)),))
     for text in split_text(line.new) if line.op != "delete" else ():
-        yield replace(line, op="insert", old="", new=text, words=(Word("insert", Run(text)),))
+        yield replace(line, op="insert", old="", new=text, words=(TextPart("insert", Run(text)),))
 
 
 def _is_long(text: str) -> bool:

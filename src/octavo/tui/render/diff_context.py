@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from octavo.documents.blocks import Block, kinds_with, words
+from octavo.documents.blocks import Block, kinds_with, plain_text
 from octavo.tui.render.comparison import split_unit
 from octavo.tui.render.diff_units import ContextSize, DiffUnit
 
@@ -89,9 +89,9 @@ def container_name(block: Block) -> str:
         return ""
     by = _NAME_ATTRIBUTES.get(block.kind, ("title", "date"))
     title = next((str(items) for name in by if (items := block.attrs.get(name))), "") or _operation_name(block)
-    title = title or words(block.runs)
+    title = title or plain_text(block.runs)
     if not title and (named := title_heading(block)) is not None:
-        title = words(named.runs)
+        title = plain_text(named.runs)
     name = _KIND_NAMES.get(block.kind, block.kind.replace("-", " "))
     title = " ".join(title.split())
     return f"{name} “{title}”" if title else name

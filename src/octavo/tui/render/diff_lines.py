@@ -9,7 +9,7 @@ from operator import is_
 
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block
-from octavo.documents.setting_diff import changed_settings
+from octavo.documents.setting_diff import changed_attributes
 from octavo.tui.render.block_slices import SliceBounds, whole_block
 from octavo.tui.render.diff_context import block_summary, container_name
 from octavo.tui.render.diff_sides import (
@@ -49,9 +49,9 @@ def estimate_height(unit: DiffUnit) -> int:
         return len(unit.lines) + 4 * len(unit.threads)
     if isinstance(unit.entry, (model.Changed, model.Moved)):
         match unit.entry.parts:
-            case model.Table(rows=rows):
+            case model.TableChange(rows=rows):
                 return 2 * len(rows) + 2
-            case model.Lines(lines=lines):
+            case model.CodeChange(lines=lines):
                 return len(lines) + 2
     span = max([block.lines[1] - block.lines[0] for block in unit.blocks], default=1)
     return 2 * max(1, span) if unit.kind == "entry" else max(1, span) + 1
@@ -283,7 +283,7 @@ def _render_entry(context: LayoutContext, unit: DiffUnit, entry: model.Entry, ro
     return []
 
 
-def _is_visible(change: model.Setting, block: Block, sides: Sequence[SidePair]) -> bool:
+def _is_visible(change: model.AttributeChange, block: Block, sides: Sequence[SidePair]) -> bool:
     """Return whether both rendered versions of an image show the old and the new value of a setting."""
     if (
         block.kind not in ("image", "figure")
@@ -324,7 +324,7 @@ def _render_container_change(
     if block.kind == "step":
         path = unit.ancestors if is_new else unit.old_ancestors
         name = f"step {_child_index(block, path[-2]) + 1}" if len(path) > 1 else name
-    given = changed_settings(Block(block.kind), block)
+    given = changed_attributes(Block(block.kind), block)
     text = ", ".join([name, *(f"{each.name} {each.new}" for each in given if each.name != "title")])
     lines = [Line(part, block) for part in wrap([Piece(drawable_text(styles, text), styles.strong)], room.text_width)]
     shown = add_gutter(lines, "+" if is_new else "-", block.lines[0] + 1, styles, room.side)
@@ -335,17 +335,17 @@ def _render_parts(
     context: LayoutContext, unit: DiffUnit, old: Block, new: Block, parts: model.Parts, room: SideWidths
 ) -> list[SidePair]:
     match parts:
-        case model.Words() if not parts.is_rewritten:
+        case model.TextChange() if not parts.is_rewritten:
             prefixes = (
                 _list_prefix(old, unit.old_ancestors, context.styles),
                 _list_prefix(new, unit.ancestors, context.styles),
             )
             return render_word_changes(context.styles, old, new, parts, room, prefixes)
-        case model.Lines():
+        case model.CodeChange():
             return render_code_change(context, old, new, parts.lines, room, unit.slice_number)
-        case model.Table():
+        case model.TableChange():
             return render_table_change(context, old, new, parts, room, unit.slice_number)
-        case model.Inside(title=title):
+        case model.ContainerChange(title=title):
             return (
                 render_word_changes(context.styles, old, new, title, room) if title is not None and title.sorts else []
             )

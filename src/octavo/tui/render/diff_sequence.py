@@ -7,9 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from octavo.documents.blocks import Block, Document, kinds_with, words
-from octavo.documents.changes import Added, Changed, Diff, Entry, Inside, Moved, Removed, Restructured, Same, Size
-from octavo.documents.source_diff import Hunk
+from octavo.documents.blocks import Block, Document, kinds_with, plain_text
+from octavo.documents.changes import (
+    Added,
+    Changed,
+    ChangeSize,
+    ContainerChange,
+    Diff,
+    Entry,
+    Moved,
+    Removed,
+    Restructured,
+    Unchanged,
+)
+from octavo.documents.source_diff import SourceHunk
 from octavo.tui.render.block_slices import is_long
 from octavo.tui.render.comparison import PageComparison, source_units
 from octavo.tui.render.diff_context import (
@@ -60,7 +71,7 @@ def build_side(
     )
 
 
-def _rewrite_note(size: Size, side: str) -> str:
+def _rewrite_note(size: ChangeSize, side: str) -> str:
     """Return the note above one side of a rewritten page."""
     what = f"This page was rewritten: {size.removed} of {size.before} words removed, {size.added} added."
     if side == "new":
@@ -68,7 +79,7 @@ def _rewrite_note(size: Size, side: str) -> str:
     return f"{what} Below is the old page. Press | for the diff."
 
 
-def build_source_diff(hunks: Sequence[Hunk]) -> DiffUnits:
+def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffUnits:
     """Return the units of a source diff."""
     out = DiffUnits()
 
@@ -128,7 +139,7 @@ def _join_moves(entries: Iterable[Entry | _Replacement]) -> Iterator[Entry | _Re
     """Yield the entries, with blocks that moved together joined."""
     run: list[Moved] = []
     for entry in entries:
-        is_move = isinstance(entry, Moved) and not (entry.arrives and isinstance(entry.parts, Inside))
+        is_move = isinstance(entry, Moved) and not (entry.arrives and isinstance(entry.parts, ContainerChange))
         if run and not (isinstance(entry, Moved) and is_move and _moved_together(run[-1], entry)):
             yield _JointMove(tuple(run))
             run = []
@@ -247,7 +258,7 @@ class _DiffBuilder:
             yield DiffUnit("title", text=self._title, is_tight=True)
 
     def _repeats_title(self, block: Block | None) -> bool:
-        return block is not None and block.kind == "heading" and words(block.runs) == self._title
+        return block is not None and block.kind == "heading" and plain_text(block.runs) == self._title
 
     def _add_settings(self, diff: Diff) -> None:
         for setting in diff.metadata:
@@ -284,9 +295,11 @@ class _DiffBuilder:
                     )
                     self._add_block_threads((*removed, *added), elsewhere=len(removed) + len(added) > 2)
                     self._note_heading(added[-1])
-                case Same(old=old, new=new):
+                case Unchanged(old=old, new=new):
                     self._add_unchanged(old, new)
-                case Changed(parts=Inside() as inside) | Moved(parts=Inside() as inside, arrives=True):
+                case (
+                    Changed(parts=ContainerChange() as inside) | Moved(parts=ContainerChange() as inside, arrives=True)
+                ):
                     self._add_changed_container(entry, inside)
                 case Restructured():
                     if entry.note:
@@ -352,7 +365,7 @@ class _DiffBuilder:
             self._add_entries(entry.entries)
             self._add_threads(block.key, block)
 
-    def _add_changed_container(self, entry: Changed | Moved, inside: Inside) -> None:
+    def _add_changed_container(self, entry: Changed | Moved, inside: ContainerChange) -> None:
         has_title = inside.title is not None and bool(inside.title.sorts)
         with self._enter(entry.old, entry.new):
             if isinstance(entry, Moved) or entry.notes or has_title:
@@ -398,7 +411,7 @@ class _DiffBuilder:
         """Remember a heading as the section of the following units, unless it is the title of its container."""
         level = self._containers[-1]
         if block.kind == "heading" and block is not level.title_heading:
-            said = "" if self._repeats_title(block) else words(block.runs)  # The title is shown at the top.
+            said = "" if self._repeats_title(block) else plain_text(block.runs)  # The title is shown at the top.
             level.heading = " ".join(said.split())
 
     @contextmanager

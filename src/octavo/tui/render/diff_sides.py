@@ -221,7 +221,7 @@ def note_sides(
 
 
 def render_setting_changes(
-    changed: Iterable[model.Setting], kind: str, styles: Styles, room: SideWidths, block: Block | None
+    changed: Iterable[model.AttributeChange], kind: str, styles: Styles, room: SideWidths, block: Block | None
 ) -> list[SidePair]:
     """Render changed settings on one line each, or as an old and a new side if a line is too short. Settings of code
     share lines."""

@@ -9,7 +9,7 @@ from rich.style import Style
 
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Column, Run
-from octavo.documents.setting_diff import changed_runs, shortened
+from octavo.documents.setting_diff import changed_run_attributes, shorten
 from octavo.tui.render.column_widths import TableGrid, fit_columns, row_lines
 from octavo.tui.render.diff_sides import SidePair, SideWidths, add_gutter, note_sides, render_setting_changes
 from octavo.tui.render.diff_text import in_place_styles, invisible_change, mark_words
@@ -39,7 +39,7 @@ class _ChangedRow:
 
 
 def render_table_change(
-    context: LayoutContext, old: Block, new: Block, table: model.Table, room: SideWidths, part: int = 0
+    context: LayoutContext, old: Block, new: Block, table: model.TableChange, room: SideWidths, part: int = 0
 ) -> list[SidePair]:
     """Render the header and the changed rows of a table, or the rows of slice number `part`. Counters stand for
     unchanged rows."""
@@ -115,18 +115,18 @@ def render_table_change(
 
 
 def _changed_rows(
-    table: model.Table, pairs: Sequence[model.ColumnPair], styles: Styles
-) -> tuple[list[_ChangedRow | int], list[model.Setting]]:
+    table: model.TableChange, pairs: Sequence[model.ColumnPair], styles: Styles
+) -> tuple[list[_ChangedRow | int], list[model.AttributeChange]]:
     """Return the changed rows, with the number of unchanged rows between them, and the settings that the rows do not
     show."""
     rows: list[_ChangedRow | int] = []
-    elsewhere: list[model.Setting] = []
+    elsewhere: list[model.AttributeChange] = []
     olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
     for given in table.rows:
         # Rows that were split or joined are compared as one row.
         entry = given.entries[0] if isinstance(given, model.Restructured) else given
         match entry:
-            case model.Same(new=same):
+            case model.Unchanged(new=same):
                 rows.append(len(same))
             case model.Added(block=row):
                 rows.append(_ChangedRow(None, _row_cells(row, news, pairs, styles), row, row))
@@ -139,8 +139,8 @@ def _changed_rows(
                 ]
                 rows.append(_ChangedRow(faint, None, row, row, (">", "")))
             case (
-                model.Changed(old=was, new=now, parts=model.Cells(cells=cells))
-                | model.Moved(old=was, new=now, parts=model.Cells(cells=cells))
+                model.Changed(old=was, new=now, parts=model.RowChange(cells=cells))
+                | model.Moved(old=was, new=now, parts=model.RowChange(cells=cells))
             ):
                 cells = cells[:_MOST_COLUMNS]
                 both = [
@@ -158,10 +158,10 @@ def _changed_rows(
 
 
 def _row_settings(
-    entry: model.Changed | model.Moved, cells: Sequence[model.Cell], *, is_same: bool
-) -> Iterator[model.Setting]:
+    entry: model.Changed | model.Moved, cells: Sequence[model.CellChange], *, is_same: bool
+) -> Iterator[model.AttributeChange]:
     """Yield the changes in a row that its cells do not show. `is_same`: both sides of the row look the same."""
-    title = shortened(next((child.plain() for child in entry.new.children if child.plain()), ""))
+    title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(setting for cell in cells for setting in cell.settings)):
         if is_same or each.name != "value":  # Checkboxes and ratings are visible.
@@ -169,7 +169,7 @@ def _row_settings(
     text = {(each.old, each.new) for each in entry.settings}  # The target of a card is also in a cell.
     for cell in cells:
         if cell.words is not None:
-            yield from (each for each in changed_runs(cell.words.words) if (each.old, each.new) not in text)
+            yield from (each for each in changed_run_attributes(cell.words.words) if (each.old, each.new) not in text)
             if is_same and "words" in cell.words.sorts:
                 yield invisible_change(cell.words.words)
 
@@ -190,7 +190,7 @@ def _row_cells(row: Block, places: Sequence[int | None], pairs: Sequence[model.C
     return out
 
 
-def _cell_side(cell: model.Cell, pair: model.ColumnPair, op: str, styles: Styles) -> list[Piece]:
+def _cell_side(cell: model.CellChange, pair: model.ColumnPair, op: str, styles: Styles) -> list[Piece]:
     side, column = (cell.old, pair.old) if op == "delete" else (cell.new, pair.new)
     if side is None:
         return []

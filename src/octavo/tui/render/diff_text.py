@@ -8,7 +8,7 @@ from rich.style import Style
 
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Run
-from octavo.documents.setting_diff import changed_runs, in_words
+from octavo.documents.setting_diff import changed_run_attributes, describe_whitespace
 from octavo.tui.render.code import code_tokens, token_style, wrap_code
 from octavo.tui.render.comparison import near_changes
 from octavo.tui.render.diff_sides import (
@@ -30,7 +30,12 @@ from octavo.tui.render.wrap import wrap
 
 
 def render_word_changes(
-    styles: Styles, old: Block, new: Block, parts: model.Words, room: SideWidths, prefixes: tuple[str, str] = ("", "")
+    styles: Styles,
+    old: Block,
+    new: Block,
+    parts: model.TextChange,
+    room: SideWidths,
+    prefixes: tuple[str, str] = ("", ""),
 ) -> list[SidePair]:
     """Render the old and the new text, or only one of them if they look the same, and the settings that differ.
     `prefixes` go before the first line of each side."""
@@ -46,7 +51,7 @@ def render_word_changes(
         pieces = mark_words(kept, runs, styles, base, {op: style, **others})
         rows = wrap(pieces, room.text_width - cells(prefix)) if any(piece.text.strip() for piece in pieces) else []
         sides.append(hang_indent([Line(row, block) for row in rows], prefix, styles))
-    text = list(changed_runs(parts.words))
+    text = list(changed_run_attributes(parts.words))
     is_same = look_the_same(*sides)
     if is_same and "words" in parts.sorts:
         text.append(invisible_change(parts.words))
@@ -64,11 +69,11 @@ def look_the_same(old: Sequence[Line], new: Sequence[Line]) -> bool:
     return [line.text.rstrip() for line in old] == [line.text.rstrip() for line in new]
 
 
-def invisible_change(words: Iterable[model.Word]) -> model.Setting:
+def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
     """Return a change of invisible characters as a change of settings."""
     removed, added = ("".join(word.run.text for word in words if word.op == op) for op in ("delete", "insert"))
-    return model.Setting(
-        "invisible characters", *(in_words(text) if not text.strip() else text for text in (removed, added))
+    return model.AttributeChange(
+        "invisible characters", *(describe_whitespace(text) if not text.strip() else text for text in (removed, added))
     )
 
 
@@ -79,7 +84,11 @@ def in_place_styles(styles: Styles) -> dict[str, Style]:
 
 
 def mark_words(
-    words: Sequence[model.Word], runs: Sequence[Run], styles: Styles, base: Style | None, word_styles: dict[str, Style]
+    words: Sequence[model.TextPart],
+    runs: Sequence[Run],
+    styles: Styles,
+    base: Style | None,
+    word_styles: dict[str, Style],
 ) -> list[Piece]:
     """Return runs as styled text, with the style of each operation on its words."""
     out: list[Piece] = []
@@ -90,7 +99,7 @@ def mark_words(
 
 
 def render_code_change(
-    context: LayoutContext, old: Block, new: Block, lines: Sequence[model.Line], room: SideWidths, part: int = 0
+    context: LayoutContext, old: Block, new: Block, lines: Sequence[model.LineChange], room: SideWidths, part: int = 0
 ) -> list[SidePair]:
     """Render the changed lines of code and the lines around them, or the lines of slice number `part`."""
     styles, tokens = context.styles, [code_tokens(context, block) or [] for block in (old, new)]
@@ -115,7 +124,7 @@ def _muted_line(words: str, block: Block | None, number: int | None, styles: Sty
     return add_gutter([Line(pieces, block)], " ", number, styles, room.side)
 
 
-def render_source_change(lines: Sequence[model.Line], styles: Styles, room: SideWidths) -> list[SidePair]:
+def render_source_change(lines: Sequence[model.LineChange], styles: Styles, room: SideWidths) -> list[SidePair]:
     """Render the lines of a hunk of a source diff."""
     return merge_replacements(
         (part for line in lines for part in _render_line(line, styles, room, (None, None), ([], []))), room
@@ -123,7 +132,7 @@ def render_source_change(lines: Sequence[model.Line], styles: Styles, room: Side
 
 
 def _render_line(
-    line: model.Line,
+    line: model.LineChange,
     styles: Styles,
     room: SideWidths,
     blocks: tuple[Block | None, Block | None],

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block
-from octavo.documents.changes import Added, Changed, Entry, Line, Moved, Removed, Setting
+from octavo.documents.changes import Added, AttributeChange, Changed, Entry, LineChange, Moved, Removed
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.threads import ThreadSummary
 
@@ -38,13 +38,13 @@ class DiffUnit(NamedTuple):
     """Names of the section and containers of the next block, outermost first."""
     change_number: int = -1
     """Number of the change, counted from 0. -1 if the unit is not a change."""
-    lines: tuple[Line, ...] = ()
+    lines: tuple[LineChange, ...] = ()
     threads: tuple[tuple[ThreadSummary, str], ...] = ()
     is_tight: bool = False
     """Whether there is no blank line above the unit."""
     slice_number: int = 0
     """Number of the slice of a long change, counted from 1. 0 for a whole change."""
-    setting: Setting | None = None
+    setting: AttributeChange | None = None
     removed: tuple[Block, ...] = ()
     added: tuple[Block, ...] = ()
     """Blocks that replace the `removed` ones. For a move, `removed` and `added` are all blocks that moved together,

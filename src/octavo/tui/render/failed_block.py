@@ -36,9 +36,9 @@ def run_guarded(work: Callable[[], T], fallback: Callable[[], T]) -> T:
 
 def block_source(source: str, block: Block) -> str:
     """Return the source of a block. Empty if the page has no source."""
-    from octavo.documents.suggesting import written  # lazy: only for failed blocks
+    from octavo.documents.suggesting import block_source  # lazy: only for failed blocks
 
-    return written(source, block) if source else ""
+    return block_source(source, block) if source else ""
 
 
 def render_failed_block(block: Block, source_of: Callable[[Block], str], styles: Styles, width: int) -> list[Line]:

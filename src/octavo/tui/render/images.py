@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.style import Style
 
 from octavo.api.folding import fold
-from octavo.documents.blocks import Block, Run, words
+from octavo.documents.blocks import Block, Run, plain_text
 from octavo.tui.render.block_slices import has_start, whole_block
 from octavo.tui.render.embeds import file_name, host_of
 from octavo.tui.render.layout_context import LayoutContext
@@ -85,7 +85,7 @@ def _caption(context: LayoutContext, block: Block) -> list[Piece]:
 
 def _frames_caption(block: Block) -> bool:
     """Return whether the caption goes inside the frame: without alternative text, or if both are the same."""
-    alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), words(block.runs)))
+    alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 
 

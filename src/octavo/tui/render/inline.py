@@ -10,7 +10,7 @@ from rich.style import Style
 
 from octavo.api.folding import fold
 from octavo.documents.blocks import Run
-from octavo.documents.html import file_part
+from octavo.documents.html import file_name
 from octavo.tui.render.icons import SUBSCRIPTS, SUPERSCRIPTS, icon_sign, icon_words
 from octavo.tui.render.link_targets import LinkDestination, link_destination
 from octavo.tui.render.styled_lines import Clickable, Piece, flatten_emoji
@@ -128,7 +128,7 @@ def _render_run(
         case "break":
             return [Piece("\n", background)]
         case "image":
-            name = text.strip() or file_part(str(attrs.get("src") or "")) or "image"
+            name = text.strip() or file_name(str(attrs.get("src") or "")) or "image"
             style, seen = styles.muted + Style(italic=True), Clickable("image", str(attrs.get("src") or ""))
             sign = non_breaking(f"{glyphs.picture} ", styles)  # The sign stays on the line of its name.
             if run.link is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from octavo.documents.blocks import Run
-from octavo.documents.emoji import emoji
+from octavo.documents.emoji import sign_of
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.widgets.wording import in_a_line
 
@@ -101,14 +101,14 @@ class LinkContext:
         return {page.id: page for page in self.tree.walk()}
 
     @cached_property
-    def known_places(self) -> links.Places:
+    def known_places(self) -> links.LinkTargets:
         """Places that links may lead to."""
         from octavo.documents import links  # lazy: 10 ms, only for links
 
-        pages = links.by_path(
+        pages = links.ids_by_path(
             (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
         )
-        return links.Places(pages, frozenset(self.pages), None, self.page_ref.space_id, self.origins)
+        return links.LinkTargets(pages, frozenset(self.pages), None, self.page_ref.space_id, self.origins)
 
     def page_path(self, page_id: str) -> str:
         """Return the path of a page for resolving its relative links."""
@@ -152,17 +152,17 @@ class LinkTargets:
         from octavo.documents import links  # lazy: 10 ms, only for links
 
         match self.resolve(href):
-            case links.Broken(is_beyond=True) if self.context.is_folder:
+            case links.BrokenLink(is_beyond=True) if self.context.is_folder:
                 return LinkTitle(where=NOT_HERE)
-            case links.Broken(reason=reason):
+            case links.BrokenLink(reason=reason):
                 return LinkTitle(problem=reason)
             case links.ToPage(page=name, anchor=anchor):
                 page = self.context.pages[name]
                 where = (page.path or "") + (f"#{anchor}" if anchor else "")
-                return LinkTitle(page.title or "Untitled", emoji(page.emoji), where)
+                return LinkTitle(page.title or "Untitled", sign_of(page.emoji), where)
             case links.ToSpace(space=name, page=None) if (known := self._space_title(name)) is not None:
                 return known
-            case links.ToUrl() | links.ToAnchor() | links.Blocked() | links.ToShared():
+            case links.ToUrl() | links.ToAnchor() | links.BlockedScheme() | links.ToReusableContent():
                 return None
             case target:
                 return self._titles.get(TitleQuery(self.context.page_ref, target)) if self._titles is not None else None
@@ -172,7 +172,7 @@ class LinkTargets:
         from octavo.documents import links  # lazy: 10 ms, only for links
 
         match self.resolve(href):
-            case links.Blocked():
+            case links.BlockedScheme():
                 return LinkDestination.REFUSED
             case links.ToAnchor():
                 return LinkDestination.ANCHOR

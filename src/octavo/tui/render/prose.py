@@ -6,7 +6,7 @@ import re
 
 from rich.style import Style
 
-from octavo.documents.blocks import Block, words
+from octavo.documents.blocks import Block, plain_text
 from octavo.tui.render.block_slices import has_end, has_start, slice_bounds, whole_block
 from octavo.tui.render.inline import superscript
 from octavo.tui.render.layout_context import LayoutContext
@@ -64,7 +64,7 @@ def render_paragraph(context: LayoutContext, block: Block, width: int) -> list[L
 
 def is_right_to_left(block: Block) -> bool:
     """Return whether the text of a block reads from right to left."""
-    return reads_from_right(words(block.runs))
+    return reads_from_right(plain_text(block.runs))
 
 
 def _align(lines: list[Line], block: Block, width: int) -> list[Line]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from octavo.documents.blocks import Block, Column, Document, Run, words
+from octavo.documents.blocks import Block, Column, Document, Run, plain_text
 from octavo.tui.render.block_slices import (
     MOST_COLUMNS,
     cells_by_column,
@@ -86,7 +86,9 @@ def cell_pieces(
         return [piece for chip in chips for piece in chip][:-1]
     pieces = render_runs(cell.runs, styles, base, targets)
     if column.type == "users":
-        return [Piece(f"@{flatten_emoji(words(cell.runs)).strip().removeprefix('@')}", styles.note)] if pieces else []
+        return (
+            [Piece(f"@{flatten_emoji(plain_text(cell.runs)).strip().removeprefix('@')}", styles.note)] if pieces else []
+        )
     if column.type in ("files", "image") and pieces:
         kind, sign = ("file", glyphs.down_load) if column.type == "files" else ("image", glyphs.picture)
         spots = {
@@ -105,7 +107,7 @@ def cell_pieces(
 
 def select_labels(cell: Block, column: Column) -> list[str]:
     """Return the labels of the options that are selected in a cell."""
-    ids = (part.strip() for part in words(cell.runs).split(","))
+    ids = (part.strip() for part in plain_text(cell.runs).split(","))
     return [flatten_emoji(" ".join(column.options.get(each, each).split())) for each in ids if each]
 
 
@@ -119,7 +121,7 @@ def grid_for(
     is_first = cut_at is None or cut_at.is_first
     by_column = cells_by_column(rows)
     head: list[list[list[Piece]]] = []
-    if not block.attrs.get("header_hidden") and any(words(column.title).strip() for _, column in columns):
+    if not block.attrs.get("header_hidden") and any(plain_text(column.title).strip() for _, column in columns):
         head.append([render_runs(column.title, styles, styles.strong, targets) for _, column in columns])
     body: list[list[list[Piece]]] = []
     shown: list[Block] = []
@@ -262,8 +264,8 @@ def record_document(table: Block, row: Block) -> Document:
     for number, (column, cell) in enumerate(zip_longest(given, line), 1):
         cell = cell or Block("cell", key=f"{row.key} field {number}")
         column = column or Column()
-        title = column.title if words(column.title).strip() else (Run(f"Column {number}"),)
-        if words(column.title).strip() or cell.runs or cell.attrs:
+        title = column.title if plain_text(column.title).strip() else (Run(f"Column {number}"),)
+        if plain_text(column.title).strip() or cell.runs or cell.attrs:
             columns.append(column._replace(title=title))
             fields.append(cell._replace(key=cell.key or f"{row.key} field {number}"))
     block = Block("record", {"columns": tuple(columns)}, children=tuple(fields), lines=row.lines, key=row.key)
@@ -276,7 +278,7 @@ def render_record(context: LayoutContext, block: Block, width: int) -> list[Line
     cut, columns = slice_bounds(block), block.attrs["columns"]
     if cut is not None:
         columns = columns[cut.start : cut.start + len(block.children)]
-    names = [" ".join(words(column.title).split()) for column in columns]
+    names = [" ".join(plain_text(column.title).split()) for column in columns]
     beside = min(_LABEL, max(map(cells, names), default=0))
     if width < 2 * beside or width < 40:
         beside = 0
@@ -302,7 +304,11 @@ def copied_text(block: Block) -> str:
     """Return the text that is copied for a block: lines with tabs for a table or a row, else the plain text."""
     if block.kind == "table":
         columns: tuple[Column, ...] = tuple(block.attrs.get("columns") or ())
-        head = [] if block.attrs.get("header_hidden") else ["\t".join(_one_line(words(each.title)) for each in columns)]
+        head = (
+            []
+            if block.attrs.get("header_hidden")
+            else ["\t".join(_one_line(plain_text(each.title)) for each in columns)]
+        )
         return "\n".join([*head, *(_row_text(row, columns) for row in block.children)])
     if block.kind == "row":
         return _row_text(block, ())
@@ -314,7 +320,7 @@ def _row_text(row: Block, columns: tuple[Column, ...]) -> str:
     for at, cell in enumerate(row.children):
         value = cell.attrs.get("value")
         column = columns[at] if at < len(columns) else Column()
-        text = words(cell.runs)
+        text = plain_text(cell.runs)
         if column.type == "select":
             text = ", ".join(select_labels(cell, column))
         fields.append(_one_line(text) if value is None else str(value).lower())
