@@ -46,9 +46,9 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.store import OutboxEntries, done_entry
 from octavo.documents import conditions, front_matter, json_to_markdown, specifications, trees, yaml_values
 from octavo.documents.diff import diff
-from octavo.documents.document_as_markdown import as_markdown
+from octavo.documents.document_as_markdown import document_to_markdown
 from octavo.documents.json_document import read_document
-from octavo.documents.markdown_to_json import json_document
+from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.openapi import Specification
 from octavo.documents.parse import parse
@@ -110,7 +110,7 @@ def said(work: Callable[[], object], *failures: type[Exception]) -> str:
 # Every parser, with ten thousand levels
 
 TEXT_PARSERS: dict[str, Callable[[str], object]] = {
-    "front matter": lambda text: said(lambda: front_matter.read(f"a: {text}\n{text}"), front_matter.Unreadable),
+    "front matter": lambda text: said(lambda: front_matter.parse(f"a: {text}\n{text}"), front_matter.FrontMatterError),
     "page": lambda text: [*parse(f"---\na: {text}\n---\n{text}").walk()],
     "source of a page": read_page,
     "diff": lambda text: diff(parse(text), parse(f"{text}\n\nb")),
@@ -118,16 +118,18 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     "merge of front matter": lambda text: [
         merge(*sides) for sides in permutations([f"---\na: {text}{end}\n---\n# A\n" for end in ("", "b", "c")])
     ],
-    "page as JSON": lambda text: plain(json_document(text)),
+    "page as JSON": lambda text: plain(to_json_document(text)),
     "expressions of a page": lambda text: evaluated(
         f'<code class="expression">{text[:900]}</code>{{% if expression="{text[:900]}" %}}a{{% endif %}}',
         {},
         fixed_only=False,
     ),
     "table of contents": lambda text: entries(Folder(Path("/"), Path("/")), text, Path("SUMMARY.md")),
-    "YAML": lambda text: said(lambda: yaml_values.read(text), yaml_values.Fault),
-    "specification": lambda text: said(lambda: specifications.read(text), specifications.Unreadable),
-    "condition": lambda text: said(lambda: conditions.holds(text[:1000], {}), conditions.Fault),
+    "YAML": lambda text: said(lambda: yaml_values.parse_yaml(text), yaml_values.YamlError),
+    "specification": lambda text: said(
+        lambda: specifications.read_specification(text), specifications.SpecificationError
+    ),
+    "condition": lambda text: said(lambda: conditions.evaluate(text[:1000], {}), conditions.ConditionError),
     "JSON": lambda text: said(lambda: parse_json(text), ValueError),
     "value of the command line": lambda text: said(lambda: values_of([f"a:={text}"]), Failure),
     "error of a server": lambda text: message_in(text.encode(), {}),
@@ -142,8 +144,8 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
 VALUE_PARSERS: dict[str, Callable[[Any], object]] = {
     "JSON page": lambda value: [*read_document(value).walk()],
     "words of a JSON page": plain,
-    "JSON page as markdown": json_to_markdown.markdown,
-    "JSON page in an editor": as_markdown,
+    "JSON page as markdown": json_to_markdown.to_markdown,
+    "JSON page in an editor": document_to_markdown,
     "diff of JSON pages": lambda value: diff(read_document(value), parse("a")),
     "value made safe": lambda value: said(lambda: safe_json(value), ValueError),
     "schema": lambda value: Specification({"components": {"schemas": {"a": schema_of(value)}}}).schema("a"),

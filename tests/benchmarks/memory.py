@@ -29,7 +29,7 @@ from textual import _wait
 import octavo
 from octavo.api.operation import SPECS
 from octavo.documents import emoji
-from octavo.documents.alignment import most_alike
+from octavo.documents.alignment import most_similar
 from octavo.server.demo.library import build
 from octavo.server.store import Store
 from octavo.server.world import World
@@ -116,8 +116,8 @@ def load_all() -> None:
         _ = spec.codec
     for language in LANGUAGES:
         tokenize(language, "as it is")
-    most_alike("words", ("wards",), 0.0)
-    emoji.found("smile")
+    most_similar("words", ("wards",), 0.0)
+    emoji.search("smile")
 
 
 def memory() -> float:

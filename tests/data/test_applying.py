@@ -14,7 +14,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.documents.parse import parse
-from octavo.documents.suggesting import fenced, suggestions
+from octavo.documents.suggesting import suggestion_fence, suggestions
 from octavo.tui.writing.applying_suggestions import Wording, apply, take_back
 from tests.data.sends import Gate
 from tests.data.test_deciding import edit
@@ -33,7 +33,7 @@ async def at(ask: Ask, here: SpaceRef) -> ChangeRequestRef:
 async def suggest(ask: Ask, at: ChangeRequestRef, words: str, wanted: str) -> Wording:
     """Tom suggests another wording of the block that says `words`; how the author finds it in his comment."""
     key = next(each.key for each in parse(SAYS).walk() if each.plain() == words)
-    body = Markdown(markdown=f"Better:\n\n{fenced(wanted)}")
+    body = Markdown(markdown=f"Better:\n\n{suggestion_fence(wanted)}")
     made = await ask(comments.Create(at=at, page="intro", node=key, body=body), "tom")
     (found,) = suggestions(made.body.text)
     assert made.target.page

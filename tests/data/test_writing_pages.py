@@ -14,7 +14,7 @@ from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import page_source
-from octavo.documents.conflicts import markers
+from octavo.documents.conflicts import find_markers
 from octavo.tui.writing.write_page import PageOutcome, write_page
 from tests.data.sends import Gate
 from tests.server.asking import Ask
@@ -89,7 +89,7 @@ async def test_where_both_changed_the_same_nothing_is_sent_and_both_are_shown(de
     assert outcome.kind == "conflict"
     assert await desk.says() == BEFORE.replace("Two", "Theirs")
     assert outcome.text is not None
-    (open_end,) = markers(outcome.text.text)
+    (open_end,) = find_markers(outcome.text.text)
     lines = outcome.text.text.split("\n")
     assert "Theirs." in lines[open_end.first : open_end.middle]
     assert "Mine." in lines[open_end.middle : open_end.last]

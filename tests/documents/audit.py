@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from octavo.api.safety import text as safe
-from octavo.documents.blocks import Block, Column, Document, Run, words
+from octavo.documents.blocks import Block, Column, Document, Run, plain_text
 from tests.documents.independent_reader import words_in
 
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -44,7 +44,7 @@ def _said_by_column(column: Column) -> Iterator[str]:
 
 
 def _said_by_runs(runs: tuple[Run, ...]) -> Iterator[str]:
-    yield words(tuple(run for run in runs if run.kind not in ("emoji", "footnote") or run.attrs.get("inline")))
+    yield plain_text(tuple(run for run in runs if run.kind not in ("emoji", "footnote") or run.attrs.get("inline")))
     for run in runs:
         yield from _texts([value for name, value in run.attrs.items() if name in _SHOWN and name != "src"])
         if run.kind == "footnote":

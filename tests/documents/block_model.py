@@ -11,7 +11,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from octavo.documents.blocks import Block, Column, Document, Heading, Run, words
+from octavo.documents.blocks import Block, Column, Document, Heading, Run, plain_text
 
 LONG = "a sentence that is long enough to be broken over several lines of a narrow column, and more of it. "
 TEXTS = (
@@ -302,7 +302,7 @@ def page_of(blocks: Sequence[Block]) -> Document:
         last = children[-1].lines[1] if children else number + 1
         found = block._replace(children=children, key=f"b{number}", lines=(number, last))
         if block.kind == "heading":
-            heads.append(Heading(int(block.attrs.get("level", 2)), words(block.runs), found.key, found))
+            heads.append(Heading(int(block.attrs.get("level", 2)), plain_text(block.runs), found.key, found))
         return found
 
     made = tuple(map(placed, blocks))

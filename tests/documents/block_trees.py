@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from octavo.documents.anchors import slug
-from octavo.documents.blocks import Block, Column, Document, Run, words
+from octavo.documents.blocks import Block, Column, Document, Run, plain_text
 
 _WORDS = [
     "The tide turns at six.",
@@ -73,7 +73,7 @@ def _leaf(
 
 
 def _heading(level: int, runs: tuple[Run, ...], own: str | None) -> Block:
-    return Block("heading", {"level": level, "id": own or slug(words(runs)) or "section"}, runs=runs)
+    return Block("heading", {"level": level, "id": own or slug(plain_text(runs)) or "section"}, runs=runs)
 
 
 def _tab(title: str, own: str | None, children: tuple[Block, ...]) -> Block:
@@ -226,7 +226,7 @@ def canonical(block: Block) -> tuple[Any, ...]:
         name: value for name, value in block.attrs.items() if value not in (None, "", False, (), {}) or name == "value"
     }
     given = {name: value for name, value in given.items() if value is not None}
-    if block.kind == "heading" and given.get("id") == (slug(words(block.runs)) or "section"):
+    if block.kind == "heading" and given.get("id") == (slug(plain_text(block.runs)) or "section"):
         del given["id"]
     if block.kind == "tab" and given.get("slug") == slug(str(given.get("title", ""))):
         del given["slug"]

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from octavo.documents.blocks import Block, words
+from octavo.documents.blocks import Block, plain_text
 from octavo.documents.changes import (
     Added,
-    Cells,
     Changed,
+    CodeChange,
+    ContainerChange,
     Diff,
     Entry,
-    Inside,
-    Lines,
     Moved,
     Parts,
     Removed,
     Restructured,
-    Same,
-    Table,
-    Word,
-    Words,
+    RowChange,
+    TableChange,
+    TextChange,
+    TextPart,
+    Unchanged,
 )
 
 _SIGNS = {"equal": "{}", "insert": "[+{}]", "delete": "[-{}]", "format": "[f{}]", "link": "[l{}]"}
 
 
-def marked(parts: Iterable[Word]) -> str:
+def marked(parts: Iterable[TextPart]) -> str:
     """Words with what became of them: `[+came]`, `[-went]`, `[f looks otherwise]`, `[l leads elsewhere]`."""
     return "".join(
         _SIGNS[word.op].format(word.run.text or str(word.run.attrs.get("src", word.run.kind))) for word in parts
@@ -41,7 +41,7 @@ def lines(diff: Diff) -> list[str]:
 def _entries(entries: Iterable[Entry]) -> Iterator[str]:
     for entry in entries:
         match entry:
-            case Same(new=blocks):
+            case Unchanged(new=blocks):
                 yield f"= {len(blocks)}"
             case Added(block=block, entries=within) | Removed(block=block, entries=within):
                 sign = "+" if isinstance(entry, Added) else "-"
@@ -66,20 +66,20 @@ def _entries(entries: Iterable[Entry]) -> Iterator[str]:
 
 def _parts(parts: Parts) -> Iterator[str]:
     match parts:
-        case Words():
+        case TextChange():
             yield ("rewritten " if parts.is_rewritten else "") + marked(parts.words)
-        case Lines(lines=found):
+        case CodeChange(lines=found):
             for line in found:
                 sign = {"equal": "=", "insert": "+", "delete": "-", "change": "~"}[line.op]
                 yield f"{sign} {marked(line.words) if line.op == 'change' else line.new or line.old}"
-        case Cells(cells=cells):
+        case RowChange(cells=cells):
             yield " | ".join("=" if cell.words is None else marked(cell.words.words) for cell in cells)
-        case Table(columns=columns, rows=rows):
+        case TableChange(columns=columns, rows=rows):
             for pair in columns:
                 if pair.old is None or pair.new is None:
-                    yield f"column {'+' if pair.new else '-'} {words((pair.new or pair.old).title)}"  # type: ignore[union-attr]  # one of them is there
+                    yield f"column {'+' if pair.new else '-'} {plain_text((pair.new or pair.old).title)}"  # type: ignore[union-attr]  # one of them is there
             yield from _entries(rows)
-        case Inside(entries=entries, title=title):
+        case ContainerChange(entries=entries, title=title):
             if title is not None and title.sorts:
                 yield f"title {marked(title.words)}"
             yield from _entries(entries)

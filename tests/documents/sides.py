@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import (
     Added,
-    Cells,
     Changed,
+    CodeChange,
+    ContainerChange,
     Diff,
     Entry,
-    Inside,
-    Lines,
     Moved,
     Removed,
     Restructured,
-    Same,
-    Table,
-    Words,
+    RowChange,
+    TableChange,
+    TextChange,
+    Unchanged,
 )
 
 
@@ -35,8 +35,8 @@ def _check(entries: tuple[Entry, ...], old: tuple[Block, ...], new: tuple[Block,
         match entry:
             case Changed(parts=parts):
                 assert says_something(entry)
-                if isinstance(parts, (Inside, Table)):
-                    within = parts.entries if isinstance(parts, Inside) else parts.rows
+                if isinstance(parts, (ContainerChange, TableChange)):
+                    within = parts.entries if isinstance(parts, ContainerChange) else parts.rows
                     _check(within, entry.old.children, entry.new.children)
 
 
@@ -45,17 +45,17 @@ def says_something(entry: Changed) -> bool:
     if entry.settings or entry.old.kind != entry.new.kind:
         return True
     match entry.parts:
-        case Words(sorts=sorts):
+        case TextChange(sorts=sorts):
             return bool(sorts)
-        case Lines(lines=lines):
+        case CodeChange(lines=lines):
             return any(line.op != "equal" for line in lines)
-        case Cells(cells=cells):
+        case RowChange(cells=cells):
             return any(cell.settings or (cell.words is not None and cell.words.sorts) for cell in cells)
-        case Table(columns=columns, rows=rows):
+        case TableChange(columns=columns, rows=rows):
             titles = [(pair.old and pair.old.title, pair.new and pair.new.title) for pair in columns]
-            return any(old != new for old, new in titles) or any(not isinstance(row, Same) for row in rows)
-        case Inside(entries=entries, title=title):
-            return bool(title and title.sorts) or any(not isinstance(each, Same) for each in entries)
+            return any(old != new for old, new in titles) or any(not isinstance(row, Unchanged) for row in rows)
+        case ContainerChange(entries=entries, title=title):
+            return bool(title and title.sorts) or any(not isinstance(each, Unchanged) for each in entries)
     return entry.old.plain() != entry.new.plain()
 
 
@@ -64,7 +64,7 @@ def old_side(entries: Iterable[Entry]) -> list[Block]:
     found: list[Block] = []
     for entry in entries:
         match entry:
-            case Same(old=blocks) | Restructured(old=blocks):
+            case Unchanged(old=blocks) | Restructured(old=blocks):
                 found += blocks
             case Removed(block=block) | Changed(old=block) | Moved(old=block, arrives=False):
                 found.append(block)
@@ -76,7 +76,7 @@ def new_side(entries: Iterable[Entry]) -> list[Block]:
     found: list[Block] = []
     for entry in entries:
         match entry:
-            case Same(new=blocks) | Restructured(new=blocks):
+            case Unchanged(new=blocks) | Restructured(new=blocks):
                 found += blocks
             case Added(block=block) | Changed(new=block) | Moved(new=block, arrives=True):
                 found.append(block)
@@ -91,14 +91,14 @@ def moves_to_the_same_place(diff: Diff) -> list[str]:
     def count(entries: Iterable[Entry], stayed: int) -> int:
         for entry in entries:
             match entry:
-                case Same(new=blocks):
+                case Unchanged(new=blocks):
                     stayed += len(blocks)
                 case Moved(number=number, arrives=arrives, new=block):
                     places.setdefault(number, {})[arrives] = stayed
                     texts[number] = block.plain()
-                case Changed(parts=Inside(entries=within)):
+                case Changed(parts=ContainerChange(entries=within)):
                     stayed = count(within, stayed)
-                case Changed(parts=Table(rows=rows)):
+                case Changed(parts=TableChange(rows=rows)):
                     stayed = count(rows, stayed) + 1
                 case Changed():
                     stayed += 1

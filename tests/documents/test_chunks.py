@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.documents.parse import Reading
+from octavo.documents.parse import IncrementalParse
 from tests.documents.test_corpus import CORPUS
 from tests.documents.test_properties import read_in_stretches
 
@@ -61,7 +61,7 @@ def test_pages_read_in_stretches_are_as_in_the_whole() -> None:
 
 
 def test_the_beginning_is_read_before_the_rest() -> None:
-    reading = Reading("# Title\n\n" + FILLING * 1000)
+    reading = IncrementalParse("# Title\n\n" + FILLING * 1000)
     blocks = reading.read()
     next(blocks)
     assert reading.document.title == "Title"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from octavo.documents.conditions import Fault, holds
+from octavo.documents.conditions import ConditionError, evaluate
 
 CLAIMS: dict[str, Any] = {
     "isBeta": True,
@@ -38,7 +38,7 @@ CLAIMS: dict[str, Any] = {
     ],
 )
 def test_a_condition_holds_for_claims_or_does_not(condition: str, is_so: bool) -> None:
-    assert holds(condition, CLAIMS) is is_so
+    assert evaluate(condition, CLAIMS) is is_so
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_condition_holds_for_claims_or_does_not(condition: str, is_so: bool) -
     ],
 )
 def test_what_is_wrong_with_a_condition_is_said_with_its_place(condition: str, at: int, words: str) -> None:
-    with pytest.raises(Fault, match=r"^Character \d+: ") as fault:
-        holds(condition, CLAIMS)
+    with pytest.raises(ConditionError, match=r"^Character \d+: ") as fault:
+        evaluate(condition, CLAIMS)
     assert fault.value.at == at
     assert words in fault.value.sentence

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from octavo.documents.conflicts import Markers, markers
+from octavo.documents.conflicts import ConflictMarkers, find_markers
 
 
 def test_markers() -> None:
     text = "a\n<<<<<<< main\nx\n=======\ny\n>>>>>>> #12\nb\n<<<<<<< main\nhalf"
-    assert markers(text) == [Markers(1, 3, 5, "main", "#12")]
-    assert markers("=======\n>>>>>>> x") == []
+    assert find_markers(text) == [ConflictMarkers(1, 3, 5, "main", "#12")]
+    assert find_markers("=======\n>>>>>>> x") == []

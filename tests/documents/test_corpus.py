@@ -102,7 +102,7 @@ ROW = "const client = await ServiceClientFactory.init<Indexer>({ network: Networ
             "a word of 18",
         ),
         ("code.panned", cut_short, f"```ts\n{ROW}\n```\n", "room left in code"),
-        ("inline.file_part", str, "x ![](data:image/png;base64,AA**BB**CC)\n", "raw **"),
+        ("inline.file_name", str, "x ![](data:image/png;base64,AA**BB**CC)\n", "raw **"),
     ],
 )
 def test_the_checker_sees_what_is_set_wrong(

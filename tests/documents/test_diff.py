@@ -9,26 +9,26 @@ from hypothesis import strategies as st
 from octavo.documents.blocks import Run
 from octavo.documents.changes import (
     Added,
-    Cells,
+    AttributeChange,
     Changed,
+    CodeChange,
+    ContainerChange,
     Diff,
-    Inside,
-    Lines,
     Moved,
     Removed,
     Restructured,
-    Same,
-    Setting,
-    Table,
-    Words,
+    RowChange,
+    TableChange,
+    TextChange,
+    Unchanged,
 )
 from octavo.documents.diff import diff
-from octavo.documents.line_diff import compare_lines
+from octavo.documents.line_diff import diff_lines
 from octavo.documents.parse import parse
-from octavo.documents.sequences import stretches
-from octavo.documents.setting_diff import changed_settings
+from octavo.documents.sequences import diff_ranges
+from octavo.documents.setting_diff import changed_attributes
 from octavo.documents.source_diff import source_diff
-from octavo.documents.word_diff import compare
+from octavo.documents.word_diff import diff_runs
 from tests.documents.diff_lines import lines, marked
 from tests.documents.sides import check_sides, new_side, old_side
 from tests.documents.test_properties import pages
@@ -40,7 +40,7 @@ def changes(old: str, new: str) -> Diff:
 
 def changed(old: str, new: str) -> Changed:
     """The only change of a page of which nothing else changed."""
-    found = [entry for entry in changes(old, new).entries if not isinstance(entry, Same)]
+    found = [entry for entry in changes(old, new).entries if not isinstance(entry, Unchanged)]
     (entry,) = found
     assert isinstance(entry, Changed)
     return entry
@@ -60,14 +60,14 @@ def changed(old: str, new: str) -> Changed:
 )
 def test_words(old: str, new: str, expected: str) -> None:
     entry = changed(old, new)
-    assert isinstance(entry.parts, Words)
+    assert isinstance(entry.parts, TextChange)
     assert marked(entry.parts.words) == expected
 
 
 def test_only_format_and_only_link_are_told_apart() -> None:
     bold, link = changed("a b c d", "a **b** c d").parts, changed("[a b c](x)", "[a b c](y)").parts
-    assert isinstance(bold, Words)
-    assert isinstance(link, Words)
+    assert isinstance(bold, TextChange)
+    assert isinstance(link, TextChange)
     assert bold.sorts == frozenset({"format"})
     assert link.sorts == frozenset({"link"})
     assert bold.changed == link.changed == 0
@@ -77,18 +77,18 @@ def test_only_format_and_only_link_are_told_apart() -> None:
 
 
 def test_a_rewritten_text_is_called_so() -> None:
-    words = compare((Run("alpha beta gamma delta"),), (Run("one two three four"),))
+    words = diff_runs((Run("alpha beta gamma delta"),), (Run("one two three four"),))
     assert words.is_rewritten
 
 
 def test_settings_are_said_in_words() -> None:
     entry = changed('{% hint style="info" %}\na\n{% endhint %}', '{% hint style="warning" %}\na\n{% endhint %}')
     assert entry.notes == ("style: info → warning",)
-    assert isinstance(entry.parts, Inside)
+    assert isinstance(entry.parts, ContainerChange)
     assert changed("### The same words", "#### The same words").notes == ("level: 3 → 4",)
     assert changed("The same words", "## The same words").notes == ("paragraph → heading",)
     ticked = changed("* [ ] do this thing", "* [x] do this thing").parts
-    assert isinstance(ticked, Inside)
+    assert isinstance(ticked, ContainerChange)
     (task,) = ticked.entries
     assert isinstance(task, Changed)
     assert task.notes == ("checked: no → yes",)
@@ -96,7 +96,7 @@ def test_settings_are_said_in_words() -> None:
 
 def test_code_by_lines() -> None:
     entry = changed("```\na\nlong line one\nc\n```", "```\na\nlong line two\nc\nd\n```")
-    assert isinstance(entry.parts, Lines)
+    assert isinstance(entry.parts, CodeChange)
     assert [(line.op, line.old, line.new) for line in entry.parts.lines] == [
         ("equal", "a", "a"),
         ("change", "long line one", "long line two"),
@@ -108,22 +108,22 @@ def test_code_by_lines() -> None:
 def test_containers_tell_what_is_inside() -> None:
     old = '{% tabs %}\n{% tab title="A" %}\none two three\n{% endtab %}\n{% tab title="B" %}\nsame\n{% endtab %}\n{% endtabs %}'
     entry = changed(old, old.replace("two", "2").replace('"A"', '"AA"'))
-    assert isinstance(entry.parts, Inside)
+    assert isinstance(entry.parts, ContainerChange)
     tab, same = entry.parts.entries
     assert isinstance(tab, Changed)
     assert tab.notes == ("title: A → AA",)
-    assert isinstance(same, Same)
+    assert isinstance(same, Unchanged)
 
 
 def test_tables_by_cells() -> None:
     old = "| Name | Value |\n|-|-|\n| a | one two three |\n| b | 2 |\n| c | 3 |\n"
     new = "| Name | New | Value |\n|-|-|-|\n| a | x | one 2 three |\n| b | | 2 |\n| d | | 4 |\n"
     entry = changed(old, new)
-    assert isinstance(entry.parts, Table)
+    assert isinstance(entry.parts, TableChange)
     assert [(pair.old_index, pair.new_index) for pair in entry.parts.columns] == [(0, 0), (None, 1), (1, 2)]
     first = entry.parts.rows[0]
     assert isinstance(first, Changed)
-    assert isinstance(first.parts, Cells)
+    assert isinstance(first.parts, RowChange)
     assert [cell.words and marked(cell.words.words) for cell in first.parts.cells] == [
         None,
         "[+x]",
@@ -137,7 +137,7 @@ def test_what_stayed_is_put_together() -> None:
     old = "# A\n\none\n\n## B\n\ntwo\n\nthree\n\nfour is here"
     found = changes(old, old.replace("four", "five"))
     same, change = found.entries
-    assert isinstance(same, Same)
+    assert isinstance(same, Unchanged)
     assert len(same.new) == len(same.old) == 5
     assert isinstance(change, Changed)
     assert (found.size.added, found.size.removed) == (1, 1)
@@ -183,7 +183,7 @@ def test_wrapping_is_said_in_words(wrapper: str, name: str) -> None:
         (frame,) = inner
         assert isinstance(frame, Added)
         inner = frame.entries
-    assert all(isinstance(entry, Same) for entry in (*inner, *out.entries))
+    assert all(isinstance(entry, Unchanged) for entry in (*inner, *out.entries))
 
 
 def test_another_arrangement_of_the_same_words() -> None:
@@ -209,7 +209,7 @@ def test_front_matter() -> None:
     found = changes(
         "---\ntitle: A\nlayout:\n  cover: true\n---\n\nx", "---\ntitle: B\nlayout:\n  cover: false\n---\n\nx"
     )
-    assert found.metadata == (Setting("title", "A", "B"), Setting("layout.cover", "yes", "no"))
+    assert found.metadata == (AttributeChange("title", "A", "B"), AttributeChange("layout.cover", "yes", "no"))
     assert not found.is_empty
 
 
@@ -246,8 +246,8 @@ def test_rows_in_another_order_are_moved_and_nothing_else(names: list[str]) -> N
     found = changes(_table(rows), _table(sorted(rows, key=lambda row: names.index(row[0]))))
     for entry in found.entries:
         if isinstance(entry, Changed):
-            assert isinstance(entry.parts, Table)
-            assert all(isinstance(row, (Same, Moved)) for row in entry.parts.rows)
+            assert isinstance(entry.parts, TableChange)
+            assert all(isinstance(row, (Unchanged, Moved)) for row in entry.parts.rows)
             numbers = [(row.number, row.arrives) for row in entry.parts.rows if isinstance(row, Moved)]
             assert len(set(numbers)) == len(numbers)
     assert (found.size.added, found.size.removed) == (0, 0)
@@ -258,8 +258,8 @@ def test_a_short_row_elsewhere_is_moved_too() -> None:
     found = changes(head + one + two + two, head + two + two + one)
     (table,) = found.entries
     assert isinstance(table, Changed)
-    assert isinstance(table.parts, Table)
-    assert [type(row) for row in table.parts.rows] == [Moved, Same, Moved]
+    assert isinstance(table.parts, TableChange)
+    assert [type(row) for row in table.parts.rows] == [Moved, Unchanged, Moved]
 
 
 def test_a_short_block_elsewhere_among_the_same_ones_did_not_go_and_come() -> None:
@@ -296,7 +296,7 @@ def test_a_page_does_not_differ_from_itself(page: str) -> None:
 
 @given(st.text(alphabet="ab c漢字.\n", max_size=60), st.text(alphabet="ab c漢字.\n", max_size=60))
 def test_words_hold_both_texts(old: str, new: str) -> None:
-    words = compare((Run(old),), (Run(new),)).words
+    words = diff_runs((Run(old),), (Run(new),)).words
     after = "".join(word.run.text for word in words if word.op != "delete")
     before = "".join(word.run.text for word in words if word.op != "insert")
     assert after == new
@@ -306,7 +306,7 @@ def test_words_hold_both_texts(old: str, new: str) -> None:
 @given(st.lists(st.sampled_from("abc"), max_size=30), st.lists(st.sampled_from("abc"), max_size=30))
 def test_stretches_cover_both(old: list[str], new: list[str]) -> None:
     i = j = 0
-    for equal, i1, i2, j1, j2 in stretches(old, new):
+    for equal, i1, i2, j1, j2 in diff_ranges(old, new):
         assert (i1, j1) == (i, j)
         assert not equal or old[i1:i2] == new[j1:j2]
         i, j = i2, j2
@@ -316,23 +316,23 @@ def test_stretches_cover_both(old: list[str], new: list[str]) -> None:
 def test_long_sequences_without_landmarks_are_compared_by_halves() -> None:
     old = [number * 7919 % 13 for number in range(20_000)]
     new = [*old[:9000], 99, *old[9001:]]
-    equal = [each for each in stretches(old, new) if each.equal]
+    equal = [each for each in diff_ranges(old, new) if each.equal]
     assert sum(each.i2 - each.i1 for each in equal) == 19_999
     other = [99 if number % 1000 == 500 else each for number, each in enumerate(old)]
-    equal = [each for each in stretches(old, other) if each.equal]
+    equal = [each for each in diff_ranges(old, other) if each.equal]
     assert sum(each.i2 - each.i1 for each in equal) > 19_900
 
 
 def test_long_sequences_are_compared_between_landmarks() -> None:
     old = [f"line {number}" for number in range(20_000)]
     new = [f"x{number}" if number % 3 else line for number, line in enumerate(old)]
-    equal = [each for each in stretches(old, new) if each.equal]
+    equal = [each for each in diff_ranges(old, new) if each.equal]
     assert sum(each.i2 - each.i1 for each in equal) == len([number for number in range(20_000) if number % 3 == 0])
 
 
 @given(st.lists(st.sampled_from(["a", "b", "long line", "long lines", ""]), max_size=12).map("\n".join), pages)
 def test_lines_hold_both_texts(old: str, new: str) -> None:
-    lines = compare_lines(old, new)
+    lines = diff_lines(old, new)
     assert "\n".join(line.old for line in lines if line.op != "insert") == old
     assert "\n".join(line.new for line in lines if line.op != "delete") == new
     assert [line.new_number for line in lines if line.op != "delete"] == list(range(new.count("\n") + 1))
@@ -437,5 +437,5 @@ def test_cards_that_became_texts_again_are_told_as_one_change(form: str, is_edit
 def test_a_share_of_the_width_is_said_in_percent() -> None:
     column = '{{% columns %}}\n{{% column width="{}" %}}\nOne\n{{% endcolumn %}}\n{{% endcolumns %}}\n'
     old, thirds, near = (parse(column.format(width)).blocks[0].children[0] for width in ("50", "66.6667", "66.67"))
-    assert [str(each) for each in changed_settings(old, thirds)] == ["width: 50 % → 67 %"]
-    assert [str(each) for each in changed_settings(thirds, near)] == ["width: 66.6667 % → 66.67 %"]
+    assert [str(each) for each in changed_attributes(old, thirds)] == ["width: 50 % → 67 %"]
+    assert [str(each) for each in changed_attributes(thirds, near)] == ["width: 66.6667 % → 66.67 %"]

@@ -9,11 +9,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from octavo.documents.blocks import Block, Column, Document, Run
-from octavo.documents.changes import Cells, Changed, Entry, Inside, Moved, Same, Setting, Table
+from octavo.documents.changes import (
+    AttributeChange,
+    Changed,
+    ContainerChange,
+    Entry,
+    Moved,
+    RowChange,
+    TableChange,
+    Unchanged,
+)
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
-from octavo.documents.setting_diff import changed_runs
-from octavo.documents.word_diff import compare
+from octavo.documents.setting_diff import changed_run_attributes
+from octavo.documents.word_diff import diff_runs
 from tests.documents.block_model import KINDS
 from tests.documents.block_trees import canonical, pairs
 from tests.documents.sides import check_sides
@@ -155,7 +164,9 @@ RUNS = {
 def test_what_becomes_of_a_text_beside_its_words_is_said(kind: str) -> None:
     old, new, told = RUNS[kind]
     before, after = Run("Before it "), Run(" and after it.")
-    assert sorted(map(str, changed_runs(compare((before, old, after), (before, new, after)).words))) == sorted(told)
+    assert sorted(
+        map(str, changed_run_attributes(diff_runs((before, old, after), (before, new, after)).words))
+    ) == sorted(told)
 
 
 def test_hidden_words_are_said_and_not_shown_as_words() -> None:
@@ -174,19 +185,19 @@ def test_a_name_that_follows_from_the_words_is_not_said() -> None:
     (renamed,) = (
         entry
         for entry in diff(parse(page), parse(page.replace("Request", "Requests"))).entries
-        if not isinstance(entry, Same)
+        if not isinstance(entry, Unchanged)
     )
     assert isinstance(renamed, Changed)
     assert renamed.settings == ()
 
 
-def settings_in(entries: Iterable[Entry]) -> Iterator[Setting]:
+def settings_in(entries: Iterable[Entry]) -> Iterator[AttributeChange]:
     """All settings that a diff says changed."""
     for entry in entries:
         if isinstance(entry, (Changed, Moved)):
             yield from entry.settings
             match entry.parts:
-                case Inside(entries=inner) | Table(rows=inner):
+                case ContainerChange(entries=inner) | TableChange(rows=inner):
                     yield from settings_in(inner)
-                case Cells(cells=cells):
+                case RowChange(cells=cells):
                     yield from (setting for cell in cells for setting in cell.settings)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.documents.document_as_markdown import as_markdown, edited
-from octavo.documents.json_inline import DEEPEST
-from octavo.documents.markdown_to_json import json_document
+from octavo.documents.document_as_markdown import apply_markdown_edit, document_to_markdown
+from octavo.documents.json_inline import MAX_JSON_DEPTH
+from octavo.documents.markdown_to_json import to_json_document
 
 FORMATTED = """## Why
 
@@ -62,16 +62,16 @@ def keyed(made: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_one_word_of_a_formatted_document_is_edited_and_the_rest_stays() -> None:
-    before = keyed(json_document(FORMATTED))
-    text = as_markdown(before)
+    before = keyed(to_json_document(FORMATTED))
+    text = document_to_markdown(before)
     assert text is not None
-    after = edited(deepcopy(before), text.replace("two, _slowly_", "three, _slowly_"))
+    after = apply_markdown_edit(deepcopy(before), text.replace("two, _slowly_", "three, _slowly_"))
     assert after is not None
     changed = [
         number for number, (was, now) in enumerate(zip(before["nodes"], after["nodes"], strict=True)) if was != now
     ]
     assert changed == [2]
-    assert as_markdown(after) == text.replace("two, _slowly_", "three, _slowly_")
+    assert document_to_markdown(after) == text.replace("two, _slowly_", "three, _slowly_")
     assert {name: value for name, value in after.items() if name != "nodes"} == {
         name: value for name, value in before.items() if name != "nodes"
     }
@@ -79,35 +79,35 @@ def test_one_word_of_a_formatted_document_is_edited_and_the_rest_stays() -> None
 
 @pytest.mark.parametrize("block", FORMATTED.split("\n\n")[:6])
 def test_every_block_is_read_as_it_was_written(block: str) -> None:
-    assert as_markdown(json_document(block)) == block.replace(
+    assert document_to_markdown(to_json_document(block)) == block.replace(
         "](https://sea.example/list)", "](<https://sea.example/list>)"
     )
 
 
 def test_a_block_that_is_added_or_removed_leaves_the_others() -> None:
-    before = keyed(json_document(FORMATTED))
-    text = as_markdown(before)
+    before = keyed(to_json_document(FORMATTED))
+    text = document_to_markdown(before)
     assert text is not None
-    more = edited(before, f"New.\n\n{text}\n\nEnd.")
+    more = apply_markdown_edit(before, f"New.\n\n{text}\n\nEnd.")
     assert more is not None
     assert more["nodes"][1:-1] == before["nodes"]
-    less = edited(before, text.removeprefix("## Why\n\n"))
+    less = apply_markdown_edit(before, text.removeprefix("## Why\n\n"))
     assert less is not None
     assert less["nodes"] == before["nodes"][1:]
 
 
 def test_markdown_that_was_not_edited_is_the_same_document() -> None:
-    before = keyed(json_document(FORMATTED))
-    assert edited(before, as_markdown(before) or "") == before
+    before = keyed(to_json_document(FORMATTED))
+    assert apply_markdown_edit(before, document_to_markdown(before) or "") == before
 
 
 def test_no_markdown_is_no_document() -> None:
-    assert edited(json_document(FORMATTED), " \n") is None
-    assert as_markdown(None) == ""
-    made = edited(None, "**Why.**")
+    assert apply_markdown_edit(to_json_document(FORMATTED), " \n") is None
+    assert document_to_markdown(None) == ""
+    made = apply_markdown_edit(None, "**Why.**")
     assert made is not None
     assert made["object"] == "document"
-    assert as_markdown(made) == "**Why.**"
+    assert document_to_markdown(made) == "**Why.**"
 
 
 @pytest.mark.parametrize(
@@ -121,11 +121,11 @@ def test_no_markdown_is_no_document() -> None:
     ],
 )
 def test_all_kinds_of_blocks_are_edited_as_markdown(markdown: str) -> None:
-    before = keyed(json_document(f"Before.\n\n{markdown}"))
-    text = as_markdown(before)
+    before = keyed(to_json_document(f"Before.\n\n{markdown}"))
+    text = document_to_markdown(before)
     assert text is not None
-    assert edited(before, text) == before
-    after = edited(before, text.replace("Before.", "After."))
+    assert apply_markdown_edit(before, text) == before
+    after = apply_markdown_edit(before, text.replace("Before.", "After."))
     assert after is not None
     assert after["nodes"][1:] == before["nodes"][1:]
 
@@ -144,14 +144,14 @@ def test_all_kinds_of_blocks_are_edited_as_markdown(markdown: str) -> None:
 def test_what_octavo_does_not_know_is_not_edited(node: dict[str, Any]) -> None:
     if node["object"] == "inline":
         node = {"object": "block", "type": "paragraph", "nodes": [node]}
-    assert as_markdown(document(node)) is None
+    assert document_to_markdown(document(node)) is None
 
 
 def test_a_document_that_is_too_deep_is_not_edited() -> None:
     deep = paragraph(("a", ""))
-    for _ in range(5 * DEEPEST):
+    for _ in range(5 * MAX_JSON_DEPTH):
         deep = {"object": "block", "type": "blockquote", "nodes": [deep]}
-    assert as_markdown(document(deep)) is None
+    assert document_to_markdown(document(deep)) is None
 
 
 @pytest.mark.parametrize(
@@ -165,14 +165,14 @@ def test_a_document_that_is_too_deep_is_not_edited() -> None:
     ],
 )
 def test_plain_words_have_backslashes_only_where_markdown_needs_them(text: str, markdown: str) -> None:
-    assert as_markdown(document(paragraph((text, "")))) == markdown
+    assert document_to_markdown(document(paragraph((text, "")))) == markdown
 
 
 def test_space_at_the_edge_of_bold_words_and_empty_paragraphs_keep_no_document_from_being_edited() -> None:
     before = document(paragraph(("bold ", "bold"), ("words", "")), paragraph(("", "")), paragraph(("More.", "")))
-    text = as_markdown(before)
+    text = document_to_markdown(before)
     assert text == "**bold** words\n\nMore."
-    after = edited(before, text.replace("More.", "Less."))
+    after = apply_markdown_edit(before, text.replace("More.", "Less."))
     assert after is not None
     assert after["nodes"][0] == before["nodes"][0]
 
@@ -183,13 +183,13 @@ BLOCKS = st.sampled_from([*FORMATTED.split("\n\n")[:6], "***", "# Louder", "a_b 
 @settings(max_examples=300)
 @given(st.lists(BLOCKS, min_size=1, max_size=6), st.lists(BLOCKS, max_size=6))
 def test_what_is_sent_means_what_was_typed(blocks: list[str], typed: list[str]) -> None:
-    before = keyed(json_document("\n\n".join(blocks)))
-    if (text := as_markdown(before)) is not None:
-        assert edited(before, text) == before
-    after = edited(before, "\n\n".join(typed))
-    assert as_markdown(after) == (as_markdown(json_document("\n\n".join(typed))) if typed else "")
+    before = keyed(to_json_document("\n\n".join(blocks)))
+    if (text := document_to_markdown(before)) is not None:
+        assert apply_markdown_edit(before, text) == before
+    after = apply_markdown_edit(before, "\n\n".join(typed))
+    assert document_to_markdown(after) == (document_to_markdown(to_json_document("\n\n".join(typed))) if typed else "")
 
 
 def test_headings_of_other_servers_have_no_ids() -> None:
     heading = {**paragraph(("Why", "")), "type": "heading-2"}
-    assert as_markdown(document(heading)) == "## Why"
+    assert document_to_markdown(document(heading)) == "## Why"

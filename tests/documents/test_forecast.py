@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from octavo.api.content import Change, Page, ReusableContent, Revision
 from octavo.documents import trees
 from octavo.documents.merging import tree
-from octavo.documents.merging.forecast import Forecast, are_shown, forecast, unsettled
+from octavo.documents.merging.forecast import MergePrediction, pages_to_read, predict_merge, shows_all_changes
 from octavo.documents.merging.page_merge import merge
-from octavo.documents.namesakes import namesakes_in
-from octavo.documents.revision_changes import differences
+from octavo.documents.namesakes import find_duplicates
+from octavo.documents.revision_changes import revision_differences
 from octavo.documents.trees import Json, Pages
 from octavo.server.behaviour.content import present_page
 from tests.documents import test_merging_trees as page_trees
@@ -48,7 +48,7 @@ def written(draw: st.DrawFn, pages: Pages, before: Pages) -> Pages:
             text = draw(edited(text) if text else TEXTS)
         fields = draw(changed({field: was[field] for field in OF_PAGES if field in was}, OF_PAGES))
         bare = {field: value for field, value in page.items() if field != "text"}
-        pages = trees.changed(pages, {**bare, **fields, **({"text": STORE.put_blob(text)} if text else {})})
+        pages = trees.replace_page(pages, {**bare, **fields, **({"text": STORE.put_blob(text)} if text else {})})
     return pages
 
 
@@ -79,17 +79,17 @@ def shown(side: Json, place: str, *, names_documents: bool) -> Revision:
     return Revision.model_validate({"id": "r", "pages": pages, "files": files, "variables": side["variables"]})
 
 
-def predicted(sides: tuple[Json, Json, Json], *, names_documents: bool = True) -> Forecast:
+def predicted(sides: tuple[Json, Json, Json], *, names_documents: bool = True) -> MergePrediction:
     """What is foreseen, when just the texts are read that have to be."""
     base, main, mine = (
         shown(side, place, names_documents=names_documents) for side, place in zip(sides, "bmc", strict=True)
     )
-    touched = {each["page"]["id"] for each in differences(sides[0], sides[2], str) if "page" in each}
+    touched = {each["page"]["id"] for each in revision_differences(sides[0], sides[2], str) if "page" in each}
     said = {
         name: (text(sides[0], name), text(sides[1], name), text(sides[2], name))
-        for name in unsettled((base, main, mine), touched)
+        for name in pages_to_read((base, main, mine), touched)
     }
-    return forecast((base, main, mine), said)
+    return predict_merge((base, main, mine), said)
 
 
 def foreseen(sides: tuple[Json, Json, Json], *, names_documents: bool = True) -> set[tuple[str, str]]:
@@ -103,7 +103,7 @@ def text(side: Json, name: str) -> str:
 
 def undecided(sides: tuple[Json, Json, Json]) -> set[tuple[str, str]]:
     """What the merge does not decide."""
-    return {(each.kind, each.id) for each in tree.merge(*sides, "#7", STORE).conflicts}
+    return {(each.kind, each.id) for each in tree.merge_revisions(*sides, "#7", STORE).conflicts}
 
 
 @given(three())
@@ -115,8 +115,8 @@ def test_what_a_merge_does_not_decide_is_foreseen_and_nothing_else(sides: tuple[
 
 @given(three())
 def test_what_a_merge_changes_is_never_taken_for_a_change_that_main_has(sides: tuple[Json, Json, Json]) -> None:
-    outcome = tree.merge(*sides, "#7", STORE)
-    is_on_main = not outcome.conflicts and not differences(sides[1], outcome.held, str)
+    outcome = tree.merge_revisions(*sides, "#7", STORE)
+    is_on_main = not outcome.conflicts and not revision_differences(sides[1], outcome.held, str)
     assert predicted(sides).is_on_main is is_on_main
     assert predicted(sides, names_documents=False).is_on_main is is_on_main, "without the ids of documents too"
 
@@ -132,7 +132,7 @@ def test_only_texts_that_all_sides_have_otherwise_are_read() -> None:
     main = [document("A", text="here"), document("B", text="here"), base[2], document("D", text="same")]
     mine = [document("A", text="there"), base[1], document("C", text="there"), document("D", text="same")]
     sides = [shown(revision(*side), "", names_documents=True) for side in (base, main, mine)]
-    assert unsettled((sides[0], sides[1], sides[2]), None) == ["A"]
+    assert pages_to_read((sides[0], sides[1], sides[2]), None) == ["A"]
 
 
 def test_a_page_that_a_server_shows_twice_or_below_itself_is_taken_once() -> None:
@@ -148,8 +148,8 @@ def test_reusable_content_that_both_changed_may_conflict() -> None:
         )
         for each in ("d1", "d2", "d3")
     ]
-    assert [each.name for each in forecast((three[0], three[1], three[2]), {}).conflicts] == ["Snippet"]
-    assert forecast((three[0], three[1], three[0]), {}).conflicts == ()
+    assert [each.name for each in predict_merge((three[0], three[1], three[2]), {}).conflicts] == ["Snippet"]
+    assert predict_merge((three[0], three[1], three[0]), {}).conflicts == ()
 
 
 def tree_of(*pages: tuple[str, str, str, list[Any]]) -> tuple[Page, ...]:
@@ -187,29 +187,29 @@ MAIN = tree_of(("home", "Home", "home", []), ("a", "Stores", "stores", [("b", "Y
 def test_pages_that_come_to_stand_beside_others_of_the_same_name(
     after: tuple[Page, ...], found: list[tuple[str, str, str]]
 ) -> None:
-    assert [(each.id, *each.paths) for each in namesakes_in(MAIN, after)] == found
+    assert [(each.id, *each.paths) for each in find_duplicates(MAIN, after)] == found
 
 
 def test_what_stands_beside_another_of_its_name_in_main_is_not_said_again() -> None:
     twice = (*MAIN, *tree_of(("n", "Stores", "stores-2", [])))
-    assert namesakes_in(twice, twice) == []
+    assert find_duplicates(twice, twice) == []
 
 
 def test_things_without_a_title_are_merged_too() -> None:
     untitled = [Page(id="a"), Page(id="b", type="group", pages=(Page(id="c"),)), Page(id="d", type="link")]
     base = Revision(id="r0", pages=(untitled[0],), reusable_contents=(ReusableContent(id="u"),))
     after = Revision(id="r1", pages=tuple(untitled), reusable_contents=(ReusableContent(id="v"),))
-    assert forecast((base, after, base), {}).conflicts == ()
-    assert [(each.id, each.titles) for each in namesakes_in(base.pages, forecast((base, base, after), {}).pages)] == [
-        ("b", ("", ""))
-    ]
+    assert predict_merge((base, after, base), {}).conflicts == ()
+    assert [
+        (each.id, each.titles) for each in find_duplicates(base.pages, predict_merge((base, base, after), {}).pages)
+    ] == [("b", ("", ""))]
 
 
 def test_things_that_both_sides_changed_in_git_are_foreseen() -> None:
     three = [
         Revision.model_validate({"id": "r", "pages": [{"id": "a", "title": "A", "git": {"oid": oid}}]}) for oid in "123"
     ]
-    assert [each.id for each in forecast((three[0], three[1], three[2]), {}).conflicts] == ["a"]
+    assert [each.id for each in predict_merge((three[0], three[1], three[2]), {}).conflicts] == ["a"]
 
 
 SENTENCE = "The probe reads 10 cm at low water and 20 cm at high water.\n"
@@ -219,7 +219,7 @@ def test_paragraphs_merged_by_words_are_named_with_their_text() -> None:
     texts = SENTENCE, SENTENCE.replace("10", "12"), SENTENCE.replace("20", "21")
     sides = [revision(document("A", text=each)) for each in texts]
     three = [shown(side, "", names_documents=True) for side in sides]
-    found = forecast((three[0], three[1], three[2]), {"A": texts})
+    found = predict_merge((three[0], three[1], three[2]), {"A": texts})
     assert not found.conflicts
     assert [(each.id, each.text) for each in found.suggestions] == [
         ("A", "The probe reads 12 cm at low water and 21 cm at high water.")
@@ -266,9 +266,9 @@ def test_a_change_request_whose_changes_are_all_on_main_is_told(
     three = [shown(side, "", names_documents=True) for side in sides]
     said = {
         name: (text(sides[0], name), text(sides[1], name), text(sides[2], name))
-        for name in unsettled((three[0], three[1], three[2]), None)
+        for name in pages_to_read((three[0], three[1], three[2]), None)
     }
-    assert forecast((three[0], three[1], three[2]), said).is_on_main is is_on_main
+    assert predict_merge((three[0], three[1], three[2]), said).is_on_main is is_on_main
 
 
 @pytest.mark.parametrize("name", ["path", "createdAt", "updatedAt"])
@@ -302,4 +302,4 @@ def test_a_change_that_no_revision_shows_is_not_taken_for_one_that_main_has(chan
     base = Revision.model_validate({"id": "r0", "pages": pages, "variables": {"days": "7"}, **shared})
     mine = Revision.model_validate({"id": "r1", "pages": pages[1::-1], "variables": {"days": "9"}, **shared})
     said = {"A": ("old", "new", "new"), "B": ("same", "same", "same")}
-    assert are_shown([Change.model_validate(change)], (base, base, mine), said) is is_shown
+    assert shows_all_changes([Change.model_validate(change)], (base, base, mine), said) is is_shown

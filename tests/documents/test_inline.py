@@ -202,20 +202,20 @@ def test_the_outline_has_no_marks_of_notes() -> None:
 @pytest.mark.parametrize("name", ["rocket", "digit_one", "race_car", "female_doctor", "large_red_square"])
 def test_what_the_editor_writes_is_found_among_its_own_names(name: str) -> None:
     """To read the others takes 10 ms, in the middle of a page."""
-    emoji.character.cache_clear()
+    emoji.from_name.cache_clear()
     emoji._other_names.cache_clear()
 
-    assert emoji.character(name)
+    assert emoji.from_name(name)
 
     assert emoji._other_names.cache_info().currsize == 0
 
 
 def test_of_the_tables_of_emoji_stays_what_names_are_found_in() -> None:
-    emoji.character.cache_clear()
+    emoji.from_name.cache_clear()
     emoji._editor_names.cache_clear()
     emoji._other_names.cache_clear()
 
-    assert emoji.character("rocket") == "🚀"
-    assert emoji.character("no_emoji_is_called_so") is None
+    assert emoji.from_name("rocket") == "🚀"
+    assert emoji.from_name("no_emoji_is_called_so") is None
 
     assert not [name for name in sys.modules if name.startswith("pymdownx.") and name.endswith("_db")]

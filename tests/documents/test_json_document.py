@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from octavo.documents.blocks import Block
 from octavo.documents.json_document import read_document
-from octavo.documents.markdown_to_json import json_document
+from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.parse import parse
 from tests.documents.json_nodes import Node, block, inline, paragraph, text, void
 from tests.documents.json_pages import PAIRS
@@ -141,4 +141,4 @@ def test_tags_of_no_known_form_are_none(tags: Any) -> None:
 
 @pytest.mark.parametrize("markdown", [pair[1] for pair in PAIRS], ids=[pair[0] for pair in PAIRS])
 def test_what_the_platform_answers_as_json_is_the_page(markdown: str) -> None:
-    assert list(map(bare, read_document(json_document(markdown)).blocks)) == list(map(bare, parse(markdown).blocks))
+    assert list(map(bare, read_document(to_json_document(markdown)).blocks)) == list(map(bare, parse(markdown).blocks))

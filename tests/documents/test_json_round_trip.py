@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from octavo.documents.blocks import Block, Column, Run
 from octavo.documents.json_document import read_document
-from octavo.documents.json_to_markdown import markdown
-from octavo.documents.markdown_to_json import json_document
+from octavo.documents.json_to_markdown import to_markdown
+from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.parse import parse
 from tests.documents.block_model import KINDS, MARKS, RUNS
 from tests.documents.json_pages import PAIRS
@@ -121,12 +121,12 @@ def page(blocks: Iterable[Block]) -> list[Any]:
 
 @pytest.mark.parametrize("text", ALL.values(), ids=ALL)
 def test_a_page_as_json_says_all_of_it(text: str) -> None:
-    assert page(read_document(json_document(text)).blocks) == page(parse(text).blocks)
+    assert page(read_document(to_json_document(text)).blocks) == page(parse(text).blocks)
 
 
 @pytest.mark.parametrize("text", ALL.values(), ids=ALL)
 def test_markdown_made_of_json_says_all_of_it(text: str) -> None:
-    assert page(parse(markdown(json_document(text))).blocks) == page(parse(text).blocks)
+    assert page(parse(to_markdown(to_json_document(text))).blocks) == page(parse(text).blocks)
 
 
 def test_every_kind_and_attribute_of_blocks_and_runs_is_tried() -> None:
@@ -178,16 +178,16 @@ texts = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(texts)
 def test_pages_put_together_of_all_these_lose_nothing(text: str) -> None:
-    document = json_document(text)
+    document = to_json_document(text)
     said = page(parse(text).blocks)
     assert page(read_document(document).blocks) == said
-    assert page(parse(markdown(document)).blocks) == said
+    assert page(parse(to_markdown(document)).blocks) == said
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="ab 1*_`#>-\n|[]()!$:{}%<>/\\.~^&;", max_size=80))
 def test_no_markdown_loses_anything(text: str) -> None:
-    document = json_document(text)
+    document = to_json_document(text)
     said = page(parse(text).blocks)
     assert page(read_document(document).blocks) == said
-    assert page(parse(markdown(document)).blocks) == said
+    assert page(parse(to_markdown(document)).blocks) == said

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.blocks import Block
-from octavo.documents.json_to_markdown import markdown
-from octavo.documents.markdown_to_json import json_document
+from octavo.documents.json_to_markdown import to_markdown
+from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.parse import parse
 
 SAID = """Five *degrees*, **not** four: see [the table](https://sea.example/t) and `x = 1`.
@@ -60,7 +60,7 @@ def shape(blocks: tuple[Block, ...]) -> list[Any]:
 
 
 def test_what_is_said_in_blocks_is_said_in_markdown() -> None:
-    assert shape(parse(markdown(json_document(SAID))).blocks) == shape(parse(SAID).blocks)
+    assert shape(parse(to_markdown(to_json_document(SAID))).blocks) == shape(parse(SAID).blocks)
 
 
 @given(
@@ -76,7 +76,7 @@ def test_what_is_said_in_blocks_is_said_in_markdown() -> None:
 )
 def test_words_stay_words_whatever_signs_are_in_them(words: str) -> None:
     document = paragraph(words)
-    (block,) = parse(markdown(document)).blocks
+    (block,) = parse(to_markdown(document)).blocks
     assert block.kind == "paragraph"
     assert block.plain().split() == words.split()
 
@@ -92,11 +92,11 @@ def test_words_stay_words_whatever_signs_are_in_them(words: str) -> None:
     ],
 )
 def test_what_is_no_document_is_written_as_far_as_it_says_anything(hostile: Any) -> None:
-    assert isinstance(markdown(hostile), str)
+    assert isinstance(to_markdown(hostile), str)
 
 
 def test_no_document_is_too_deep() -> None:
     deep: dict[str, Any] = {"object": "block", "type": "blockquote", "nodes": []}
     for _ in range(5000):
         deep = {"object": "block", "type": "blockquote", "nodes": [deep]}
-    assert isinstance(markdown({"object": "document", "nodes": [deep]}), str)
+    assert isinstance(to_markdown({"object": "document", "nodes": [deep]}), str)

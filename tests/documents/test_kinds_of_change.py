@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from octavo.documents.changes import Added, Removed, Restructured, Same
+from octavo.documents.changes import Added, Removed, Restructured, Unchanged
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
 from tests.documents.diff_lines import lines
@@ -860,7 +860,7 @@ def test_a_section_that_another_topic_took_the_place_of_is_told_as_one_change() 
     after += "### Settings\n\nChoose its sample window; larger windows give steadier figures but need memory, CPU and patience on small machines.\n\n"
     after += "```sh\nextension --window 4\n```\n\nIts panel lists every estimate.\n\n## Last\n\nStays too."
     found = diff(parse(before), parse(after))
-    (section,) = (entry for entry in found.entries if not isinstance(entry, Same))
+    (section,) = (entry for entry in found.entries if not isinstance(entry, Unchanged))
     assert isinstance(section, Restructured)
     assert section.is_replaced
     assert section.note.startswith("section replaced: ")

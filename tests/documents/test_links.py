@@ -8,29 +8,29 @@ from dataclasses import astuple
 import pytest
 
 from octavo.documents import anchors, links
-from octavo.documents.anchors import match
+from octavo.documents.anchors import match_anchor
 from octavo.documents.links import (
-    Blocked,
-    Broken,
-    Places,
+    BlockedScheme,
+    BrokenLink,
+    LinkTargets,
     Target,
     ToAnchor,
     ToChangeRequest,
     ToCollection,
     ToFile,
     ToPage,
-    ToShared,
+    ToReusableContent,
     ToSite,
     ToSpace,
     ToUrl,
     ToUser,
-    outside,
+    external_target,
     resolve,
 )
 from octavo.documents.parse import parse
 from tests.api.test_folding import ALIKE
 
-PLACES = Places(
+PLACES = LinkTargets(
     pages={"": "home", "guides": "g", "guides/setup": "s", "guides/setup/more": "m", "api/v1.2": "v"},
     page_ids={"home", "g", "s", "m", "v"},
     files={"logo (1).png": "f1", "f1": "f1"},
@@ -53,7 +53,7 @@ PLACES = Places(
         ("/pages/guides/setup.md", ToPage("s")),
         ("../api/v1.2.md", ToPage("v")),
         ("/files/f1", ToFile("f1", "f1")),
-        ("../../.gitbook/includes/take%20care.md", ToShared(".gitbook/includes/take care.md")),
+        ("../../.gitbook/includes/take%20care.md", ToReusableContent(".gitbook/includes/take care.md")),
         ("../../.gitbook/assets/logo%20(1).png", ToFile("f1", "logo (1).png")),
         ("https://a.b/c?d=e#f", ToUrl("https://a.b/c?d=e#f", "a.b")),
         ("https://\u0430pple.com/\u0430?q#f", ToUrl("https://xn--pple-43d.com/\u0430?q#f", "xn--pple-43d.com")),
@@ -99,7 +99,7 @@ def test_target(href: str, expected: Target) -> None:
 )
 def test_broken(href: str) -> None:
     target = resolve(href, "guides/setup", PLACES)
-    assert isinstance(target, Broken)
+    assert isinstance(target, BrokenLink)
     assert target.reason.endswith(".")
 
 
@@ -117,13 +117,13 @@ def test_broken(href: str) -> None:
 )
 def test_other_schemes_are_blocked(href: str, scheme: str) -> None:
     target = resolve(href, "", PLACES)
-    assert isinstance(target, Blocked)
+    assert isinstance(target, BlockedScheme)
     assert target.scheme == scheme
 
 
 @pytest.mark.parametrize("href", ["%6Aavascript:x", "%66ile:///etc/passwd"])
 def test_encoded_schemes_do_not_come_to_life(href: str) -> None:
-    assert isinstance(resolve(href, "", PLACES), Broken)
+    assert isinstance(resolve(href, "", PLACES), BrokenLink)
 
 
 def test_controls_do_not_reach_an_address() -> None:
@@ -138,10 +138,10 @@ def test_links_of_a_file_start_from_its_folder() -> None:
 
 def test_anchors_match_by_their_letters() -> None:
     known = ["id-1.-start", "whats-new"]
-    assert anchors.match("whats-new", known) == "whats-new"
-    assert anchors.match("1-start", known) == "id-1.-start"
-    assert anchors.match("What's-New", known) == "whats-new"
-    assert anchors.match("other", known) is None
+    assert anchors.match_anchor("whats-new", known) == "whats-new"
+    assert anchors.match_anchor("1-start", known) == "id-1.-start"
+    assert anchors.match_anchor("What's-New", known) == "whats-new"
+    assert anchors.match_anchor("other", known) is None
 
 
 @pytest.mark.parametrize(
@@ -165,18 +165,18 @@ def test_a_link_leads_to_a_heading_however_its_anchor_is_written(wanted: str, he
     titles = ["Math & TeX", "Setup & Config!", "Research and development", "Übungen", "1. First step", "What’s new?"]
     titles += ["🚀 Start", "v1.2", "snake_case", "Same", "Same"]
     headings = parse("\n\n".join(f"## {title}" for title in titles)).headings
-    found = anchors.find(wanted, headings)
+    found = anchors.find_heading(wanted, headings)
     is_second = heading == "Same 2nd"
     assert (found and found.title) == ("Same" if is_second else heading)
     assert not is_second or found is headings[-1]
 
 
 def test_the_anchor_that_is_the_same_comes_before_one_that_is_alike() -> None:
-    assert anchors.match("a-and-b", ["a-b", "a-and-b"]) == "a-and-b"
-    assert anchors.match("a--b", ["a-and-b", "a-b"]) == "a-b"
+    assert anchors.match_anchor("a-and-b", ["a-b", "a-and-b"]) == "a-and-b"
+    assert anchors.match_anchor("a--b", ["a-and-b", "a-b"]) == "a-b"
 
 
-INDEX_PAGES = links.by_path(
+INDEX_PAGES = links.ids_by_path(
     [
         ("home", "", "README.md"),
         ("api", "reference/api", "api/README.md"),
@@ -203,7 +203,7 @@ INDEX_PAGES = links.by_path(
     ],
 )
 def test_an_index_page_below_a_group_is_found_by_its_folder(href: str, page: str) -> None:
-    assert resolve(href, "README.md", Places(INDEX_PAGES)) == ToPage(page)
+    assert resolve(href, "README.md", LinkTargets(INDEX_PAGES)) == ToPage(page)
 
 
 @pytest.mark.parametrize(
@@ -219,33 +219,33 @@ def test_an_index_page_below_a_group_is_found_by_its_folder(href: str, page: str
 )
 def test_why_a_link_leads_nowhere(href: str, reason: str) -> None:
     target = resolve(href, "guides/setup", PLACES)
-    assert isinstance(target, Broken)
+    assert isinstance(target, BrokenLink)
     assert target.reason == reason
 
 
 def test_files_that_are_not_known_are_not_missing() -> None:
-    places = Places(pages={"a": "a"}, page_ids={"a"}, files=None)
+    places = LinkTargets(pages={"a": "a"}, page_ids={"a"}, files=None)
     assert resolve(".gitbook/assets/b%20c.png", "a", places) == ToFile("", "b c.png", ".gitbook/assets/b c.png")
     assert resolve("../.gitbook/assets/b.png", "x/y/a.md", places) == ToFile("", "b.png", "x/.gitbook/assets/b.png")
     assert resolve("/files/f9", "a", places) == ToFile("f9", "f9")
     assert resolve("data/tides.csv", "a", places) == ToFile("", "tides.csv", "data/tides.csv")
-    assert isinstance(resolve("b.md", "a", places), Broken)
+    assert isinstance(resolve("b.md", "a", places), BrokenLink)
 
 
 def test_a_page_with_pages_below_it_lies_in_its_own_folder() -> None:
-    places = Places(pages={"setup": "top", "guides/setup": "below", "guides": "g"})
+    places = LinkTargets(pages={"setup": "top", "guides/setup": "below", "guides": "g"})
     assert resolve("setup.md", "guides/", places) == ToPage("below")
     assert resolve("setup.md", "guides", places) == ToPage("top")
 
 
 @pytest.mark.parametrize("href", ["a%1b.md", "#a%9B", ".gitbook/assets/a%07.png", "/%1b", "a.md#%00", "/s/space/%1B"])
 def test_what_percent_signs_stand_for_is_safe_to_show(href: str) -> None:
-    target = resolve(href, "a", Places(pages={"a": "a"}, files=None))
+    target = resolve(href, "a", LinkTargets(pages={"a": "a"}, files=None))
     assert not re.search(r"[\x00-\x1f\x7f-\x9f]", "".join(map(str, astuple(target))))
 
 
 def test_files_of_one_name_are_told_apart_by_where_they_lie() -> None:
-    places = Places(files={"a/.gitbook/assets/x.png": "1", "x.png": "1", "b/.gitbook/assets/x.png": "2"})
+    places = LinkTargets(files={"a/.gitbook/assets/x.png": "1", "x.png": "1", "b/.gitbook/assets/x.png": "2"})
     found = [resolve(".gitbook/assets/x.png", page, places) for page in ("a/one.md", "b/two.md", "three.md")]
     assert found == [ToFile("1", "x.png"), ToFile("2", "x.png"), ToFile("1", "x.png")]
 
@@ -257,31 +257,31 @@ def test_what_lies_beyond_the_tree_is_told_from_what_is_missing_in_it() -> None:
         ("/a.md", False),
         ("/broken/pages/x", False),
     ):
-        target = resolve(href, "guides/page.md", Places())
-        assert isinstance(target, Broken)
+        target = resolve(href, "guides/page.md", LinkTargets())
+        assert isinstance(target, BrokenLink)
         assert target.is_beyond == is_beyond
 
 
 @pytest.mark.parametrize("href", ["https://app.gitbook.com/s/other/a", "www.example.org/a", "mailto:a@b.example"])
 def test_a_browser_opens_pages_of_the_platform_too(href: str) -> None:
-    assert isinstance(outside(href), ToUrl)
+    assert isinstance(external_target(href), ToUrl)
 
 
 @pytest.mark.parametrize("href", ["", "page.md", "javascript:alert(1)", "https://", "https://a@b/c"])
 def test_a_browser_opens_only_what_names_a_host(href: str) -> None:
-    assert not isinstance(outside(href), ToUrl)
+    assert not isinstance(external_target(href), ToUrl)
 
 
 @pytest.mark.parametrize("href", ["größe.md", "gro\u0308ße.md", "GRÖSSE", "gr%C3%B6sse.md", "/Größe", "ｇröße.md"])
 def test_page_is_found_by_what_its_path_looks_like(href: str) -> None:
-    places = Places(pages={"größe": "p1", "Gröse": "p2"}, files={"écran.png": "f1"})
+    places = LinkTargets(pages={"größe": "p1", "Gröse": "p2"}, files={"écran.png": "f1"})
     assert resolve(href, "", places) == ToPage("p1")
-    assert resolve("grose.md", "", places) == Broken("grose.md", "There is no page at grose.md.")
+    assert resolve("grose.md", "", places) == BrokenLink("grose.md", "There is no page at grose.md.")
     assert resolve(".gitbook/assets/E\u0301CRAN.png", "", places) == ToFile("f1", "E\u0301CRAN.png")
 
 
 def test_page_at_that_very_path_goes_first() -> None:
-    places = Places(pages={"Setup": "upper", "setup": "lower"})
+    places = LinkTargets(pages={"Setup": "upper", "setup": "lower"})
     assert [resolve(href, "", places) for href in ("setup", "Setup", "SETUP")] == [
         ToPage("lower"),
         ToPage("upper"),
@@ -293,4 +293,4 @@ def test_page_at_that_very_path_goes_first() -> None:
 @pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
 def test_anchor_is_found_by_what_it_looks_like(pair: tuple[str, str], stored: int) -> None:
     there, wanted = ("-".join(each.split()) for each in (pair[stored], pair[1 - stored]))
-    assert match(wanted, ["first", there]) == there
+    assert match_anchor(wanted, ["first", there]) == there

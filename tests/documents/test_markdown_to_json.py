@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.api.bodies import plain
-from octavo.documents.markdown_to_json import json_document, reference
+from octavo.documents.markdown_to_json import link_reference, to_json_document
 from octavo.documents.parse import parse
 from octavo.server.pictures import dimensions
 
@@ -80,7 +80,7 @@ def kind(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def test_blocks_have_their_types() -> None:
-    document = json_document(PAGE)
+    document = to_json_document(PAGE)
     assert [block["type"] for block in document["nodes"]] == [
         "heading-1",
         "paragraph",
@@ -109,17 +109,17 @@ def test_blocks_have_the_keys_that_comments_hang_on() -> None:
     keys = {
         block.key for block in parse(PAGE).walk() if block.kind in ("heading", "paragraph", "code", "hint", "table")
     }
-    assert keys <= {node.get("key") for node in nodes(json_document(PAGE))}
+    assert keys <= {node.get("key") for node in nodes(to_json_document(PAGE))}
 
 
 def test_code_is_kept_line_by_line() -> None:
-    (code,) = (node for node in kind(json_document(PAGE), "code") if node["object"] == "block")
+    (code,) = (node for node in kind(to_json_document(PAGE), "code") if node["object"] == "block")
     lines = [line["nodes"][0]["leaves"][0]["text"] for line in code["nodes"]]
     assert (code["data"], lines) == ({"syntax": "py", "title": "a.py"}, ["x = 1", "", "y = 2"])
 
 
 def test_words_have_their_marks_and_links_their_targets() -> None:
-    document = json_document(PAGE)
+    document = to_json_document(PAGE)
     marked = {leaf["text"]: {mark["type"] for mark in leaf["marks"]} for leaf in nodes(document) if "marks" in leaf}
     assert marked["both"] == {"bold", "italic"}
     assert marked["code"] == {"code"}
@@ -131,7 +131,7 @@ def test_words_have_their_marks_and_links_their_targets() -> None:
 
 
 def test_a_table_has_its_cells_as_fragments() -> None:
-    (table,) = kind(json_document(PAGE), "table")
+    (table,) = kind(to_json_document(PAGE), "table")
     columns = table["data"]["view"]["columns"]
     assert [table["data"]["definition"][column]["title"] for column in columns] == ["Name", "Size"]
     assert table["data"]["definition"][columns[1]]["textAlignment"] == "right"
@@ -142,7 +142,7 @@ def test_a_table_has_its_cells_as_fragments() -> None:
 
 @given(st.text(alphabet="ab *_`#>-\n|[]()!$:{}%<>/\\1.~", max_size=120))
 def test_every_word_of_a_page_is_in_its_document(markdown: str) -> None:
-    said = "".join(node["text"] for node in nodes(json_document(markdown)) if node["object"] == "leaf")
+    said = "".join(node["text"] for node in nodes(to_json_document(markdown)) if node["object"] == "leaf")
     for block in parse(markdown).walk():
         for run in block.runs:
             if run.kind == "text":
@@ -150,7 +150,7 @@ def test_every_word_of_a_page_is_in_its_document(markdown: str) -> None:
 
 
 def test_an_empty_page_is_an_empty_paragraph() -> None:
-    assert [block["type"] for block in json_document("")["nodes"]] == ["paragraph"]
+    assert [block["type"] for block in to_json_document("")["nodes"]] == ["paragraph"]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_an_empty_page_is_an_empty_paragraph() -> None:
     ],
 )
 def test_addresses_name_what_they_lead_to(address: str, expected: dict[str, str]) -> None:
-    assert reference(address) == expected
+    assert link_reference(address) == expected
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.documents.conflicts import markers
+from octavo.documents.conflicts import find_markers
 from octavo.documents.merging.marked_page import read_marked
 from octavo.documents.merging.merged_page import Choice, ChoiceKind
 from octavo.documents.merging.page_merge import merge
@@ -28,8 +28,8 @@ def test_marks_are_there_for_conflicts_only_and_between_blank_lines(texts: tuple
     merged = merge(*texts)
     text = merged.text(request=NAME)
     lines = text.split("\n")
-    assert bool(merged.conflicts) == bool(markers(text))
-    for mark in markers(text):
+    assert bool(merged.conflicts) == bool(find_markers(text))
+    for mark in find_markers(text):
         for at in (mark.first, mark.middle, mark.last):
             assert at == 0 or not lines[at - 1].strip()
             assert at == len(lines) - 1 or not lines[at + 1].strip()
@@ -38,7 +38,7 @@ def test_marks_are_there_for_conflicts_only_and_between_blank_lines(texts: tuple
 @STABLE
 @given(three_texts(), st.sampled_from(SIDES))
 def test_when_all_is_decided_no_mark_is_left(texts: tuple[str, str, str], side: ChoiceKind) -> None:
-    assert not markers(merge(*texts).decided(side))
+    assert not find_markers(merge(*texts).decided(side))
 
 
 @STABLE

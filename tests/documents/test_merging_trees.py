@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents import trees
-from octavo.documents.merging.tree import Conflict, Outcome, merge
+from octavo.documents.merging.tree import RevisionConflict, RevisionMerge, merge_revisions
 from octavo.documents.trees import Json, Pages
 from octavo.server.store import Store
 
@@ -29,18 +29,23 @@ def link(name: str, url: str = "https://a.example") -> Json:
 
 
 def revision(*pages: Json, files: tuple[Json, ...] = (), **variables: object) -> Json:
-    return {"pages": trees.placed(list(pages)), "files": list(files), "reusableContents": [], "variables": variables}
+    return {
+        "pages": trees.with_paths(list(pages)),
+        "files": list(files),
+        "reusableContents": [],
+        "variables": variables,
+    }
 
 
-def merged(base: Json, main: Json, proposed: Json) -> Outcome:
-    return merge(base, main, proposed, "#7", STORE)
+def merged(base: Json, main: Json, proposed: Json) -> RevisionMerge:
+    return merge_revisions(base, main, proposed, "#7", STORE)
 
 
 def outline(pages: Pages) -> str:
     return " ".join(page["id"] + (f"({outline(page['pages'])})" if page.get("pages") else "") for page in pages)
 
 
-def text_of(outcome: Outcome, name: str) -> str:
+def text_of(outcome: RevisionMerge, name: str) -> str:
     page = trees.find(outcome.held["pages"], name)
     assert page is not None
     return STORE.text(page["text"])
@@ -60,7 +65,7 @@ def grown(draw: st.DrawFn, pages: Pages, name: str) -> Pages:
     holders = [None, *(page["id"] for page in trees.walk(pages) if page["type"] != "link")]
     page = document(name) if kind == "document" else group(name) if kind == "group" else link(name)
     into = None if kind == "group" else draw(st.sampled_from(holders))
-    return trees.inserted(pages, page, into, draw(st.none() | st.integers(0, 3)))
+    return trees.insert_page(pages, page, into, draw(st.none() | st.integers(0, 3)))
 
 
 @st.composite
@@ -74,16 +79,16 @@ def worked_on(draw: st.DrawFn, pages: Pages, who: str) -> Pages:
             continue
         page = draw(st.sampled_from(every))
         if deed == "delete":
-            pages = trees.without(pages, {page["id"]})
+            pages = trees.remove_pages(pages, {page["id"]})
         elif deed == "rename":
-            pages = trees.changed(pages, {**page, "title": f"{who} {step}"})
+            pages = trees.replace_page(pages, {**page, "title": f"{who} {step}"})
         elif deed == "edit" and page["type"] == "document":
-            pages = trees.changed(pages, {**page, "text": STORE.put_blob(f"{who} wrote {step}")})
+            pages = trees.replace_page(pages, {**page, "text": STORE.put_blob(f"{who} wrote {step}")})
         elif deed == "move":
             inside = {each["id"] for each in trees.walk([page])}
             holders = [None, *(each["id"] for each in every if each["type"] != "link" and each["id"] not in inside)]
             into = None if page["type"] == "group" else draw(st.sampled_from(holders))
-            pages = trees.inserted(trees.without(pages, {page["id"]}), page, into, draw(st.integers(0, 3)))
+            pages = trees.insert_page(trees.remove_pages(pages, {page["id"]}), page, into, draw(st.integers(0, 3)))
     return pages
 
 
@@ -107,7 +112,7 @@ def test_one_side_alone_is_taken_as_it_is(sides: tuple[Json, Json, Json]) -> Non
         (main, merged(base, main, base)),
         (main, merged(base, main, main)),
     ):
-        assert trees.placed(outcome.held["pages"]) == side["pages"]
+        assert trees.with_paths(outcome.held["pages"]) == side["pages"]
         assert outcome.conflicts == ()
 
 
@@ -138,7 +143,7 @@ def test_every_page_stands_once_and_where_it_may(sides: tuple[Json, Json, Json])
     for page in trees.walk(pages):
         assert page["type"] != "link" or "pages" not in page
         assert not any(below["type"] == "group" for below in page.get("pages", ()))
-    paths = [page["path"] for page in trees.walk(trees.placed(pages)) if "path" in page]
+    paths = [page["path"] for page in trees.walk(trees.with_paths(pages)) if "path" in page]
     assert len(paths) == len(set(paths))
 
 
@@ -168,7 +173,7 @@ def test_the_other_way_round_the_same_pages_are_there(sides: tuple[Json, Json, J
 A, B, C, D = (document(name) for name in "ABCD")
 
 
-def kinds(outcome: Outcome) -> Iterator[tuple[str, str]]:
+def kinds(outcome: RevisionMerge) -> Iterator[tuple[str, str]]:
     return ((each.kind, each.id) for each in outcome.conflicts)
 
 
@@ -241,7 +246,7 @@ def test_a_value_that_was_not_taken_is_said_at_the_top_of_the_page() -> None:
     outcome = merged(base, revision(main), revision(proposed))
     assert outcome.held["pages"][0]["title"] == "Here"
     assert text_of(outcome, "A") == ("<<<<<<< main\n\ntitle: Here\n\n=======\n\ntitle: There\n\n>>>>>>> #7\n\nwords\n")
-    assert Conflict("field", "A") in outcome.conflicts
+    assert RevisionConflict("field", "A") in outcome.conflicts
 
 
 def test_titles_that_the_texts_say_are_not_said_twice() -> None:

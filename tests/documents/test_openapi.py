@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.openapi import Specification
-from octavo.documents.schemas import DEEPEST, MOST_FIELDS, Field
+from octavo.documents.schemas import MAX_FIELDS, MAX_SCHEMA_DEPTH, Field
 from octavo.server.demo import library
 
 HARBOUR = Specification(json.loads((Path(library.__file__).parent / "openapi" / "harbour.json").read_text("utf-8")))
@@ -121,9 +121,9 @@ def test_schemas_are_as_deep_and_as_large_as_one_can_read() -> None:
     found, large = interface.schema("Deep"), interface.schema("Wide")
     assert found is not None
     assert large is not None
-    assert count(found) <= DEEPEST + 1
+    assert count(found) <= MAX_SCHEMA_DEPTH + 1
     assert "deeper levels are not shown" in outline(found)
-    assert count(large) <= MOST_FIELDS + 2
+    assert count(large) <= MAX_FIELDS + 2
     assert "more fields are not shown" in outline(large)
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from octavo.documents.blocks import Block, Document, words
-from octavo.documents.parse import Reading, parse
+from octavo.documents.blocks import Block, Document, plain_text
+from octavo.documents.parse import IncrementalParse, parse
 from octavo.documents.tags import TagScanner
 from tests.documents.blow_ups import BLOW_UPS
 
@@ -205,7 +205,7 @@ def test_a_page_read_in_stretches_is_the_page(page: str) -> None:
 
 def read_in_stretches(page: str, stretch: int) -> Document:
     """The page, read block by block."""
-    reading = Reading(page, stretch)
+    reading = IncrementalParse(page, stretch)
     blocks = list(reading.read())
     assert all(now is then for now, then in zip(reading.document.blocks, blocks, strict=True))
     return reading.document
@@ -255,7 +255,7 @@ NESTS: dict[str, Callable[[int], str]] = {
 def test_the_deepest_words_are_kept(page: Callable[[int], str]) -> None:
     for depth in (30, 34, 45, 300):
         assert any(
-            "deep" in (block.text or words(block.runs) or str(block.attrs)) for block in parse(page(depth)).walk()
+            "deep" in (block.text or plain_text(block.runs) or str(block.attrs)) for block in parse(page(depth)).walk()
         )
 
 

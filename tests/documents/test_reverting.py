@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
-from octavo.documents.reverting import UnknownBlock, reverted
+from octavo.documents.reverting import UnknownBlock, revert_blocks
 
 THEN = "# A\n\nfirst\n\nsecond\n\nthird\n"
 NOW = "# A\n\nFIRST\n\nsecond\n\nadded\n"
@@ -17,17 +17,17 @@ def key(markdown: str, words: str) -> str:
 
 def test_a_block_is_put_back_by_its_key_of_either_side() -> None:
     for chosen in (key(NOW, "FIRST"), key(THEN, "first")):
-        assert reverted(THEN, NOW, {chosen}) == "# A\n\nfirst\n\nsecond\n\nadded\n"
+        assert revert_blocks(THEN, NOW, {chosen}) == "# A\n\nfirst\n\nsecond\n\nadded\n"
 
 
 def test_several_put_back_are_the_page_as_it_was() -> None:
-    assert reverted(THEN, NOW, {key(NOW, "FIRST"), key(THEN, "third")}) == THEN
+    assert revert_blocks(THEN, NOW, {key(NOW, "FIRST"), key(THEN, "third")}) == THEN
 
 
 def test_a_block_that_did_not_change_stays() -> None:
-    assert reverted(THEN, NOW, {key(NOW, "second")}) == NOW
+    assert revert_blocks(THEN, NOW, {key(NOW, "second")}) == NOW
 
 
 def test_a_block_of_neither_side_is_told() -> None:
     with pytest.raises(UnknownBlock, match="nonsense"):
-        reverted(THEN, NOW, {"nonsense"})
+        revert_blocks(THEN, NOW, {"nonsense"})

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from octavo.api.content import File, Page, ReusableContent, Revision
-from octavo.documents.revision_changes import NOTHING, between, differences
+from octavo.documents.revision_changes import EMPTY_REVISION, changes_between, revision_differences
 from tests.documents.test_merging_trees import document, revision
 
 
 def test_everything_of_the_first_one_is_new() -> None:
     first = revision(document("a", document("b")))
-    assert [(each["type"], each["page"]["id"]) for each in differences(NOTHING, first, str)] == [
+    assert [(each["type"], each["page"]["id"]) for each in revision_differences(EMPTY_REVISION, first, str)] == [
         ("page_created", "a"),
         ("page_created", "b"),
     ]
-    assert differences(first, first, str) == []
+    assert revision_differences(first, first, str) == []
 
 
 def test_files_variables_and_reusable_content_are_told_apart() -> None:
     before = {
-        **NOTHING,
+        **EMPTY_REVISION,
         "files": [{"id": "f1", "name": "a.png", "blob": "1", "size": 1}, {"id": "f2", "name": "b.png", "blob": "2"}],
         "reusableContents": [{"id": "r1", "title": "Note", "text": "a" * 64}],
         "variables": {"version": "1", "beta": True},
     }
     after = {
-        **NOTHING,
+        **EMPTY_REVISION,
         "files": [{"id": "f1", "name": "a.png", "blob": "9", "size": 2}, {"id": "f3", "name": "c.png", "blob": "3"}],
         "reusableContents": [{"id": "r1", "title": "Note", "text": "b" * 64}],
         "variables": {"version": "2"},
     }
-    changes = differences(before, after, lambda file: f"/{file['blob']}")
+    changes = revision_differences(before, after, lambda file: f"/{file['blob']}")
     assert [(each["type"], (each.get("file") or {}).get("id")) for each in changes] == [
         ("file_edited", "f1"),
         ("file_created", "f3"),
@@ -58,7 +58,7 @@ def test_what_has_no_name_is_told_apart_too() -> None:
         files=(File(id="f", name="", size=2), File(id="g")),
         reusable_contents=(ReusableContent(id="c", title="", document="b"), ReusableContent(id="d")),
     )
-    assert [(change.type, change.attributes) for change in between(before, after)] == [
+    assert [(change.type, change.attributes) for change in changes_between(before, after)] == [
         ("page_edited", {"hidden": {"after": True}}),
         ("page_created", None),
         ("file_edited", {"size": {"before": 0, "after": 2}}),
@@ -66,4 +66,4 @@ def test_what_has_no_name_is_told_apart_too() -> None:
         ("reusable_content_edited", {"document": {"before": "a", "after": "b"}}),
         ("reusable_content_created", None),
     ]
-    assert between(before, before) == between(after, after) == ()
+    assert changes_between(before, before) == changes_between(after, after) == ()

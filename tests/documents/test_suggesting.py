@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.documents.conflicts import markers
+from octavo.documents.conflicts import find_markers
 from octavo.documents.parse import parse
-from octavo.documents.suggesting import applied, beside, fenced, source_of, suggestions, written
+from octavo.documents.suggesting import (
+    apply_suggestion,
+    block_source,
+    find_block_source,
+    suggestion_fence,
+    suggestions,
+    with_conflict_markers,
+)
 
 PAGE = """# Time
 
@@ -41,7 +48,7 @@ TEXTS = st.text(st.sampled_from("a `~\n#<>-{%}|\\_*é😀=s"), max_size=60)
 @given(TEXTS, TEXTS, TEXTS)
 def test_whatever_is_suggested_comes_back_as_it_was(before: str, source: str, after: str) -> None:
     before, after = (each.replace("`", "").replace("~", "") for each in (before, after))
-    comment = f"{before}\n{fenced(source)}{after}"
+    comment = f"{before}\n{suggestion_fence(source)}{after}"
     assert [each.text for each in suggestions(comment)] == [source]
 
 
@@ -78,17 +85,17 @@ def test_several_in_one_comment_and_one_that_does_not_end() -> None:
 )
 def test_only_the_lines_of_the_block_change(wanted: str) -> None:
     key = key_of(PAGE, "All times")
-    done = applied(PAGE, key, source_of(PAGE, key), wanted)
+    done = apply_suggestion(PAGE, key, find_block_source(PAGE, key), wanted)
     assert done.kind == "applied"
     assert done.text == PAGE.replace("All times are in UTC.", wanted, 1)
 
 
 def test_an_item_and_what_is_in_a_hint_are_their_lines() -> None:
     item = key_of(PAGE, "two", "item")
-    assert source_of(PAGE, item) == "- two"
-    assert applied(PAGE, item, "- two", "- three").text == PAGE.replace("- two", "- three")
+    assert find_block_source(PAGE, item) == "- two"
+    assert apply_suggestion(PAGE, item, "- two", "- three").text == PAGE.replace("- two", "- three")
     inside = key_of(PAGE, "Mind the gap.", "paragraph")
-    assert applied(PAGE, inside, "Mind the gap.", "Mind it.").text == PAGE.replace("Mind the gap.", "Mind it.")
+    assert apply_suggestion(PAGE, inside, "Mind the gap.", "Mind it.").text == PAGE.replace("Mind the gap.", "Mind it.")
 
 
 def test_nothing_is_written_over_what_changed_since() -> None:
@@ -98,46 +105,46 @@ def test_nothing_is_written_over_what_changed_since() -> None:
         PAGE.replace("Mind the gap.", "Mind **the** gap."),
         "# Time",
     ):
-        done = applied(now, key, "Mind the gap.", "Mind it.")
+        done = apply_suggestion(now, key, "Mind the gap.", "Mind it.")
         assert (done.kind, done.text) == ("changed", now)
 
 
 def test_what_is_not_known_to_be_as_it_was_is_not_written_over() -> None:
     key = key_of(PAGE, "Mind the gap.", "paragraph")
-    assert applied(PAGE, key, None, "Mind it.").kind == "changed"
+    assert apply_suggestion(PAGE, key, None, "Mind it.").kind == "changed"
 
 
 def test_what_stands_elsewhere_by_now_is_found_by_its_lines() -> None:
     now = PAGE.replace("# Time\n\nAll times are in UTC.\n", "# Time\n")
     second = key_of(PAGE, "All times") + "-2"
     assert second in {each.key for each in parse(PAGE).walk()}
-    done = applied(now, second, "All times are in UTC.", "In UTC.")
+    done = apply_suggestion(now, second, "All times are in UTC.", "In UTC.")
     assert done.text == now.replace("All times are in UTC.", "In UTC.")
 
 
 def test_it_says_so_already() -> None:
     key = key_of(PAGE, "Mind the gap.", "paragraph")
-    now = applied(PAGE, key, "Mind the gap.", "Mind it.").text
-    assert applied(now, key, "Mind the gap.", "Mind it.").kind == "same"
+    now = apply_suggestion(PAGE, key, "Mind the gap.", "Mind it.").text
+    assert apply_suggestion(now, key, "Mind the gap.", "Mind it.").kind == "same"
 
 
 def test_lines_end_as_those_of_the_page() -> None:
     page = PAGE.replace("\n", "\r\n")
     key = key_of(page, "Mind the gap.", "paragraph")
-    done = applied(page, key, source_of(page, key), "Mind\nit.")
+    done = apply_suggestion(page, key, find_block_source(page, key), "Mind\nit.")
     assert done.text == page.replace("Mind the gap.", "Mind\r\nit.")
 
 
 def test_nothing_suggested_takes_the_block_out() -> None:
     key = key_of(PAGE, "two", "item")
-    assert applied(PAGE, key, "- two", "").text == PAGE.replace("- two\n\n", "")
+    assert apply_suggestion(PAGE, key, "- two", "").text == PAGE.replace("- two\n\n", "")
 
 
 @given(TEXTS, TEXTS)
 def test_no_other_line_ever_changes(page: str, wanted: str) -> None:
     for block in parse(page).walk():
-        was = source_of(page, block.key)
-        done = applied(page, block.key, was, wanted)
+        was = find_block_source(page, block.key)
+        done = apply_suggestion(page, block.key, was, wanted)
         if done.kind == "applied":
             assert was is not None
             assert done.text.count("\n") - page.count("\n") <= wanted.count("\n")
@@ -148,12 +155,12 @@ def test_no_other_line_ever_changes(page: str, wanted: str) -> None:
 def test_both_stand_between_marks_where_the_block_is_or_at_the_end() -> None:
     key = key_of(PAGE, "Mind the gap.", "paragraph")
     both = "<<<<<<< current text\nMind the gap.\n=======\nMind it.\n>>>>>>> suggested change"
-    assert beside(PAGE, key, "Mind it.") == PAGE.replace("Mind the gap.", both)
-    assert beside("# Time", key, "Mind it.") == f"# Time\n{both.replace(f'{chr(10)}Mind the gap.', '')}"
-    assert len(markers(beside(PAGE, key, "Mind it."))) == 1
+    assert with_conflict_markers(PAGE, key, "Mind it.") == PAGE.replace("Mind the gap.", both)
+    assert with_conflict_markers("# Time", key, "Mind it.") == f"# Time\n{both.replace(f'{chr(10)}Mind the gap.', '')}"
+    assert len(find_markers(with_conflict_markers(PAGE, key, "Mind it."))) == 1
 
 
 def test_what_is_put_into_the_composer_is_what_is_looked_for_in_the_page() -> None:
     document = parse(PAGE)
     for block in document.walk():
-        assert written(document.source, block) == source_of(PAGE, block.key)
+        assert block_source(document.source, block) == find_block_source(PAGE, block.key)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.documents.blocks import words
+from octavo.documents.blocks import plain_text
 from octavo.documents.parse import parse
 from tests.documents.checker import faults
 
 
 def test_pipe_table() -> None:
     (table,) = parse("| A | **B** |\n|:-:|--:|\n| 1 | `x` |\n| 2 |\n").blocks
-    assert [(words(column.title), column.align) for column in table.attrs["columns"]] == [
+    assert [(plain_text(column.title), column.align) for column in table.attrs["columns"]] == [
         ("A", "center"),
         ("B", "right"),
     ]
@@ -31,7 +31,7 @@ def test_what_is_marked_in_a_table_in_a_cell_ends_where_it_does() -> None:
     (table,) = parse(source).blocks
     runs = table.children[0].children[1].runs
     assert [run.text for run in runs if "code" in run.marks] == ["name"]
-    assert "What it is called" in words(runs)
+    assert "What it is called" in plain_text(runs)
     assert faults(source, widths=(80,)) == []
 
 
@@ -117,7 +117,7 @@ def test_cards_say_when_they_hide_the_titles_of_their_columns() -> None:
     said = {"": None, "data-column-title-hidden": True, 'data-column-title-hidden="false"': None}
     blocks = {given: parse(cards.format(given)).blocks[0] for given in said}
     assert {given: block.attrs.get("titles_hidden") for given, block in blocks.items()} == said
-    assert words(blocks[""].attrs["columns"][0].title) == "Kind"
+    assert plain_text(blocks[""].attrs["columns"][0].title) == "Kind"
 
 
 def test_highlighted_code() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from octavo.documents.yaml_values import DEEPEST, Fault, read, written
+from octavo.documents.yaml_values import MAX_DEPTH, YamlError, parse_yaml, to_yaml
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x7f"), max_size=30) | st.sampled_from(
     [
@@ -42,12 +42,12 @@ JSON = st.recursive(
 @given(JSON)
 @example({"\x85": None})
 def test_what_is_written_is_read_as_it_was(value: Any) -> None:
-    found = read(written(value))
+    found = parse_yaml(to_yaml(value))
     assert (found.value if found is not None else None) == value
 
 
 def test_what_is_read_knows_its_lines_and_how_it_was_written() -> None:
-    found = read("# first\ntitle: 007\n\nsource:\n  url: https://x.example\n  tags: [a, no]\n")
+    found = parse_yaml("# first\ntitle: 007\n\nsource:\n  url: https://x.example\n  tags: [a, no]\n")
     assert found is not None
     assert (found.parts["title"].line, found.parts["title"].value, found.parts["title"].text) == (2, 7, "007")
     assert found.parts["source"].parts["url"].line == 5
@@ -73,8 +73,8 @@ def test_what_is_read_knows_its_lines_and_how_it_was_written() -> None:
     ],
 )
 def test_what_is_wrong_names_its_line(text: str, line: int) -> None:
-    with pytest.raises(Fault) as fault:
-        read(text)
+    with pytest.raises(YamlError) as fault:
+        parse_yaml(text)
     assert fault.value.line == line
     assert str(fault.value).endswith(".")
 
@@ -84,9 +84,9 @@ def test_a_few_names_do_not_stand_for_very_many_values() -> None:
         f"{after}: &{after} [{', '.join([f'*{before}'] * 9)}]\n"
         for before, after in zip("abcdefg", "bcdefgh", strict=True)
     )
-    with pytest.raises(Fault, match="more than"):
-        read(bomb)
-    with pytest.raises(Fault):
-        read("[" * (DEEPEST + 5) + "]" * (DEEPEST + 5))
-    with pytest.raises(Fault):
-        read("[" * 200_000)
+    with pytest.raises(YamlError, match="more than"):
+        parse_yaml(bomb)
+    with pytest.raises(YamlError):
+        parse_yaml("[" * (MAX_DEPTH + 5) + "]" * (MAX_DEPTH + 5))
+    with pytest.raises(YamlError):
+        parse_yaml("[" * 200_000)

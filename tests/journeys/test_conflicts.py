@@ -10,7 +10,7 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.documents.conflicts import markers
+from octavo.documents.conflicts import find_markers
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.terminals import terminal, written
@@ -73,7 +73,7 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
         page = next(page for page in tree.walk() if page.title == "Retries")
         retries = await run.ask(content.GetPage(at=SpaceRef(space_id=space), page_id=page.id, format="markdown"), MARA)
         said = retries.markdown or ""
-        assert not markers(said)
+        assert not find_markers(said)
         for words in ("turn retries off", "vary by up to 10 %", "67 h 11 min", "## Turn retries off"):
             assert words in said
 

@@ -7,8 +7,8 @@ import pytest
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown, plain
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.documents.document_as_markdown import as_markdown
-from octavo.documents.markdown_to_json import json_document
+from octavo.documents.document_as_markdown import document_to_markdown
+from octavo.documents.markdown_to_json import to_json_document
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.shell.routes import ToChangeRequest
@@ -427,7 +427,7 @@ async def describe(run: Run, markdown: str, *more: dict[str, Any]) -> ChangeRequ
     await run.press("enter")
     await run.see("#7 Show what a refused time")
     at = run.gate.sent(change_requests.Get)[-1].at
-    made = json_document(markdown)
+    made = to_json_document(markdown)
     await run.ask(change_requests.Update(at=at, description={**made, "nodes": [*made["nodes"], *more]}), MARA)
     await run.press("r")
     return at
@@ -447,7 +447,7 @@ async def test_a_word_of_a_formatted_description_is_edited_and_the_rest_stays(st
         after = (await run.ask(change_requests.Get(at=at), MARA)).description
         assert isinstance(before, dict)
         assert isinstance(after, dict)
-        assert as_markdown(after) == DESCRIPTION.replace("every", "each")
+        assert document_to_markdown(after) == DESCRIPTION.replace("every", "each")
         changed = [was != now for was, now in zip(before["nodes"], after["nodes"], strict=True)]
         assert changed == [False, True, False, False]
         assert {**after, "nodes": []} == {**before, "nodes": []}

@@ -8,7 +8,7 @@ from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents.parse import parse
-from octavo.documents.suggesting import fenced
+from octavo.documents.suggesting import suggestion_fence
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_one
 
@@ -33,7 +33,7 @@ async def the_page(run: Run, at: ChangeRequestRef) -> tuple[str, str]:
 async def suggest(run: Run, at: ChangeRequestRef, words: str, wanted: str) -> None:
     page, text = await the_page(run, at)
     key = next(each.key for each in parse(text).walk() if words in each.plain() and each.kind == "paragraph")
-    body = Markdown(markdown=f"Shorter:\n\n{fenced(wanted)}")
+    body = Markdown(markdown=f"Shorter:\n\n{suggestion_fence(wanted)}")
     await run.ask(comments.Create(at=at, page=page, node=key, body=body), TOMAS)
 
 
@@ -101,7 +101,7 @@ async def test_a_suggestion_in_a_reply_in_the_diff_is_a_word_diff_of_its_block(s
         page, text = await the_page(run, at)
         key = next(each.key for each in parse(text).walk() if "All times in requests" in each.plain())
         thread = await run.ask(comments.Create(at=at, page=page, node=key, body=Markdown(markdown="Too long.")), TOMAS)
-        body = Markdown(markdown=fenced("All times are in UTC."))
+        body = Markdown(markdown=suggestion_fence("All times are in UTC."))
         await run.ask(comments.CreateReply(at=at, comment_id=thread.id, body=body), TOMAS)
         await open_one(run, "refused")
         await run.see("┊ Too long.", "↳ Tomás Okafor")

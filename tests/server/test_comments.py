@@ -10,7 +10,7 @@ from octavo.api.comments import Comment
 from octavo.api.content import DeletePage
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
-from octavo.documents.markdown_to_json import json_document
+from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.parse import parse
 from octavo.server.behaviour import revisions
 from octavo.server.world import World
@@ -329,21 +329,21 @@ async def test_those_who_commented_are_listed_as_members(ask: Ask, place: Discus
 
 async def test_a_comment_a_reply_and_a_review_may_be_sent_as_documents(ask: Ask) -> None:
     here = (await space_with(ask, intro="Hello.")).ref
-    said = Markdown.model_validate({"document": json_document("Is it **five**?")})
+    said = Markdown.model_validate({"document": to_json_document("Is it **five**?")})
     made = await ask(comments.Create(at=here, page="intro", body=said))
     assert made.body.markdown == "Is it **five**?"
     again = await ask(comments.Get(at=here, comment_id=made.id, format="document"))
     assert again.body.markdown is None
     assert plain(again.body.document) == "Is it five?"
     reply = await ask(
-        comments.CreateReply(at=here, comment_id=made.id, body=Markdown(document=json_document("No, *four*.")))
+        comments.CreateReply(at=here, comment_id=made.id, body=Markdown(document=to_json_document("No, *four*.")))
     )
     assert reply.body.markdown == "No, _four_."
     changed = await ask(
-        comments.Update(at=here, comment_id=made.id, body=Markdown(document=json_document("Is it six?")))
+        comments.Update(at=here, comment_id=made.id, body=Markdown(document=to_json_document("Is it six?")))
     )
     assert changed.body.markdown == "Is it six?"
-    none: tuple[dict[str, Any], ...] = ({}, {"document": {}}, {"document": json_document("")})
+    none: tuple[dict[str, Any], ...] = ({}, {"document": {}}, {"document": to_json_document("")})
     for empty in none:
         op = comments.Create(at=here, body=Markdown.model_validate(empty))
         assert "body is empty" in await refused(ask(op), 400)

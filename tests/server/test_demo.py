@@ -312,7 +312,7 @@ def test_every_link_leads_somewhere_but_one(demo: World, documents: dict[tuple[s
                 case links.ToUrl(_, host):
                     outside.add(host)
                     assert host.endswith((".example", "github.com")), host
-                case links.Broken() | links.Blocked():
+                case links.BrokenLink() | links.BlockedScheme():
                     broken.append((space, file, href))
                 case _:
                     pass
@@ -344,12 +344,12 @@ def test_files_are_small_and_real(demo: World) -> None:
     assert all(each["dimensions"]["width"] > 0 for each in pictures)
 
 
-def _places(revision: Json, space: str) -> links.Places:
+def _places(revision: Json, space: str) -> links.LinkTargets:
     pages = [page for page in trees.walk(revision["pages"]) if page["type"] == "document"]
     by_path = {page["git"]["path"].removesuffix(".md"): page["id"] for page in pages}
     by_path |= {page["path"]: page["id"] for page in pages}
     files = {file["name"]: file["id"] for file in revision["files"]}
-    return links.Places(by_path, frozenset(page["id"] for page in pages), files, space)
+    return links.LinkTargets(by_path, frozenset(page["id"] for page in pages), files, space)
 
 
 def _file(world: World, space: str, page_id: str) -> str:

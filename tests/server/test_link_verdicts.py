@@ -9,8 +9,8 @@ from octavo.api.content import PageTree
 from octavo.api.places import SpaceRef
 from octavo.documents import anchors, parse
 from octavo.documents.blocks import Document
-from octavo.documents.links import Broken, ToAnchor, ToPage
-from octavo.documents.usages import usages
+from octavo.documents.links import BrokenLink, ToAnchor, ToPage
+from octavo.documents.usages import references_in
 from octavo.server import loader
 from octavo.server.world import World
 from octavo.tui.render.link_targets import LinkContext, Targets
@@ -103,7 +103,7 @@ async def verdicts(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
 def cannot_follow(context: LinkContext, page_id: str, documents: dict[str, Document]) -> list[str]:
     """Return the links of a page that lead to no page, or to no heading of it, as the reader follows them."""
     targets, broken = Targets(context, page_id), []
-    for usage in usages(documents[page_id]):
+    for usage in references_in(documents[page_id]):
         target = targets.target(usage.says)
         anchor, there = "", page_id
         if usage.kind != "address":
@@ -113,6 +113,8 @@ def cannot_follow(context: LinkContext, page_id: str, documents: dict[str, Docum
                 pass
             case ToPage(page=there, anchor=named):
                 anchor = named or ""
-        if isinstance(target, Broken) or (anchor and anchors.find(anchor, documents[there].headings) is None):
+        if isinstance(target, BrokenLink) or (
+            anchor and anchors.find_heading(anchor, documents[there].headings) is None
+        ):
             broken.append(usage.says)
     return broken

@@ -10,7 +10,7 @@ import pytest
 
 from octavo.api import openapi
 from octavo.api.openapi import OpenApiSpec, Source
-from octavo.documents.specifications import Unreadable, read
+from octavo.documents.specifications import SpecificationError, read_specification
 from octavo.server.app import Platform
 from octavo.server.behaviour.openapi_specs import give_up
 from octavo.server.world import World
@@ -176,19 +176,19 @@ async def test_members_read_them_and_creators_write_them(ask: Ask) -> None:
     ],
 )
 def test_what_is_no_specification_is_told_why(text: str, sentence: str) -> None:
-    with pytest.raises(Unreadable, match=sentence):
-        read(text)
+    with pytest.raises(SpecificationError, match=sentence):
+        read_specification(text)
 
 
 def test_a_text_cannot_grow_without_end_when_it_is_read() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
-    with pytest.raises(Unreadable, match="more than"):
-        read("\n".join(lines))
-    with pytest.raises(Unreadable, match="larger than"):
-        read("x" * (5 << 20))
+    with pytest.raises(SpecificationError, match="more than"):
+        read_specification("\n".join(lines))
+    with pytest.raises(SpecificationError, match="larger than"):
+        read_specification("x" * (5 << 20))
 
 
 def test_recursive_yaml_is_no_specification() -> None:
-    with pytest.raises(Unreadable, match="nested levels"):
-        read("a: &a [*a]")
+    with pytest.raises(SpecificationError, match="nested levels"):
+        read_specification("a: &a [*a]")

@@ -8,19 +8,19 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import cache
 
 from octavo.api.folding import fold
-from octavo.documents.blocks import Block, kinds_with, words
+from octavo.documents.blocks import Block, kinds_with, plain_text
 from octavo.documents.nodes import Node
-from octavo.documents.sequences import Stretch, stretches
+from octavo.documents.sequences import DiffRange, diff_ranges
 
-ALIKE = 0.45
+MIN_SIMILARITY = 0.45
 """Blocks less alike than this are not taken for one another."""
 
-_SAME_CONTAINER = 0.5
+_CONTAINER_SIMILARITY = 0.5
 """How alike containers with the same title are at least, and those of which one was empty."""
 
-TITLED = frozenset({"tab", "expandable", "step", "update"})
+TITLED_KINDS = frozenset({"tab", "expandable", "step", "update"})
 
-LONG_ENOUGH = 25
+MIN_MOVED_LENGTH = 25
 """Characters from which on equal blocks are one block that moved."""
 
 Pair = tuple[Node | None, Node | None]
@@ -39,24 +39,24 @@ _COMPATIBLE = {
         ("embed", "paragraph"),
     )
 }
-_OF_ANY_LENGTH = kinds_with("any length")
-_PARTS = kinds_with("part")
-_CONTAINERS = kinds_with("frame") - {"item", "task"}
-_OPERATIONS = frozenset({"openapi", "api-method"})
-_PICTURES = frozenset({"figure", "image"})
+_KINDS_OF_ANY_LENGTH = kinds_with("any length")
+_PART_KINDS = kinds_with("part")
+_CONTAINER_KINDS = kinds_with("frame") - {"item", "task"}
+_OPERATION_KINDS = frozenset({"openapi", "api-method"})
+_PICTURE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
-_LONGEST_TEXT = 1500
-_MOST_COMPARED = 6000
+_MAX_TEXT = 1500
+_MAX_COMPARED = 6000
 """Pairs of one gap that are compared in full; in larger gaps only those about the same place are."""
-_MOST_PAIRS = 250_000
+_MAX_PAIRS = 250_000
 
 
 def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     """Old and new blocks in pairs, in an order that is that of both; None stands where a side has nothing."""
     pairs: list[Pair] = []
-    found = _without_islands(stretches(_names(old), _names(new)), old, new)
+    found = _without_islands(diff_ranges(_alignment_keys(old), _alignment_keys(new)), old, new)
     gaps = [each for each in found if not each.equal]
-    moved = _only_equals(
+    moved = _unique_equals(
         [node for each in gaps for node in old[each.i1 : each.i2]],
         [node for each in gaps for node in new[each.j1 : each.j2]],
     )
@@ -68,12 +68,12 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     return pairs
 
 
-def _names(nodes: Sequence[Node]) -> list[Hashable]:
+def _alignment_keys(nodes: Sequence[Node]) -> list[Hashable]:
     """Return what equal blocks have in common: headings of another level but with the same text are equal."""
     return [node.text if node.block.kind == "heading" else node.number for node in nodes]
 
 
-def _without_islands(found: Sequence[Stretch], old: Sequence[Node], new: Sequence[Node]) -> Sequence[Stretch]:
+def _without_islands(found: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]) -> Sequence[DiffRange]:
     """Return the stretches, joined where nothing but short blocks stayed between two differences and there are several of
     them: "Returns:" of one section is not that of another."""
     short = [
@@ -89,47 +89,49 @@ def _without_islands(found: Sequence[Stretch], old: Sequence[Node], new: Sequenc
         for at in short
         if all(counts[each.number] > 1 and others[each.number] > 1 for each in old[found[at].i1 : found[at].i2])
     }
-    islands |= _renumbered([at for at in short if at not in islands], found, old, new)
-    joined: list[Stretch] = []
+    islands |= _renumbered_headings([at for at in short if at not in islands], found, old, new)
+    joined: list[DiffRange] = []
     for at, stretch in enumerate(found):
         if at in islands:
             stretch = stretch._replace(equal=False)
         if joined and not joined[-1].equal and not stretch.equal:
             last = joined.pop()
-            stretch = Stretch(False, last.i1, stretch.i2, last.j1, stretch.j2)
+            stretch = DiffRange(False, last.i1, stretch.i2, last.j1, stretch.j2)
         joined.append(stretch)
     return joined
 
 
-def _renumbered(short: Sequence[int], found: Sequence[Stretch], old: Sequence[Node], new: Sequence[Node]) -> set[int]:
+def _renumbered_headings(
+    short: Sequence[int], found: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
+) -> set[int]:
     """Return the places of stretches that are a heading of a numbered series, such as "Step 4", and have on the other side a
     longer block that stood below it or above: the headings got other numbers, and the blocks between them stayed."""
-    series = [Counter(form for node in nodes if (form := _numbered(node))) for nodes in (old, new)]
+    series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
     numbered = [
         at
         for at in short
-        if all(min(forms[_numbered(node)] for forms in series) > 1 for node in old[found[at].i1 : found[at].i2])
+        if all(min(forms[_number_pattern(node)] for forms in series) > 1 for node in old[found[at].i1 : found[at].i2])
     ]
     if not numbered:
         return set()
     gaps = [each for each in found if not each.equal]
-    before = {old[at].number: at for each in gaps for at in range(each.i1, each.i2) if old[at].size >= LONG_ENOUGH}
-    after = {new[at].number: at for each in gaps for at in range(each.j1, each.j2) if new[at].size >= LONG_ENOUGH}
+    before = {old[at].number: at for each in gaps for at in range(each.i1, each.i2) if old[at].size >= MIN_MOVED_LENGTH}
+    after = {new[at].number: at for each in gaps for at in range(each.j1, each.j2) if new[at].size >= MIN_MOVED_LENGTH}
     crossed = [(before[number], after[number]) for number in before.keys() & after.keys()]
     return {at for at in numbered if any((i < found[at].i1) != (j < found[at].j1) for i, j in crossed)}
 
 
-def _numbered(node: Node) -> str:
+def _number_pattern(node: Node) -> str:
     """Return the text of a heading with its numbers left open. Empty if it has none."""
     form = _DIGITS.sub("#", node.text) if node.kind == "heading" else ""
     return form if form != node.text else ""
 
 
 def _is_short(nodes: Sequence[Node]) -> bool:
-    return sum(node.size for node in nodes) < LONG_ENOUGH and not any(node.kind in _PARTS for node in nodes)
+    return sum(node.size for node in nodes) < MIN_MOVED_LENGTH and not any(node.kind in _PART_KINDS for node in nodes)
 
 
-def _only_equals(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
+def _unique_equals(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
     """Return the numbers of blocks that have exactly one equal block on the other side. They are not paired with a block
     that is only alike."""
     numbers, others = [node.number for node in old], [node.number for node in new]
@@ -141,12 +143,12 @@ def _only_equals(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
         node.number
         for node in old
         if node.number in both
-        and (node.size >= LONG_ENOUGH or (node.kind in _PARTS and node.size > 2))
+        and (node.size >= MIN_MOVED_LENGTH or (node.kind in _PART_KINDS and node.size > 2))
         and counts[node.number] == of_others[node.number] == 1
     )
 
 
-def align_others(old: Sequence[Node], new: Sequence[Node], moved: Collection[int]) -> list[Pair]:
+def align_without(old: Sequence[Node], new: Sequence[Node], moved: Collection[int]) -> list[Pair]:
     """Return the pairs of `align`. Blocks whose ids are in `moved` are in no pair with another block."""
     if not moved:
         return align(old, new)
@@ -155,13 +157,13 @@ def align_others(old: Sequence[Node], new: Sequence[Node], moved: Collection[int
     for ours, theirs in align(
         [node for node in old if id(node) not in moved], [node for node in new if id(node) not in moved]
     ):
-        pairs += [(node, None) for node in _until(before, ours)]
-        pairs += [(None, node) for node in _until(after, theirs)]
+        pairs += [(node, None) for node in _take_until(before, ours)]
+        pairs += [(None, node) for node in _take_until(after, theirs)]
         pairs.append((ours, theirs))
     return [*pairs, *((node, None) for node in before), *((None, node) for node in after)]
 
 
-def _until(nodes: Iterator[Node], stop: Node | None) -> Iterator[Node]:
+def _take_until(nodes: Iterator[Node], stop: Node | None) -> Iterator[Node]:
     """Yield the nodes before `stop`, and take `stop` too."""
     while stop is not None and (node := next(nodes)) is not stop:
         yield node
@@ -171,7 +173,7 @@ def title_of(node: Node) -> str:
     """Return the title of a container that may have one. Empty if it has none."""
     if node.kind == "step":
         return node.children[0].text if node.children and node.children[0].kind == "heading" else ""
-    return words(node.block.runs) or str(node.block.attrs.get("title") or node.block.attrs.get("date") or "")
+    return plain_text(node.block.runs) or str(node.block.attrs.get("title") or node.block.attrs.get("date") or "")
 
 
 def similarity(old: Node, new: Node) -> float:
@@ -182,18 +184,18 @@ def similarity(old: Node, new: Node) -> float:
         if frozenset((kind, other)) not in _COMPATIBLE:
             return 0.0
         penalty = 0.15
-    if kind in _OPERATIONS and other in _OPERATIONS and _same_operation(old.block, new.block):
+    if kind in _OPERATION_KINDS and other in _OPERATION_KINDS and _is_same_operation(old.block, new.block):
         return 0.85 + 0.15 * text_similarity(ours, theirs) - penalty
-    if kind in _PICTURES and other in _PICTURES:
+    if kind in _PICTURE_KINDS and other in _PICTURE_KINDS:
         # What one sees was exchanged, however it is called.
         return 0.5 + 0.5 * text_similarity(ours, theirs)
     if not ours and not theirs:
         return 0.7 - penalty
-    is_same = kind == other and kind in _CONTAINERS and _is_same_container(old, new)
-    if not is_same and kind not in _OF_ANY_LENGTH and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs):
+    is_same = kind == other and kind in _CONTAINER_KINDS and _is_same_container(old, new)
+    if not is_same and kind not in _KINDS_OF_ANY_LENGTH and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs):
         return 0.0
     found = text_similarity(ours, theirs)
-    if kind == "heading" and found < ALIKE:  # such as Api and API
+    if kind == "heading" and found < MIN_SIMILARITY:  # such as Api and API
         found = max(found, text_similarity(fold(ours), fold(theirs), at_least=0.8))
     if old.children and new.children:
         before, after = ({child.number for child in node.children} for node in (old, new))
@@ -201,32 +203,32 @@ def similarity(old: Node, new: Node) -> float:
             found = max(found, 0.35 + 0.6 * shared / min(len(before), len(after)))
         if kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
             found = max(found, min(1.0, found + 0.4))
-    return max(found, _SAME_CONTAINER) if is_same else found - penalty
+    return max(found, _CONTAINER_SIMILARITY) if is_same else found - penalty
 
 
 def _is_same_container(old: Node, new: Node) -> bool:
     """Whether two containers have the same title, or have none and one of them is empty."""
-    title, other = (title_of(node) if node.kind in TITLED else "" for node in (old, new))
+    title, other = (title_of(node) if node.kind in TITLED_KINDS else "" for node in (old, new))
     return fold(title) == fold(other) if title or other else not (old.children and new.children)
 
 
-def _same_operation(old: Block, new: Block) -> bool:
+def _is_same_operation(old: Block, new: Block) -> bool:
     """Whether two blocks name one method of one path; where one of them writes the host before it, the other need not."""
     if str(old.attrs.get("method") or "get") != str(new.attrs.get("method") or "get"):
         return False
-    before, after = (_address(block) for block in (old, new))
+    before, after = (_operation_url(block) for block in (old, new))
     shorter, longer = sorted((before, after), key=len)
     return len(shorter) > 1 and longer.endswith(shorter)
 
 
-def _address(operation: Block) -> str:
+def _operation_url(operation: Block) -> str:
     attrs = operation.attrs
     return f"{str(attrs.get('host') or '').strip()}{str(attrs.get('path') or '').strip()}".rstrip("/")
 
 
 def text_similarity(old: str, new: str, at_least: float = 0.3) -> float:
     """How alike two texts are, by their beginnings if they are long; 0 if they are less so than `at_least`."""
-    return _indel()(old[:_LONGEST_TEXT], new[:_LONGEST_TEXT], score_cutoff=at_least)
+    return _indel()(old[:_MAX_TEXT], new[:_MAX_TEXT], score_cutoff=at_least)
 
 
 @cache
@@ -237,7 +239,7 @@ def _indel() -> Callable[..., float]:
     return Indel.normalized_similarity
 
 
-def most_alike(text: str, others: Sequence[str], at_least: float) -> int | None:
+def most_similar(text: str, others: Sequence[str], at_least: float) -> int | None:
     """The place of the text that is most like `text`; None when none is at least so much like it."""
     from rapidfuzz import process
     from rapidfuzz.distance import Indel
@@ -251,11 +253,11 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) 
         return [(None, node) for node in new]
     if not new:
         return [(node, None) for node in old]
-    if len(old) * len(new) > _MOST_PAIRS:
+    if len(old) * len(new) > _MAX_PAIRS:
         return _align_beginnings(old, new, moved)
     pairs: list[Pair] = []
     i = j = 0
-    for next_i, next_j in [*best_pairs(_worths(old, new, moved), len(new)), (len(old), len(new))]:
+    for next_i, next_j in [*best_pairs(_pair_values(old, new, moved), len(new)), (len(old), len(new))]:
         pairs += [(node, None) for node in old[i:next_i]]
         pairs += [(None, node) for node in new[j:next_j]]
         if next_i < len(old):
@@ -267,7 +269,7 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) 
 def best_pairs(worth: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
     """The pairs, in the order of both sides, that are worth most in all. `worth` says for each place of one side what it
     is worth with places of the other, of which there are `width`."""
-    best = _best_sums(worth, width)
+    best = _best_totals(worth, width)
     pairs = []
     i = j = 0
     while i < len(worth) and j < width:
@@ -282,11 +284,11 @@ def best_pairs(worth: Sequence[dict[int, float]], width: int) -> list[tuple[int,
     return pairs
 
 
-def _worths(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[dict[int, float]]:
+def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[dict[int, float]]:
     """What pairing each two is worth, where they are alike: more for longer ones."""
     reach = len(new)
-    if len(old) * len(new) > _MOST_COMPARED:
-        reach = max(4, _MOST_COMPARED // (2 * len(old)))
+    if len(old) * len(new) > _MAX_COMPARED:
+        reach = max(4, _MAX_COMPARED // (2 * len(old)))
     found: list[dict[int, float]] = []
     for i, ours in enumerate(old):
         middle = i * len(new) // len(old)
@@ -298,13 +300,13 @@ def _worths(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> 
                 continue
             else:
                 alike = similarity(ours, new[j])
-            if alike >= ALIKE:
+            if alike >= MIN_SIMILARITY:
                 row[j] = alike**2 * (1 + min(ours.size, 200) / 400)
         found.append(row)
     return found
 
 
-def _best_sums(worth: Sequence[dict[int, float]], width: int) -> list[list[float]]:
+def _best_totals(worth: Sequence[dict[int, float]], width: int) -> list[list[float]]:
     """The best sum of worths from each place on."""
     best = [[0.0] * (width + 1)]
     for here in reversed(worth):
@@ -326,7 +328,7 @@ def _best_sums(worth: Sequence[dict[int, float]], width: int) -> list[list[float
 def _align_beginnings(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
     """Many blocks in pairs: those that begin alike first."""
     pairs: list[Pair] = []
-    for equal, i1, i2, j1, j2 in stretches(
+    for equal, i1, i2, j1, j2 in diff_ranges(
         [(node.kind, node.text[:60]) for node in old], [(node.kind, node.text[:60]) for node in new]
     ):
         if equal:
@@ -337,7 +339,7 @@ def _align_beginnings(old: Sequence[Node], new: Sequence[Node], moved: frozenset
 
 
 def _align_halves(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
-    if len(old) * len(new) <= _MOST_PAIRS:
+    if len(old) * len(new) <= _MAX_PAIRS:
         return _align_gap(old, new, moved)
     i, j = len(old) // 2, len(new) // 2
     return [*_align_halves(old[:i], new[:j], moved), *_align_halves(old[i:], new[j:], moved)]

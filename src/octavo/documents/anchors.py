@@ -36,10 +36,10 @@ def slug(title: str) -> str:
     return f"id-{joined}" if joined[:1].isdigit() else joined
 
 
-def follows(title: str, anchor: str) -> bool:
+def is_anchor_of(title: str, anchor: str) -> bool:
     """Whether `anchor` is one that a heading with `title` is given, whatever other headings the page has."""
     own = slug(" ".join(title.split())) or "section"
-    return any(match(each, [own]) is not None for each in (anchor, _REPEATED.sub("", anchor)))
+    return any(match_anchor(each, [own]) is not None for each in (anchor, _REPEATED.sub("", anchor)))
 
 
 class Anchors:
@@ -61,7 +61,7 @@ class Anchors:
         return anchor
 
 
-def match(wanted: str, anchors: Iterable[str]) -> str | None:
+def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     """Return the anchor that a link to `wanted` leads to, or None if there is none.
 
     The same anchor comes first, then one that differs in punctuation, case and accents, then one that also differs in the
@@ -71,23 +71,23 @@ def match(wanted: str, anchors: Iterable[str]) -> str | None:
     if wanted in known:
         return wanted
     for without_and in (False, True):
-        if key := _key(wanted, without_and=without_and):
-            alike = (anchor for anchor in known if _key(anchor, without_and=without_and) == key)
+        if key := _comparison_key(wanted, without_and=without_and):
+            alike = (anchor for anchor in known if _comparison_key(anchor, without_and=without_and) == key)
             if (found := next(alike, None)) is not None:
                 return found
     return None
 
 
-def find(wanted: str, headings: Iterable[Heading]) -> Heading | None:
+def find_heading(wanted: str, headings: Iterable[Heading]) -> Heading | None:
     """Return the first heading that a link to `wanted` leads to, as `match` has it."""
     by_anchor: dict[str, Heading] = {}
     for heading in headings:
         by_anchor.setdefault(heading.anchor, heading)
-    found = match(wanted, by_anchor)
+    found = match_anchor(wanted, by_anchor)
     return by_anchor[found] if found is not None else None
 
 
-def _key(anchor: str, *, without_and: bool) -> str:
+def _comparison_key(anchor: str, *, without_and: bool) -> str:
     """Return the letters and digits of an anchor, in the form in which anchors are compared."""
     plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-")))
     return "".join(word for word in _WORDS.findall(plain) if not (without_and and word == "and"))

@@ -86,7 +86,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 """The attributes of a block or run that has none."""
 NO_MARKS: frozenset[str] = frozenset()
 
@@ -124,7 +124,7 @@ class Run(NamedTuple):
     link: str | None = None
     """The address as it is written: percent-encoded parts stay encoded."""
     kind: str = "text"
-    attrs: Mapping[str, Any] = NOTHING
+    attrs: Mapping[str, Any] = NO_ATTRS
 
 
 class Column(NamedTuple):
@@ -138,14 +138,14 @@ class Column(NamedTuple):
     role: str | None = None
     """What a hidden column of cards is for: target, cover, cover-dark."""
     max: int = 5
-    options: Mapping[str, str] = NOTHING
+    options: Mapping[str, str] = NO_ATTRS
 
 
 class Block(NamedTuple):
     """A part of a page, as the table above says."""
 
     kind: str
-    attrs: Mapping[str, Any] = NOTHING
+    attrs: Mapping[str, Any] = NO_ATTRS
     children: tuple[Block, ...] = ()
     runs: tuple[Run, ...] = ()
     text: str = ""
@@ -160,7 +160,7 @@ class Block(NamedTuple):
 
     def plain(self) -> str:
         """The words of the block and those in it, a line for each leaf."""
-        return "\n".join([own for block in self.walk() if (own := block.text or words(block.runs))])
+        return "\n".join([own for block in self.walk() if (own := block.text or plain_text(block.runs))])
 
     def walk(self) -> Iterator[Block]:
         """The block and all in it, in the order of the source."""
@@ -201,7 +201,7 @@ class Document(NamedTuple):
     headings: tuple[Heading, ...] = ()
     front_matter: str = ""
     """The YAML between the dashes at the top, as it is written."""
-    metadata: Mapping[str, Any] = NOTHING
+    metadata: Mapping[str, Any] = NO_ATTRS
     """What the front matter says: texts, booleans, lists of texts, and mappings of these."""
 
     def walk(self) -> Iterator[Block]:
@@ -219,6 +219,6 @@ def kinds_with(role: Role) -> frozenset[str]:
     return frozenset(kind for kind, roles in ROLES.items() if role in roles)
 
 
-def words(runs: tuple[Run, ...]) -> str:
+def plain_text(runs: tuple[Run, ...]) -> str:
     """The text of runs, one after the other."""
     return "".join([run.text for run in runs])

@@ -8,14 +8,14 @@ from typing import Any
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Diagnostic, Run
-from octavo.documents.containers import ALWAYS_OPEN, BRANCHES, PARENTS, begin, wrap_in_parent
-from octavo.documents.ends import Ends
+from octavo.documents.containers import ALWAYS_OPEN, BRANCHES, PARENTS, block_of_tag, open_parent
+from octavo.documents.ends import ClosedTags
 from octavo.documents.html_blocks import HtmlReader
-from octavo.documents.inline import segments
-from octavo.documents.limits import MARKS
+from octavo.documents.inline import runs_and_tags
+from octavo.documents.limits import MAX_MARKS
 from octavo.documents.tables import pipe_table
 from octavo.documents.tags import Tag
-from octavo.documents.tree import Draft, Tree
+from octavo.documents.tree import BlockTree, DraftBlock
 
 _CONTAINERS = {
     "blockquote": "quote",
@@ -30,8 +30,8 @@ _CONTAINERS = {
 class Builder:
     """Builds the tree of a page from its tokens, as they come (`add`)."""
 
-    def __init__(self, diagnostics: list[Diagnostic], ends: Ends) -> None:
-        self.tree = Tree(diagnostics)
+    def __init__(self, diagnostics: list[Diagnostic], ends: ClosedTags) -> None:
+        self.tree = BlockTree(diagnostics)
         self._ends = ends
         self._tokens: Sequence[Token] = ()
         self._index = 0
@@ -56,8 +56,8 @@ class Builder:
         elif token.type.endswith("_close") and token.type[:-6] in _CONTAINERS:
             self.tree.leave(self._lines[1])
 
-    def _draft(self, kind: str, attrs: dict[str, Any] | None = None, text: str = "") -> Draft:
-        return Draft(kind, attrs or {}, text=text, first=self._lines[0], last=self._lines[1])
+    def _draft(self, kind: str, attrs: dict[str, Any] | None = None, text: str = "") -> DraftBlock:
+        return DraftBlock(kind, attrs or {}, text=text, first=self._lines[0], last=self._lines[1])
 
     def _open(self, token: Token, kind: str) -> None:
         attrs: dict[str, Any] = {}
@@ -72,7 +72,9 @@ class Builder:
 
     def _lines_below(self) -> tuple[int, int]:
         """The lines of the first block in what opens here: footnotes stand in the order in which they are referred to."""
-        given = next((token.map for token in self._tokens[self._index : self._index + _A_FEW] if token.map), None)
+        given = next(
+            (token.map for token in self._tokens[self._index : self._index + _MAX_LOOKAHEAD] if token.map), None
+        )
         return (given[0], given[1]) if given else self._lines
 
     def _end_of_footnotes(self, token: Token) -> None:
@@ -86,7 +88,7 @@ class Builder:
         level = int(token.tag[1]) if token.type == "heading_open" else 0
         inline = self._tokens[self._index]
         self._index += 2
-        parts, anchors = segments(inline.children)
+        parts, anchors = runs_and_tags(inline.children)
         for part in parts:
             if isinstance(part, Tag):
                 self._tag(part)
@@ -136,7 +138,7 @@ class Builder:
         self.tree.add(self._draft("divider"))
 
     def _html(self, token: Token) -> None:
-        if token.content.count("<") <= MARKS:
+        if token.content.count("<") <= MAX_MARKS:
             HtmlReader(self.tree, token.content, self._lines[0]).read()
             return
         self.tree.note(self._lines[0], "This block has too much HTML, so it is shown as source.")
@@ -153,8 +155,8 @@ class Builder:
             self._branch(tag)
         elif tag.name != "raw":
             if tag.name in PARENTS:
-                wrap_in_parent(self.tree, tag, first)
-            draft = begin(tag)
+                open_parent(self.tree, tag, first)
+            draft = block_of_tag(tag)
             draft.first, draft.last = first, last
             if tag.name in ALWAYS_OPEN or self._ends.has(tag):
                 self.tree.open(f"tag:{tag.name}", draft)
@@ -179,7 +181,7 @@ class Builder:
         self.tree.open("tag:else", draft)
 
 
-_A_FEW = 4
+_MAX_LOOKAHEAD = 4
 """Tokens in which the first line of a footnote is looked for."""
 _READERS: dict[str, Callable[[Builder, Token], None]] = {
     "paragraph_open": Builder._paragraph,

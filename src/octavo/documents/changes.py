@@ -10,15 +10,15 @@ from typing import Literal
 
 from octavo.documents.blocks import Block, Column, Run
 
-_REWRITTEN = 0.75
-_SAYS_SOMETHING = 40
+_REWRITTEN_SHARE = 0.75
+_MIN_WORDS = 40
 """Words. Shorter pages are read at a glance however they are shown."""
 
 Op = Literal["equal", "insert", "delete", "format", "link"]
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class TextPart:
     """Words with the same fate. Of `format` (it looks otherwise, or has other attributes or white space) and `link` (it
     leads elsewhere) the words stayed: `run` is how it is now, `old` how it was."""
 
@@ -28,16 +28,16 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextChange:
     """A text of runs, changed. `changed` is the share of its characters that came or went, 0 to 1."""
 
-    words: tuple[Word, ...]
+    words: tuple[TextPart, ...]
     changed: float
 
     @property
     def is_rewritten(self) -> bool:
         """Whether so little stayed that old and new are better shown one after the other."""
-        return self.changed > _REWRITTEN
+        return self.changed > _REWRITTEN_SHARE
 
     @property
     def sorts(self) -> frozenset[str]:
@@ -47,13 +47,13 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LineChange:
     """A line of code or source. One that changed has `op` "change", and its `words`."""
 
     op: Literal["equal", "insert", "delete", "change"]
     old: str = ""
     new: str = ""
-    words: tuple[Word, ...] = ()
+    words: tuple[TextPart, ...] = ()
     old_number: int = 0
     new_number: int = 0
     """Places, counted from 0. Of a line that is only on one side, the other number is where it would stand."""
@@ -62,10 +62,10 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class CodeChange:
     """Code or a formula, changed."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[LineChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class ColumnPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableChange:
     """A table or cards, changed: its columns, and its rows as entries. A changed row has `Cells`."""
 
     columns: tuple[ColumnPair, ...]
@@ -87,35 +87,35 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CellChange:
     """A cell under one of the columns. `words` is None where they did not change."""
 
     old: Block | None
     new: Block | None
-    words: Words | None = None
-    settings: tuple[Setting, ...] = ()
+    words: TextChange | None = None
+    settings: tuple[AttributeChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class RowChange:
     """A row, changed: a cell for each of the table's columns."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[CellChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class ContainerChange:
     """A container, changed: what happened within, and to its title."""
 
     entries: tuple[Entry, ...]
-    title: Words | None = None
+    title: TextChange | None = None
 
 
-Parts = Words | Lines | Table | Cells | Inside | None
+Parts = TextChange | CodeChange | TableChange | RowChange | ContainerChange | None
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class AttributeChange:
     """An attribute that changed. None stands for one that is not set."""
 
     name: str
@@ -123,11 +123,11 @@ class Setting:
     new: str | None
 
     def __str__(self) -> str:
-        return f"{self.name}: {_short(self.old)} → {_short(self.new)}"
+        return f"{self.name}: {_shorten(self.old)} → {_shorten(self.new)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Same:
+class Unchanged:
     """Blocks that stayed as they were."""
 
     old: tuple[Block, ...]
@@ -156,7 +156,7 @@ class Changed:
 
     old: Block
     new: Block
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[AttributeChange, ...] = ()
     parts: Parts = None
 
     @property
@@ -174,7 +174,7 @@ class Moved:
     number: int
     arrives: bool
     parts: Parts = None
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[AttributeChange, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -206,11 +206,11 @@ class Restructured:
         )
 
 
-Entry = Same | Added | Removed | Changed | Moved | Restructured
+Entry = Unchanged | Added | Removed | Changed | Moved | Restructured
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class ChangeSize:
     """How many words came and went, and how many there were before and are after."""
 
     added: int = 0
@@ -221,8 +221,8 @@ class Size:
     @property
     def is_rewritten(self) -> bool:
         """Whether next to nothing of a page that says something was left, and another was put in its place."""
-        gone, come = self.removed > _REWRITTEN * self.before, self.added > _REWRITTEN * self.after
-        return gone and come and min(self.before, self.after) >= _SAYS_SOMETHING
+        gone, come = self.removed > _REWRITTEN_SHARE * self.before, self.added > _REWRITTEN_SHARE * self.after
+        return gone and come and min(self.before, self.after) >= _MIN_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,11 +230,11 @@ class Diff:
     """What changed between two pages."""
 
     entries: tuple[Entry, ...]
-    metadata: tuple[Setting, ...] = ()
+    metadata: tuple[AttributeChange, ...] = ()
     """What changed in the front matter."""
     unseen_lines: int = 0
     """How many lines of source differ although nothing that shows does."""
-    size: Size = Size()
+    size: ChangeSize = ChangeSize()
 
     @property
     def is_rewritten(self) -> bool:
@@ -244,15 +244,15 @@ class Diff:
     @property
     def is_empty(self) -> bool:
         """Whether nothing that shows changed."""
-        return not self.metadata and all(isinstance(entry, Same) for entry in self.entries)
+        return not self.metadata and all(isinstance(entry, Unchanged) for entry in self.entries)
 
 
-def _notes(old: Block, new: Block, settings: tuple[Setting, ...]) -> tuple[str, ...]:
+def _notes(old: Block, new: Block, settings: tuple[AttributeChange, ...]) -> tuple[str, ...]:
     kind = () if old.kind == new.kind else (f"{old.kind} → {new.kind}",)
     return (*kind, *map(str, settings))
 
 
-def _short(value: str | None) -> str:
+def _shorten(value: str | None) -> str:
     if value is None:
         return "none"
     return value if len(value) <= 60 else value[:59] + "…"

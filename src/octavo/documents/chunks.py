@@ -16,16 +16,16 @@ from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Diagnostic
-from octavo.documents.emphasis import scanned_beside_letters
-from octavo.documents.html import Finder, Placeholders
-from octavo.documents.limits import IN_BLOCK, LOOKS, TooMuch, has_too_many_marks, parts
-from octavo.documents.rules import footnotes_at_the_end, parser
+from octavo.documents.emphasis import scan_next_to_cjk
+from octavo.documents.html import Placeholders, TextFinder
+from octavo.documents.limits import MAX_BLOCK_PARTS, MAX_LINE_VISITS, BlockTooLarge, count_parts, has_too_many_marks
+from octavo.documents.rules import append_footnotes, parser
 from octavo.documents.tags import Tag, TagScanner
 
-STRETCH = 3000
+SLICE_LENGTH = 3000
 """Characters read at a time. A block that goes on beyond them is read again, with as much again."""
 
-NO_FENCE = "\U0010f7e5"
+FENCE_ESCAPE = "\U0010f7e5"
 """Stands in a source before a fence that begins and ends nothing. What is read has none."""
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
@@ -33,14 +33,14 @@ _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
 _DEFINITION = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
 """What is behind a backslash comes first: it begins nothing. To look from each of a thousand such brackets for the end of a
 label that has none takes for ever."""
-_BEFORE_DEFINITION = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
-_LOOKED_BACK = 100
+_DEFINITION_PREFIX = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
+_LOOKBACK = 100
 """Characters before a definition that are looked at: what goes on further may stand before one."""
 _LABEL = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\]")
-_LINE_BEGINS = re.compile(r"\n[ \t>]*")
+_LINE_START = re.compile(r"\n[ \t>]*")
 
 
-class Chunk(NamedTuple):
+class TopLevelBlock(NamedTuple):
     """The tokens of one block of the top level, and where it ends in the source."""
 
     tokens: list[Token]
@@ -52,7 +52,7 @@ class _Window:
     what they find is what they would have found reading the whole."""
 
     def __init__(
-        self, tags: TagScanner, finder: Finder, start: int, length: int, source_length: int, looks: int
+        self, tags: TagScanner, finder: TextFinder, start: int, length: int, source_length: int, looks: int
     ) -> None:
         self.tags, self.finder = tags, finder
         self.start, self.length, self.source_length = start, length, source_length
@@ -65,7 +65,7 @@ class _Window:
         """Count a look at a line."""
         self.looks -= 1
         if self.looks < 0:
-            raise TooMuch
+            raise BlockTooLarge
 
     def at(self, position: int) -> Tag | None:
         """As `TagScanner.at`."""
@@ -89,17 +89,17 @@ class _Window:
         return min(place - self.start, self.length)
 
 
-class _State(StateBlock):
+class _BlockState(StateBlock):
     """The block parser at work, as long as a block has no more parts than are laid out."""
 
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
         """Add a token."""
-        if len(self.tokens) >= IN_BLOCK:
-            raise TooMuch
+        if len(self.tokens) >= MAX_BLOCK_PARTS:
+            raise BlockTooLarge
         return super().push(ttype, tag, nesting)
 
 
-class _Words(StateInline):
+class _InlineState(StateInline):
     """The parser of words at work."""
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
@@ -107,10 +107,10 @@ class _Words(StateInline):
         scanned = super().scanDelims(start, canSplitWord)
         if not canSplitWord or (scanned.can_open and scanned.can_close):
             return scanned
-        return scanned_beside_letters(self, start, scanned)
+        return scan_next_to_cjk(self, start, scanned)
 
 
-class _Definitions(dict[str, Any]):
+class _FootnoteDefinitions(dict[str, Any]):
     """What is defined once stays as it is: a stretch may be read twice."""
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -118,19 +118,19 @@ class _Definitions(dict[str, Any]):
             super().__setitem__(name, value)
 
 
-class Chunks:
+class TokenStream:
     """The blocks of a source, in order (`blocks`, to be gone through to the end)."""
 
     def __init__(self, source: str, stretch: int, most: int) -> None:
         """`most`: about how many parts are read."""
         self._source, self._stretch, self._most = source, stretch, most
-        self._looks = max(LOOKS, len(source) // 10)
+        self._looks = max(MAX_LINE_VISITS, len(source) // 10)
         self.diagnostics: list[Diagnostic] = []
         self.rest = len(source)
         """Where the page goes on that is too much to be laid out. Known at the end."""
-        self._tags, self._finder = TagScanner(source), Finder(source)
+        self._tags, self._finder = TagScanner(source), TextFinder(source)
         self._formula_ends = [match.start() for match in _FORMULA_END.finditer(source)] if "$$" in source else []
-        self._footnotes: dict[str, Any] = {"refs": _Definitions(), "list": {}}
+        self._footnotes: dict[str, Any] = {"refs": _FootnoteDefinitions(), "list": {}}
         self._env: dict[str, Any] = {
             "references": {},
             "footnotes": self._footnotes,
@@ -140,34 +140,34 @@ class Chunks:
         self._definitions = dict(_definitions(source))
         """Where the last of what looks like a definition of each name ends."""
 
-    def blocks(self) -> Iterator[Chunk]:
+    def blocks(self) -> Iterator[TopLevelBlock]:
         """The blocks."""
         at = line = taken = 0
         while at < len(self._source) and taken < self._most:
             try:
                 blocks, end, end_line = self._stretch_from(at, line, self.diagnostics)
-            except TooMuch:
+            except BlockTooLarge:
                 break
             if self._definitions and any(self._is_told_after(end, token) for tokens, _ in blocks for token in tokens):
                 self._read_definitions(end, end_line)
             for tokens, block_end in blocks:
                 for token in tokens:
-                    token.content = token.content.replace(NO_FENCE, "")
+                    token.content = token.content.replace(FENCE_ESCAPE, "")
                     if token.type == "inline":
                         self._read_words(token)
-                        taken += parts(token.children or ())
+                        taken += count_parts(token.children or ())
                         text_join(StateCore("", parser(), self._env, [token]))
-                taken += parts(tokens)
+                taken += count_parts(tokens)
                 if kept := self._without_notes(tokens):
-                    yield Chunk(kept, block_end)
+                    yield TopLevelBlock(kept, block_end)
             at, line = end, end_line
         self.rest = min(at, len(self._source))
         if self._notes or self._footnotes["list"]:
             state = StateCore("", parser(), self._env, self._notes)
-            footnotes_at_the_end(state)
+            append_footnotes(state)
             text_join(state)
             if state.tokens:
-                yield Chunk(state.tokens, len(self._source))
+                yield TopLevelBlock(state.tokens, len(self._source))
 
     def _read_words(self, token: Token) -> None:
         token.children = []
@@ -178,7 +178,7 @@ class Chunks:
                 Diagnostic(line, "This paragraph has too much formatting, so it is shown as source.")
             )
         else:
-            state = _Words(token.content, parser(), self._env, token.children)
+            state = _InlineState(token.content, parser(), self._env, token.children)
             parser().inline.tokenize(state)
             for rule in parser().inline.ruler2.getRules(""):
                 rule(state)
@@ -186,7 +186,7 @@ class Chunks:
     def _is_told_after(self, end: int, token: Token) -> bool:
         """Whether what words of `token` lead to may be said after a place in the source."""
         labels = _LABEL.findall(token.content) if "[" in token.content else ()
-        return any(self._definitions.get(_name(label), -1) > end for label in labels if label)
+        return any(self._definitions.get(_normalized_label(label), -1) > end for label in labels if label)
 
     def _read_definitions(self, at: int, line: int) -> None:
         """Read on for what is defined further down."""
@@ -194,9 +194,9 @@ class Chunks:
         while at < last and taken < self._most // 2:
             try:
                 blocks, at, line = self._stretch_from(at, line, [])
-            except TooMuch:
+            except BlockTooLarge:
                 break
-            taken += sum(parts(tokens) for tokens, _ in blocks)
+            taken += sum(count_parts(tokens) for tokens, _ in blocks)
         self._definitions.clear()
 
     def _stretch_from(
@@ -222,7 +222,7 @@ class Chunks:
         env |= {"tags": window, "finder": window, "window": window, "formula_ends": self._formulas_from(start, end)}
         said: list[Diagnostic] = []
         env["diagnostics"] = said
-        state = _State(source, parser(), env, [])
+        state = _BlockState(source, parser(), env, [])
         rules = parser().block.ruler.getRules("")
         blocks: list[tuple[list[Token], int]] = []
         at = state.skipEmptyLines(0)
@@ -233,21 +233,21 @@ class Chunks:
             is_too_much = False
             try:
                 any(rule(state, at, state.lineMax, False) for rule in rules)
-            except TooMuch:
+            except BlockTooLarge:
                 is_too_much = True
             self._looks = window.looks
             following = state.skipEmptyLines(state.line)
-            taken += parts(state.tokens)
+            taken += count_parts(state.tokens)
             if (
                 is_too_much
-                or (blocks and taken > IN_BLOCK // 4)
+                or (blocks and taken > MAX_BLOCK_PARTS // 4)
                 or (end < len(self._source) and (window.is_short or following >= state.lineMax))
             ):
                 for known, count in zip((env["references"], self._footnotes["refs"]), defined, strict=True):
                     while len(known) > count:
                         known.popitem()
                 if is_too_much and not blocks:
-                    raise TooMuch
+                    raise BlockTooLarge
                 break
             at = done = following
             for token in state.tokens:
@@ -293,10 +293,10 @@ def _definitions(source: str) -> Iterator[tuple[str, int]]:
     if "]:" not in source:
         return
     for match in _DEFINITION.finditer(source):
-        if match[2] and _BEFORE_DEFINITION.search(source[max(0, match.start() - _LOOKED_BACK) : match.start()]):
-            yield _name(match[1]), match.end()
+        if match[2] and _DEFINITION_PREFIX.search(source[max(0, match.start() - _LOOKBACK) : match.start()]):
+            yield _normalized_label(match[1]), match.end()
 
 
-def _name(label: str) -> str:
+def _normalized_label(label: str) -> str:
     """What a definition is known by. Its label may go over lines of a quote."""
-    return normalizeReference(_LINE_BEGINS.sub(" ", label))
+    return normalizeReference(_LINE_START.sub(" ", label))

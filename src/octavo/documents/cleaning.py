@@ -7,7 +7,7 @@ from octavo.api.safety import text as safe
 _AT_A_TIME = 10_000
 
 
-def cleaned(text: str) -> str:
+def sanitize(text: str) -> str:
     """`text` made safe to show, with its lines and tabs kept."""
     if len(text) < _AT_A_TIME or text.isascii():
         return safe(text)

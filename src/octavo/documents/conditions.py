@@ -10,14 +10,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-LONGEST, DEEPEST = 1024, 60
+MAX_LENGTH, MAX_DEPTH = 1024, 60
 _TOKEN = re.compile(
     r"""(?P<number>\d+(?:\.\d+)?)|(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<name>[A-Za-z_$][\w$]*)"""
     r"""|(?P<sign>===|!==|==|!=|<=|>=|&&|\|\||[!<>().,\[\]])""",
     re.ASCII,
 )
 _SPACE = re.compile(r"\s*")
-_WORDS = {"true": True, "false": False, "null": None}
+_CONSTANTS = {"true": True, "false": False, "null": None}
 _ESCAPED = re.compile(r"\\(.)")
 
 
@@ -29,7 +29,7 @@ class _Undefined:
 UNDEFINED: Final = _Undefined()
 
 
-class Fault(ValueError):
+class ConditionError(ValueError):
     """An error in a condition: a sentence, and the position of the character, counted from 1."""
 
     def __init__(self, at: int, sentence: str) -> None:
@@ -37,18 +37,18 @@ class Fault(ValueError):
         self.at, self.sentence = at, sentence
 
 
-def holds(condition: str, claims: Mapping[str, Any]) -> bool:
+def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
     """Whether a condition holds for a visitor with these claims. Raises Fault."""
-    if len(condition) > LONGEST:
-        raise Fault(LONGEST + 1, f"A condition can have at most {LONGEST} characters.")
-    return _is_true(_Reading(condition, {"visitor": {"claims": claims}}).whole())
+    if len(condition) > MAX_LENGTH:
+        raise ConditionError(MAX_LENGTH + 1, f"A condition can have at most {MAX_LENGTH} characters.")
+    return _is_true(_Evaluator(condition, {"visitor": {"claims": claims}}).whole())
 
 
 def _is_true(value: Any) -> bool:
     return value if isinstance(value, bool) else isinstance(value, list | dict) or bool(value)
 
 
-class _Reading:
+class _Evaluator:
     """A condition, read and worked out from its left."""
 
     def __init__(self, condition: str, names: Mapping[str, Any]) -> None:
@@ -59,7 +59,7 @@ class _Reading:
             found = _TOKEN.match(condition, at)
             if found is None:
                 is_text = condition[at] in "\"'"
-                raise Fault(
+                raise ConditionError(
                     at + 1,
                     "A closing quotation mark is missing." if is_text else f"{condition[at]!r} is not allowed here.",
                 )
@@ -69,11 +69,11 @@ class _Reading:
 
     def whole(self) -> Any:
         if not self._tokens:
-            raise Fault(1, "The condition is empty.")
+            raise ConditionError(1, "The condition is empty.")
         value = self._either()
         if self._next < len(self._tokens):
             _, said, at = self._tokens[self._next]
-            raise Fault(at, f"An operator such as && or == is missing before “{said}”.")
+            raise ConditionError(at, f"An operator such as && or == is missing before “{said}”.")
         return value
 
     def _sign(self, *signs: str) -> tuple[str, int] | None:
@@ -86,7 +86,7 @@ class _Reading:
 
     def _need(self, sign: str) -> None:
         if self._sign(sign) is None:
-            raise Fault(self._here, f"“{sign}” is missing here.")
+            raise ConditionError(self._here, f"“{sign}” is missing here.")
 
     @property
     def _here(self) -> int:
@@ -110,13 +110,13 @@ class _Reading:
         value = self._one()
         while found := self._sign("===", "!==", "==", "!=", "<=", ">=", "<", ">"):
             sign, at = found
-            value = _COMPARED[sign](value, self._one(), at)
+            value = _OPERATORS[sign](value, self._one(), at)
         return value
 
     def _one(self) -> Any:
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise Fault(self._here, f"The condition has more than {DEEPEST} nested levels.")
+        if self._depth > MAX_DEPTH:
+            raise ConditionError(self._here, f"The condition has more than {MAX_DEPTH} nested levels.")
         try:
             if self._sign("!"):
                 return not _is_true(self._one())
@@ -130,7 +130,7 @@ class _Reading:
             self._need(")")
             return value
         if self._next == len(self._tokens):
-            raise Fault(self._end, "A value is missing at the end of the condition.")
+            raise ConditionError(self._end, "A value is missing at the end of the condition.")
         kind, said, at = self._tokens[self._next]
         self._next += 1
         match kind:
@@ -138,15 +138,15 @@ class _Reading:
                 return float(said) if "." in said else int(said)
             case "text":
                 return _ESCAPED.sub(r"\1", said[1:-1])
-            case "name" if said in _WORDS:
-                return _WORDS[said]
+            case "name" if said in _CONSTANTS:
+                return _CONSTANTS[said]
             case "name" if said == "undefined":
                 return UNDEFINED
             case "name" if said in self._names:
                 return self._names[said]
             case "name":
-                raise Fault(at, f"“{said}” is unknown. Write claims as visitor.claims.{said}.")
-        raise Fault(at, f"A value is missing before “{said}”.")
+                raise ConditionError(at, f"“{said}” is unknown. Write claims as visitor.claims.{said}.")
+        raise ConditionError(at, f"A value is missing before “{said}”.")
 
     def _members(self, value: Any) -> Any:
         while found := self._sign(".", "["):
@@ -157,19 +157,19 @@ class _Reading:
             else:
                 kind, name, at = self._tokens[self._next] if self._next < len(self._tokens) else ("", "", self._end)
                 if kind != "name":
-                    raise Fault(at, "The name of a claim is missing after the “.”.")
+                    raise ConditionError(at, "The name of a claim is missing after the “.”.")
                 self._next += 1
             value = self._member(value, name, at)
         return value
 
     def _member(self, value: Any, name: Any, at: int) -> Any:
         if value is None or value is UNDEFINED:
-            raise Fault(at, f"Could not read “{name}”: the value before it is not set.")
+            raise ConditionError(at, f"Could not read “{name}”: the value before it is not set.")
         if name == "includes" and isinstance(value, list | str):
             self._need("(")
             wanted = self._either()
             self._need(")")
-            return any(_same(each, wanted) for each in value) if isinstance(value, list) else str(wanted) in value
+            return any(_is_equal(each, wanted) for each in value) if isinstance(value, list) else str(wanted) in value
         if name == "length" and isinstance(value, list | str):
             return len(value)
         if isinstance(value, Mapping):
@@ -179,13 +179,13 @@ class _Reading:
         return UNDEFINED
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_equal(one: Any, other: Any) -> bool:
     if isinstance(one, bool) != isinstance(other, bool):
         return False
     return one is other if UNDEFINED in (one, other) else bool(one == other)
 
 
-def _ordered(holds: Callable[[Any, Any], bool]) -> Callable[[Any, Any, int], bool]:
+def _compare_ordered(holds: Callable[[Any, Any], bool]) -> Callable[[Any, Any, int], bool]:
     def compared(one: Any, other: Any, at: int) -> bool:
         numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (one, other))
         if numbers or (isinstance(one, str) and isinstance(other, str)):
@@ -195,13 +195,13 @@ def _ordered(holds: Callable[[Any, Any], bool]) -> Callable[[Any, Any, int], boo
     return compared
 
 
-_COMPARED: Mapping[str, Callable[[Any, Any, int], bool]] = {
-    "==": lambda one, other, at: _same(one, other),
-    "===": lambda one, other, at: _same(one, other),
-    "!=": lambda one, other, at: not _same(one, other),
-    "!==": lambda one, other, at: not _same(one, other),
-    "<": _ordered(lambda one, other: one < other),
-    ">": _ordered(lambda one, other: one > other),
-    "<=": _ordered(lambda one, other: one <= other),
-    ">=": _ordered(lambda one, other: one >= other),
+_OPERATORS: Mapping[str, Callable[[Any, Any, int], bool]] = {
+    "==": lambda one, other, at: _is_equal(one, other),
+    "===": lambda one, other, at: _is_equal(one, other),
+    "!=": lambda one, other, at: not _is_equal(one, other),
+    "!==": lambda one, other, at: not _is_equal(one, other),
+    "<": _compare_ordered(lambda one, other: one < other),
+    ">": _compare_ordered(lambda one, other: one > other),
+    "<=": _compare_ordered(lambda one, other: one <= other),
+    ">=": _compare_ordered(lambda one, other: one >= other),
 }

@@ -17,7 +17,7 @@ _MIDDLE = re.compile(r"=======[ \t]*$")
 _LAST = re.compile(r">>>>>>> (.{1,200}?)[ \t]*$")
 
 
-class Markers(NamedTuple):
+class ConflictMarkers(NamedTuple):
     """One conflict: the lines its three marks stand on, counted from 0, and the names of its sides."""
 
     first: int
@@ -27,11 +27,11 @@ class Markers(NamedTuple):
     theirs: str
 
 
-def markers(text: str) -> list[Markers]:
+def find_markers(text: str) -> list[ConflictMarkers]:
     """The conflicts in a text, in order. Marks that are not complete are words like others."""
     if "<<<<<<< " not in text:
         return []
-    found: list[Markers] = []
+    found: list[ConflictMarkers] = []
     start: tuple[int, str] | None = None
     middle: int | None = None
     for number, line in enumerate(text.split("\n")):
@@ -40,6 +40,6 @@ def markers(text: str) -> list[Markers]:
         elif start and middle is None and _MIDDLE.match(line):
             middle = number
         elif start and middle is not None and (last := _LAST.match(line)):
-            found.append(Markers(start[0], middle, number, start[1], last[1]))
+            found.append(ConflictMarkers(start[0], middle, number, start[1], last[1]))
             start = middle = None
     return found

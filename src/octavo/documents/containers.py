@@ -8,7 +8,7 @@ from typing import Any
 from octavo.documents.anchors import slug
 from octavo.documents.blocks import Run
 from octavo.documents.tags import Tag
-from octavo.documents.tree import Draft, Tree
+from octavo.documents.tree import BlockTree, DraftBlock
 
 PARENTS = {"tab": "tabs", "step": "stepper", "column": "columns", "update": "updates"}
 """Tags that stand in a tag of their own."""
@@ -24,27 +24,27 @@ _STYLES = {"tip": "success", "note": "info", "caution": "warning", "error": "dan
 _METHOD_SECTIONS = "api-method-"
 
 
-def is_known(name: str) -> bool:
+def is_known_tag(name: str) -> bool:
     """Whether the platform has a tag of that name."""
     return (
-        name in _MAKERS
+        name in _READERS
         or name in BRANCHES
         or name == "raw"
         or name.startswith(("@", "swagger", "api-method", "openapi"))
     )
 
 
-def begin(tag: Tag) -> Draft:
+def block_of_tag(tag: Tag) -> DraftBlock:
     """The block that `tag` begins."""
     if tag.name.startswith("@"):
         return _integration(tag)
     if tag.name.startswith(_METHOD_SECTIONS):
         return _api_method_part(tag)
-    maker = _MAKERS.get(tag.name)
+    maker = _READERS.get(tag.name)
     return maker(tag) if maker else _unknown(tag)
 
 
-def wrap_in_parent(tree: Tree, tag: Tag, line: int) -> None:
+def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
     """Make the tree ready for a tag that stands in a tag of its own, such as a tab."""
     parent = PARENTS[tag.name]
     if tree.sibling_open(tag.name, parent):
@@ -52,10 +52,10 @@ def wrap_in_parent(tree: Tree, tag: Tag, line: int) -> None:
         tree.close(f"tag:{tag.name}", line)
     if tree.top.kind != parent:
         tree.note(line, f"{{% {tag.name} %}} is outside {{% {parent} %}}.")
-        tree.open(f"tag:{parent}", Draft(parent, first=line))
+        tree.open(f"tag:{parent}", DraftBlock(parent, first=line))
 
 
-def _given(tag: Tag, **names: str) -> dict[str, Any]:
+def _texts(tag: Tag, **names: str) -> dict[str, Any]:
     """The attributes the tag has, under the names of blocks."""
     return {ours: tag.arguments[theirs] for ours, theirs in names.items() if tag.arguments.get(theirs)}
 
@@ -74,154 +74,156 @@ def _first_word(tag: Tag, *names: str) -> str:
     return next((tag.arguments[name] for name in names if name in tag.arguments), tag.words[0] if tag.words else "")
 
 
-def _hint(tag: Tag) -> Draft:
+def _hint(tag: Tag) -> DraftBlock:
     style = tag.arguments.get("style", "info").lower()
     style = _STYLES.get(style, style)
-    return Draft("hint", {"style": style or "info", **_given(tag, icon="icon")})
+    return DraftBlock("hint", {"style": style or "info", **_texts(tag, icon="icon")})
 
 
-def _tab(tag: Tag) -> Draft:
+def _tab(tag: Tag) -> DraftBlock:
     title = tag.arguments.get("title", "")
     given_slug = tag.arguments.get("slug") or slug(title)
-    return Draft("tab", {"title": title, "slug": given_slug, **_given(tag, icon="icon")})
+    return DraftBlock("tab", {"title": title, "slug": given_slug, **_texts(tag, icon="icon")})
 
 
-def _column(tag: Tag) -> Draft:
-    attrs = _given(tag, valign="valign")
+def _column(tag: Tag) -> DraftBlock:
+    attrs = _texts(tag, valign="valign")
     try:
         width = float(tag.arguments.get("width", "").rstrip("% "))
     except ValueError:
-        return Draft("column", attrs)
-    return Draft("column", {"width": width, **attrs} if 0 < width <= 100 else attrs)
+        return DraftBlock("column", attrs)
+    return DraftBlock("column", {"width": width, **attrs} if 0 < width <= 100 else attrs)
 
 
-def _updates(tag: Tag) -> Draft:
-    return Draft("updates", {"format": tag.arguments.get("format", "full")})
+def _updates(tag: Tag) -> DraftBlock:
+    return DraftBlock("updates", {"format": tag.arguments.get("format", "full")})
 
 
-def _expandable(tag: Tag) -> Draft:
+def _expandable(tag: Tag) -> DraftBlock:
     """What `<details>` is, as people write it who take the platform to have a tag for it."""
     title = tag.arguments.get("title", "")
     attrs = {"open": is_open} if (is_open := any(_flags(tag, open="open", expanded="expanded").values())) else {}
-    return Draft("expandable", attrs, runs=(Run(title),) if title else ())
+    return DraftBlock("expandable", attrs, runs=(Run(title),) if title else ())
 
 
-def _update(tag: Tag) -> Draft:
+def _update(tag: Tag) -> DraftBlock:
     tags = tuple(name for part in tag.arguments.get("tags", "").split(",") if (name := part.strip()))
-    return Draft("update", {"date": _first_word(tag, "date"), "tags": tags})
+    return DraftBlock("update", {"date": _first_word(tag, "date"), "tags": tags})
 
 
-def _prompt(tag: Tag) -> Draft:
-    attrs = _given(tag, description="description", icon="icon")
+def _prompt(tag: Tag) -> DraftBlock:
+    attrs = _texts(tag, description="description", icon="icon")
     expanded = tag.arguments.get("defaultExpanded", "").strip("\u201c\u201d ")
     attrs["expanded"] = expanded if expanded in ("hidden", "partial", "full") else "partial"
-    return Draft("prompt", {**attrs, **_flags(tag, providers="openInAIProviders")})
+    return DraftBlock("prompt", {**attrs, **_flags(tag, providers="openInAIProviders")})
 
 
-def _code(tag: Tag) -> Draft:
-    attrs = _given(tag, title="title") | _flags(
+def _code(tag: Tag) -> DraftBlock:
+    attrs = _texts(tag, title="title") | _flags(
         tag, numbers="lineNumbers", expandable="expandable", full_width="fullWidth"
     )
     if "overflow" in tag.arguments:
         attrs["wrap"] = tag.arguments["overflow"] == "wrap"
-    return Draft("code-wrapper", attrs)
+    return DraftBlock("code-wrapper", attrs)
 
 
-def _content_ref(tag: Tag) -> Draft:
-    return Draft("content-ref", {"url": _first_word(tag, "url", "page")})
+def _content_ref(tag: Tag) -> DraftBlock:
+    return DraftBlock("content-ref", {"url": _first_word(tag, "url", "page")})
 
 
-def _embed(tag: Tag) -> Draft:
+def _embed(tag: Tag) -> DraftBlock:
     attrs = {"url": _first_word(tag, "url", "src"), **_flags(tag, full_width="fullWidth")}
-    return Draft("embed", attrs | _given(tag, caption="caption"))
+    return DraftBlock("embed", attrs | _texts(tag, caption="caption"))
 
 
-def _file(tag: Tag) -> Draft:
-    return Draft("file", {"src": _first_word(tag, "src", "url")} | _given(tag, caption="caption"))
+def _file(tag: Tag) -> DraftBlock:
+    return DraftBlock("file", {"src": _first_word(tag, "src", "url")} | _texts(tag, caption="caption"))
 
 
-def _include(tag: Tag) -> Draft:
-    return Draft("include", {"target": _first_word(tag, "src", "file", "url")})
+def _include(tag: Tag) -> DraftBlock:
+    return DraftBlock("include", {"target": _first_word(tag, "src", "file", "url")})
 
 
-def _condition(tag: Tag) -> Draft:
+def _condition(tag: Tag) -> DraftBlock:
     expression = tag.arguments.get("expression", "")
-    return Draft("if", {"expression": f"not {expression}" if tag.name == "unless" else expression})
+    return DraftBlock("if", {"expression": f"not {expression}" if tag.name == "unless" else expression})
 
 
-def _openapi(tag: Tag) -> Draft:
+def _openapi(tag: Tag) -> DraftBlock:
     variant = tag.name.removeprefix("openapi").strip("-") or ("operation" if tag.arguments.get("path") else "file")
     attrs: dict[str, Any] = {"variant": variant}
-    attrs |= _given(tag, spec="spec", src="src", path="path", method="method", name="name")
+    attrs |= _texts(tag, spec="spec", src="src", path="path", method="method", name="name")
     if schemas := tag.arguments.get("schemas"):
         attrs["schemas"] = tuple(name.strip() for name in schemas.split(",") if name.strip())
     attrs |= _flags(tag, grouped="grouped", expanded="expanded", full_width="fullWidth")
     if "method" in attrs:
         attrs["method"] = attrs["method"].lower()
-    return Draft("openapi", attrs)
+    return DraftBlock("openapi", attrs)
 
 
-def _swagger(tag: Tag) -> Draft:
+def _swagger(tag: Tag) -> DraftBlock:
     return _openapi(Tag("openapi", tag.arguments)) if tag.arguments.get("src") else _api_method(tag)
 
 
-def _api_method(tag: Tag) -> Draft:
-    attrs = _given(tag, method="method", path="path", summary="summary")
+def _api_method(tag: Tag) -> DraftBlock:
+    attrs = _texts(tag, method="method", path="path", summary="summary")
     host = tag.arguments.get("baseUrl") or tag.arguments.get("host")
     if host:
         attrs["host"] = host
     if "method" in attrs:
         attrs["method"] = attrs["method"].lower()
-    return Draft("api-method", attrs)
+    return DraftBlock("api-method", attrs)
 
 
-def _api_parameter(tag: Tag) -> Draft:
-    attrs = {"name": tag.arguments.get("name", ""), **_given(tag, type="type"), **_flags(tag, required="required")}
+def _api_parameter(tag: Tag) -> DraftBlock:
+    attrs = {"name": tag.arguments.get("name", ""), **_texts(tag, type="type"), **_flags(tag, required="required")}
     if place := tag.arguments.get("in"):
         attrs["in"] = place
-    return Draft("api-parameter", attrs)
+    return DraftBlock("api-parameter", attrs)
 
 
-def _api_response(tag: Tag) -> Draft:
+def _api_response(tag: Tag) -> DraftBlock:
     status, _, reason = (tag.arguments.get("status") or tag.arguments.get("httpCode", "")).partition(":")
     description = " · ".join(filter(None, (reason.strip(), tag.arguments.get("description", "").strip())))
-    return Draft("api-response", {"status": status.strip(), **({"description": description} if description else {})})
+    return DraftBlock(
+        "api-response", {"status": status.strip(), **({"description": description} if description else {})}
+    )
 
 
-def _api_method_part(tag: Tag) -> Draft:
+def _api_method_part(tag: Tag) -> DraftBlock:
     part = tag.name.removeprefix(_METHOD_SECTIONS)
     if part == "parameter":
         return _api_parameter(tag)
     if part == "response-example":
         return _api_response(tag)
     if part in ("spec", "request", "response"):
-        return Draft("group")
-    return Draft("api-section", {"name": part.removeprefix("response-example-")})
+        return DraftBlock("group")
+    return DraftBlock("api-section", {"name": part.removeprefix("response-example-")})
 
 
-def _conflict_side(tag: Tag) -> Draft:
-    return Draft("side", {"name": tag.arguments.get("name", "")})
+def _conflict_side(tag: Tag) -> DraftBlock:
+    return DraftBlock("side", {"name": tag.arguments.get("name", "")})
 
 
-def _integration(tag: Tag) -> Draft:
+def _integration(tag: Tag) -> DraftBlock:
     arguments = dict(tag.arguments)
-    return Draft("integration", {"name": tag.name[1:], "arguments": arguments}, text=arguments.get("content", ""))
+    return DraftBlock("integration", {"name": tag.name[1:], "arguments": arguments}, text=arguments.get("content", ""))
 
 
-def _unknown(tag: Tag) -> Draft:
+def _unknown(tag: Tag) -> DraftBlock:
     arguments = dict(tag.arguments)
     if tag.words:
         arguments[""] = " ".join(tag.words)
-    return Draft("unknown", {"name": tag.name, "arguments": arguments})
+    return DraftBlock("unknown", {"name": tag.name, "arguments": arguments})
 
 
-_MAKERS: dict[str, Callable[[Tag], Draft]] = {
+_READERS: dict[str, Callable[[Tag], DraftBlock]] = {
     "hint": _hint,
-    "tabs": lambda tag: Draft("tabs"),
+    "tabs": lambda tag: DraftBlock("tabs"),
     "tab": _tab,
-    "stepper": lambda tag: Draft("stepper"),
-    "step": lambda tag: Draft("step", _given(tag, icon="icon")),
-    "columns": lambda tag: Draft("columns", _flags(tag, full_width="fullWidth")),
+    "stepper": lambda tag: DraftBlock("stepper"),
+    "step": lambda tag: DraftBlock("step", _texts(tag, icon="icon")),
+    "columns": lambda tag: DraftBlock("columns", _flags(tag, full_width="fullWidth")),
     "column": _column,
     "updates": _updates,
     "update": _update,
@@ -240,10 +242,10 @@ _MAKERS: dict[str, Callable[[Tag], Draft]] = {
     "openapi-schemas": _openapi,
     "openapi-webhook": _openapi,
     "swagger": _swagger,
-    "swagger-description": lambda tag: Draft("api-section", {"name": "description"}),
+    "swagger-description": lambda tag: DraftBlock("api-section", {"name": "description"}),
     "swagger-parameter": _api_parameter,
     "swagger-response": _api_response,
     "api-method": _api_method,
-    "conflict": lambda tag: Draft("conflict"),
+    "conflict": lambda tag: DraftBlock("conflict"),
     "conflict-side": _conflict_side,
 }

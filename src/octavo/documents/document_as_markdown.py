@@ -7,45 +7,45 @@ import re
 from difflib import SequenceMatcher
 from typing import Any
 
-from octavo.documents.json_inline import DEEPEST, mapping, objects
-from octavo.documents.json_to_markdown import markdown
-from octavo.documents.markdown_to_json import json_document
+from octavo.documents.json_inline import MAX_JSON_DEPTH, mapping, objects
+from octavo.documents.json_to_markdown import to_markdown
+from octavo.documents.markdown_to_json import to_json_document
 from octavo.untrusted_input import DEEPEST as DEEPEST_VALUES
 from octavo.untrusted_input import is_deeper
 
 _ESCAPED = re.compile(r"\\([^A-Za-z0-9\s])")
-_OWN_ADDRESS = re.compile(r"\[(\S+)\]\(<(?:mailto:|https?://)?\1>\)")
-_LEFT_OUT = ("key", "isVoid", "selections")
+_AUTOLINK = re.compile(r"\[(\S+)\]\(<(?:mailto:|https?://)?\1>\)")
+_IGNORED_FIELDS = ("key", "isVoid", "selections")
 """Fields of nodes that say nothing of the text."""
 
 
-def as_markdown(document: Any) -> str | None:
+def document_to_markdown(document: Any) -> str | None:
     """Return the markdown of a JSON document. None if markdown cannot hold all that is in the document."""
     if is_deeper(document, DEEPEST_VALUES):
         return None
     meant = _meanings(document)
-    written = [text for node in _blocks(document) if (text := markdown({"nodes": [node]}))]
-    read = [_readable(text) for text in written]
+    written = [text for node in _blocks(document) if (text := to_markdown({"nodes": [node]}))]
+    read = [_without_escapes(text) for text in written]
     for texts in (read, written):
-        if _meanings(json_document("\n\n".join(texts))) == meant:
+        if _meanings(to_json_document("\n\n".join(texts))) == meant:
             return "\n\n".join(texts)
     return None
 
 
-def _readable(text: str) -> str:
+def _without_escapes(text: str) -> str:
     """Return the markdown of a block without needless backslashes: most signs mean themselves where they stand."""
-    plain = _OWN_ADDRESS.sub(r"\1", _ESCAPED.sub(r"\1", text))
-    return plain if plain == text or _meanings(json_document(plain)) == _meanings(json_document(text)) else text
+    plain = _AUTOLINK.sub(r"\1", _ESCAPED.sub(r"\1", text))
+    return plain if plain == text or _meanings(to_json_document(plain)) == _meanings(to_json_document(text)) else text
 
 
-def edited(document: Any, text: str) -> dict[str, Any] | None:
+def apply_markdown_edit(document: Any, text: str) -> dict[str, Any] | None:
     """Return the JSON document for markdown that was made of `document` and edited. None if the markdown is empty.
 
     Blocks that were not edited are those of `document`, with all their fields.
     """
     if not text.strip():
         return None
-    made, before = json_document(text), _blocks(document)
+    made, before = to_json_document(text), _blocks(document)
     sides = [json.dumps(_meaning(node), sort_keys=True) for node in before], _meanings(made)
     for start, to, size in SequenceMatcher(None, *sides, autojunk=False).get_matching_blocks():
         made["nodes"][to : to + size] = before[start : start + size]
@@ -63,19 +63,19 @@ def _meanings(document: Any) -> list[str]:
 
 
 def _meaning(node: dict[str, Any], depth: int = 0, *, is_code: bool = False) -> dict[str, Any]:
-    if depth > DEEPEST:
+    if depth > MAX_JSON_DEPTH:
         return {"deeper": True}
     is_code = is_code or node.get("type") == "code"
-    fields = {name: value for name, value in node.items() if name not in (*_LEFT_OUT, "nodes", "fragments")}
-    fields["data"] = {name: value for name, value in mapping(node.get("data")).items() if not _is_nothing(name, value)}
+    fields = {name: value for name, value in node.items() if name not in (*_IGNORED_FIELDS, "nodes", "fragments")}
+    fields["data"] = {name: value for name, value in mapping(node.get("data")).items() if not _is_default(name, value)}
     if str(node.get("type")).startswith("heading-"):
         fields["data"].pop("id", None)  # made of the words, where a heading is not given one
     fields["nodes"] = _children(objects(node.get("nodes")), depth + 1, is_code=is_code)
     fields["fragments"] = [_meaning(each, depth + 1) for each in objects(node.get("fragments"))]
-    return {name: value for name, value in fields.items() if not _is_nothing(name, value)}
+    return {name: value for name, value in fields.items() if not _is_default(name, value)}
 
 
-def _is_nothing(name: str, value: Any) -> bool:
+def _is_default(name: str, value: Any) -> bool:
     """Whether a field says what a node without the field says."""
     return value is None or value is False or value in ("", {}, []) or (name == "start" and value == 1)
 
@@ -88,7 +88,7 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
             pieces = _text(node, is_code=is_code)
         else:
             meaning = _meaning(node, depth, is_code=is_code)
-            pieces = [_own_address(meaning) or meaning]
+            pieces = [_autolink_text(meaning) or meaning]
         for piece in pieces:
             if found and isinstance(piece, tuple) and isinstance(found[-1], tuple) and found[-1][1] == piece[1]:
                 piece = (found.pop()[0] + piece[0], piece[1])
@@ -116,7 +116,7 @@ def _text(node: dict[str, Any], *, is_code: bool) -> list[Any]:
     return [each for each in found if each[0]]
 
 
-def _own_address(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
+def _autolink_text(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
     """The text of a link that shows its own address. Markdown makes such a link of every address."""
     ref, nodes = mapping(mapping(meaning.get("data")).get("ref")), meaning.get("nodes")
     if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:

@@ -17,11 +17,11 @@ from zlib import compress, decompress
 from octavo.api.folding import fold
 from octavo.api.safety import line
 
-MOST_FOUND = 40
+MAX_FOUND = 40
 """Emoji that are offered for a few letters: who means another types more."""
 _CODES = re.compile(r"[0-9a-fA-F]{4,6}(?:[-_ ][0-9a-fA-F]{2,6})*")
 _BETWEEN_WORDS = re.compile(r"[^a-z0-9]+")
-_OTHERS = (
+_ALIASES = (
     *(
         ("pound_symbol", "hash"),
         ("asterisk_symbol", "asterisk"),
@@ -47,13 +47,13 @@ _OTHERS = (
 _FAMILY = re.compile(r"(?:(?:wo)?man_){1,2}(?:boy|girl)(?:_(?:boy|girl))?")
 _COUPLE = re.compile(r"((?:wo)?man)_(heart|kiss)_((?:wo)?man)")
 _PEOPLE = {"man": "1f468", "woman": "1f469", "boy": "1f466", "girl": "1f467"}
-_BETWEEN = {"heart": "2764-fe0f", "kiss": "2764-fe0f-200d-1f48b"}
+_JOINERS = {"heart": "2764-fe0f", "kiss": "2764-fe0f-200d-1f48b"}
 _NAME = re.compile(r"[a-z0-9_+]{1,60}")
 _TONE = re.compile("skin_tone_([2-6])")
-_IN_COLOUR, _KEY = "\ufe0f", "\u20e3"
+_EMOJI_STYLE, _KEYCAP = "\ufe0f", "\u20e3"
 
 
-def of_code(code: str) -> str | None:
+def from_code(code: str) -> str | None:
     """The character whose code points, in hexadecimal, are `code`."""
     if not _CODES.fullmatch(code):
         return None
@@ -61,34 +61,34 @@ def of_code(code: str) -> str | None:
     return line("".join(map(chr, points))) if max(points) <= 0x10FFFF else None
 
 
-def emoji(name: str | None) -> str:
+def sign_of(name: str | None) -> str:
     """What the interface calls `1f44d` or `👍` as `👍`. A name that is neither is returned as it is."""
-    return of_code(name) or name if name else ""
+    return from_code(name) or name if name else ""
 
 
 @lru_cache(1024)
-def character(name: str) -> str | None:
+def from_name(name: str) -> str | None:
     """The character called `name` by the platform's editor, by Unicode or by what else writers use."""
     name = name.replace("-", "_")
-    return _drawn(_code(name) or _by_another_name(name) or _put_together(name))
+    return _to_sign(_common_code(name) or _code_by_alias(name) or _composed_code(name))
 
 
-def of_editor(name: str) -> str | None:
+def from_editor_name(name: str) -> str | None:
     """The one that the platform's editor calls so. Asked first it takes 30 ms, where all names there are take 70."""
-    return _drawn(_renamed(name.replace("-", "_"), _code))
+    return _to_sign(_apply_aliases(name.replace("-", "_"), _common_code))
 
 
-def _drawn(code: str | None) -> str | None:
+def _to_sign(code: str | None) -> str | None:
     if code is None:
         return None
     found = "".join(chr(int(point, 16)) for point in code.split("-"))
-    if found[-1] == _KEY:
-        return f"{found[0]}{_IN_COLOUR}{_KEY}"
-    return found + _IN_COLOUR if len(found) == 1 and _is_drawn_as_text(found) else found
+    if found[-1] == _KEYCAP:
+        return f"{found[0]}{_EMOJI_STYLE}{_KEYCAP}"
+    return found + _EMOJI_STYLE if len(found) == 1 and _is_drawn_as_text(found) else found
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedEmoji:
     """An emoji by one of its names."""
 
     name: str
@@ -103,15 +103,15 @@ class Named:
 def code_of(sign: str) -> str:
     """What the interface calls an emoji: `1f44d` for `👍`."""
     joined = len(sign) > 2
-    return "-".join(f"{ord(each):04x}" for each in sign if joined or each != _IN_COLOUR)
+    return "-".join(f"{ord(each):04x}" for each in sign if joined or each != _EMOJI_STYLE)
 
 
-def found(words: str, most: int = MOST_FOUND) -> list[Named]:
+def search(words: str, most: int = MAX_FOUND) -> list[NamedEmoji]:
     """The emoji one may mean with a few letters of a name, or with the emoji itself: each once, those called so first, then
     those whose names begin so, those with a word that begins so, and the rest. Takes 100 ms the first time: not for the
     loop."""
     words = words.strip().strip(":")
-    if (known := _known_signs().get(_plain(words))) is not None:
+    if (known := _known_signs().get(_without_style(words))) is not None:
         return [known]
     wanted = "_".join(fold(words).replace("-", "_").split())
     if not _NAME.fullmatch(wanted):
@@ -122,60 +122,60 @@ def found(words: str, most: int = MOST_FOUND) -> list[Named]:
         if at >= 0:
             rank = 0 if name == wanted else 1 if name.startswith(wanted) else 2 if f"_{wanted}" in f"_{name}" else 3
             ranked.append((rank, "tone" in name, len(name), name))
-    signs: dict[str, Named] = {}
+    signs: dict[str, NamedEmoji] = {}
     for *_, name in sorted(ranked):
         if len(signs) == most:
             break
-        if (sign := character(name)) is not None:
-            signs.setdefault(_plain(sign), Named(name, sign))
+        if (sign := from_name(name)) is not None:
+            signs.setdefault(_without_style(sign), NamedEmoji(name, sign))
     return list(signs.values())
 
 
 @cache
-def _known_signs() -> dict[str, Named]:
+def _known_signs() -> dict[str, NamedEmoji]:
     """All of them by their signs, without what says that one is a picture."""
-    known: dict[str, Named] = {}
+    known: dict[str, NamedEmoji] = {}
     for name in _all_names():
-        if (sign := character(name)) is not None:
-            known.setdefault(_plain(sign), Named(name, sign))
+        if (sign := from_name(name)) is not None:
+            known.setdefault(_without_style(sign), NamedEmoji(name, sign))
     return known
 
 
-def _plain(sign: str) -> str:
-    return sign.replace(_IN_COLOUR, "")
+def _without_style(sign: str) -> str:
+    return sign.replace(_EMOJI_STYLE, "")
 
 
-def _code(name: str) -> str | None:
+def _common_code(name: str) -> str | None:
     """The code points of what the platform's editor and most writers name."""
     names, others = _editor_names()
-    return _looked_up(name, names) or _looked_up(name, others)
+    return _find_in(name, names) or _find_in(name, others)
 
 
-def _code_in_full(name: str) -> str | None:
+def _any_code(name: str) -> str | None:
     """Those of what is named in any way."""
-    return _code(name) or _looked_up(name, _in_words()) or _looked_up(name, _other_names())
+    return _common_code(name) or _find_in(name, _described_names()) or _find_in(name, _other_names())
 
 
-def _by_another_name(name: str) -> str | None:
+def _code_by_alias(name: str) -> str | None:
     """Its code points under another of its names, before it is looked for among those that few write."""
-    return _renamed(name, _code) or _renamed(name, _code_in_full)
+    return _apply_aliases(name, _common_code) or _apply_aliases(name, _any_code)
 
 
-def _renamed(name: str, code: Callable[[str], str | None]) -> str | None:
+def _apply_aliases(name: str, code: Callable[[str], str | None]) -> str | None:
     found = code(name)
-    for looks, other in _OTHERS:
+    for looks, other in _ALIASES:
         if found is None and re.fullmatch(looks, name):
             name = re.sub(looks, other, name)
             found = code(name)
     return found
 
 
-def _put_together(name: str) -> str | None:
+def _composed_code(name: str) -> str | None:
     """The code points of a family or a couple whose members are named one after the other, and of a colour of skin."""
     if _FAMILY.fullmatch(name):
         return "-200d-".join(_PEOPLE[each] for each in name.split("_"))
     if couple := _COUPLE.fullmatch(name):
-        return "-200d-".join((_PEOPLE[couple[1]], _BETWEEN[couple[2]], _PEOPLE[couple[3]]))
+        return "-200d-".join((_PEOPLE[couple[1]], _JOINERS[couple[2]], _PEOPLE[couple[3]]))
     tone = _TONE.fullmatch(name)
     return f"1f3f{int(tone[1]) + 9:x}" if tone else None
 
@@ -195,40 +195,40 @@ _EDITOR = "pymdownx.twemoji_db"
 def _editor_names() -> tuple[_Names, _Names]:
     """Those of the platform's editor, and what else it calls them."""
     tables = run_module(_EDITOR)
-    return _packed(_named(tables)), _packed(_renamed_in(tables))
+    return _pack(_names_in(tables)), _pack(_aliases_in(tables))
 
 
 @cache
-def _in_words() -> _Names:
+def _described_names() -> _Names:
     """The same emoji in words. Few are named so: who does waits for the table once more."""
     emoji = run_module(_EDITOR)["emoji"].values()
-    return _packed((_BETWEEN_WORDS.sub("_", each["name"].lower()), _code_of(each)) for each in emoji)
+    return _pack((_BETWEEN_WORDS.sub("_", each["name"].lower()), _code_of(each)) for each in emoji)
 
 
 @cache
 def _other_names() -> _Names:
     """Those that other programs write, and those of Unicode."""
     tables = run_module("pymdownx.gemoji_db")
-    others = dict(chain(_named(tables), _renamed_in(tables)))
-    listed = (each.split(" ")[1] for each in _lines(_editor_names()[0]))
+    others = dict(chain(_names_in(tables), _aliases_in(tables)))
+    listed = (each.split(" ")[1] for each in _entries(_editor_names()[0]))
     for code in {code for code in (*listed, *others.values()) if "-" not in code}:
         others.setdefault(_BETWEEN_WORDS.sub("_", unicode_name(chr(int(code, 16)), "").lower()), code)
-    return _packed(others.items())
+    return _pack(others.items())
 
 
-def _named(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _names_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Each name in one of the library's tables, and what it stands for."""
     for name, each in tables["emoji"].items():
-        yield _plainly(name), _code_of(each)
+        yield _normalized_name(name), _code_of(each)
 
 
-def _renamed_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _aliases_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Each other name in them."""
     for other, name in tables["aliases"].items():
-        yield _plainly(other), _code_of(tables["emoji"][name])
+        yield _normalized_name(other), _code_of(tables["emoji"][name])
 
 
-def _plainly(name: str) -> str:
+def _normalized_name(name: str) -> str:
     return name.strip(":").replace("-", "_")
 
 
@@ -236,7 +236,7 @@ def _code_of(emoji: Mapping[str, str]) -> str:
     return emoji.get("unicode_alt") or emoji["unicode"]
 
 
-def _packed(names: Iterable[tuple[str, str]]) -> _Names:
+def _pack(names: Iterable[tuple[str, str]]) -> _Names:
     lines: defaultdict[str, bytearray] = defaultdict(bytearray)  # lists of them take four times as much
     for name, code in names:
         if name:
@@ -244,7 +244,7 @@ def _packed(names: Iterable[tuple[str, str]]) -> _Names:
     return {first: compress(each + b"\n", 1) for first, each in lines.items()}
 
 
-def _looked_up(name: str, table: _Names) -> str | None:
+def _find_in(name: str, table: _Names) -> str | None:
     if name[:1] not in table:
         return None
     lines, begun = decompress(table[name[0]]), f"\n{name} ".encode()
@@ -252,13 +252,13 @@ def _looked_up(name: str, table: _Names) -> str | None:
     return None if at < 0 else lines[at + len(begun) : lines.index(b"\n", at + len(begun))].decode()
 
 
-def _lines(table: _Names) -> Iterator[str]:
+def _entries(table: _Names) -> Iterator[str]:
     for each in table.values():
         yield from decompress(each).decode().splitlines()[1:]
 
 
 def _all_names() -> Iterator[str]:
     """Each once or more."""
-    for table in (*_editor_names(), _in_words(), _other_names()):
-        for each in _lines(table):
+    for table in (*_editor_names(), _described_names(), _other_names()):
+        for each in _entries(table):
             yield each.split(" ")[0]

@@ -11,8 +11,8 @@ from markdown_it.rules_inline.state_inline import Delimiter, Scanned
 from markdown_it.token import Token
 
 _STAR, _TILDE, _DOUBLE = ord("*"), ord("~"), 2
-_FIRST_WIDE = "\u1100"
-_WITHOUT_BLANKS = (
+_FIRST_CJK = "\u1100"
+_CJK_RANGES = (
     *("\u1100\u11ff", "\u2e80\u303e", "\u3041\ua4cf", "\uac00\ud7ff", "\uf900\ufaff", "\ufe30\ufe4f", "\uff00\uffef"),
     *("\U0001f200\U0001f2ff", "\U00020000\U0003fffd"),
 )
@@ -20,27 +20,27 @@ _WITHOUT_BLANKS = (
 _SENTENCE_ENDS = ".:!?。：！？"
 
 
-def scanned_beside_letters(state: StateInline, start: int, scanned: Scanned) -> Scanned:
+def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
     """What marks at `start` may do, when a letter of Chinese, Japanese or Korean beside them sets words apart as a blank
     does: `**「是」**的` is bold."""
     end = start + scanned.length
     before = state.src[start - 1] if start else " "
     after = state.src[end] if end < state.posMax else " "
-    if before < _FIRST_WIDE and after < _FIRST_WIDE:
+    if before < _FIRST_CJK and after < _FIRST_CJK:
         return scanned
     return Scanned(
-        scanned.can_open or (not isWhiteSpace(ord(after)) and _sets_apart(before, after)),
-        scanned.can_close or (not isWhiteSpace(ord(before)) and _sets_apart(after, before)),
+        scanned.can_open or (not isWhiteSpace(ord(after)) and _is_cjk_boundary(before, after)),
+        scanned.can_close or (not isWhiteSpace(ord(before)) and _is_cjk_boundary(after, before)),
         scanned.length,
     )
 
 
-def _sets_apart(outside: str, inside: str) -> bool:
-    is_letter = outside >= _FIRST_WIDE and any(ends[0] <= outside <= ends[1] for ends in _WITHOUT_BLANKS)
+def _is_cjk_boundary(outside: str, inside: str) -> bool:
+    is_letter = outside >= _FIRST_CJK and any(ends[0] <= outside <= ends[1] for ends in _CJK_RANGES)
     return is_letter and (isMdAsciiPunct(ord(inside)) or isPunctChar(inside))
 
 
-def marked_as_written(state: StateInline) -> None:
+def pair_delimiters(state: StateInline) -> None:
     """Let `**` and `~~` open and close in turn where CommonMark would not: editors put them around any words, beside signs
     and letters (`option**.**`, `**±**25%`), and behind a blank after the end of a sentence (`**Note: **`). Only where each
     opens before a word and closes behind one, so that marks which nest or stand alone are left to CommonMark."""
@@ -49,10 +49,10 @@ def marked_as_written(state: StateInline) -> None:
     metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]
     for delimiters in (state.delimiters, *(meta["delimiters"] for meta in metas)):
         for marker in (_STAR, _TILDE):
-            _take_turns(state, [run for run in _runs(delimiters) if run[0].marker == marker])
+            _pair_in_turn(state, [run for run in _delimiter_runs(delimiters) if run[0].marker == marker])
 
 
-def bold_of_nothing(state: StateInline) -> None:
+def drop_empty_bold(state: StateInline) -> None:
     """Leave out `****` that marks nothing: editors leave it where what was bold between was taken away."""
     if "****" not in state.src:
         return
@@ -67,7 +67,7 @@ def bold_of_nothing(state: StateInline) -> None:
         stars = []
 
 
-def _runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
+def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
     """The delimiters of each `**` and `~~`: two signs in a row, and no more."""
     found: list[list[Delimiter]] = []
     last = -_DOUBLE
@@ -80,17 +80,17 @@ def _runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
     return found
 
 
-def _take_turns(state: StateInline, runs: list[list[Delimiter]]) -> None:
+def _pair_in_turn(state: StateInline, runs: list[list[Delimiter]]) -> None:
     """Make marks of one kind openers and closers in turn. They stay as they are if they cannot be, or are so already."""
     pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
     opener: list[Delimiter] | None = None
     for run in runs:
         if opener is not None:
-            if not _may_close(state, run[0].token - 1):
+            if not _can_close(state, run[0].token - 1):
                 return
             pairs.append((opener, run))
             opener = None
-        elif _may_open(state, run[-1].token + 1):
+        elif _can_open(state, run[-1].token + 1):
             opener = run
     if all(first[0].open and last[0].close for first, last in pairs):
         return
@@ -100,11 +100,11 @@ def _take_turns(state: StateInline, runs: list[list[Delimiter]]) -> None:
                 each.open, each.close = is_opener, not is_opener
 
 
-def _may_open(state: StateInline, after: int) -> bool:
+def _can_open(state: StateInline, after: int) -> bool:
     return after < len(state.tokens) and not _text_of(state.tokens[after])[:1].isspace()
 
 
-def _may_close(state: StateInline, before: int) -> bool:
+def _can_close(state: StateInline, before: int) -> bool:
     text = _text_of(state.tokens[before])
     bare = text.rstrip()
     return bare == text or (bare != "" and bare[-1] in _SENTENCE_ENDS)

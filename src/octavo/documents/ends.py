@@ -11,14 +11,14 @@ from markdown_it.token import Token
 from octavo.documents.containers import ALWAYS_OPEN
 from octavo.documents.tags import Tag
 
-_REACH = 60
+_MAX_DISTANCE = 60
 """A tag that may go without an end is taken to have one only if it comes within so many tokens."""
 
-_MAY_GO_WITHOUT = frozenset({"embed", "file", "content-ref", "page-ref"})
+_OPTIONAL_END = frozenset({"embed", "file", "content-ref", "page-ref"})
 _END = re.compile(r"\{%-?[ \t\n]*end(@?[A-Za-z][\w@./:-]*)")
 
 
-class Ends:
+class ClosedTags:
     """The tags of one source that are closed, found in order."""
 
     def __init__(self, source: str) -> None:
@@ -47,7 +47,7 @@ class Ends:
                 self._open.setdefault(tag.name, []).append((index, tag))
         elif opened := self._open.get(tag.closes):
             begun, closed = opened.pop()
-            if index - begun <= _REACH or tag.closes not in _MAY_GO_WITHOUT:
+            if index - begun <= _MAX_DISTANCE or tag.closes not in _OPTIONAL_END:
                 self._closed[id(closed)] = closed
 
     def first_open(self, position: int) -> int | None:
@@ -55,11 +55,11 @@ class Ends:
         waiting: list[int] = []
         for name, opened in self._open.items():
             if opened and self._last.get(name, -1) >= position:
-                if name not in _MAY_GO_WITHOUT:
+                if name not in _OPTIONAL_END:
                     waiting.append(opened[0][0])
                 else:
                     near = takewhile(
-                        lambda index: self._count - index <= _REACH, (index for index, _ in reversed(opened))
+                        lambda index: self._count - index <= _MAX_DISTANCE, (index for index, _ in reversed(opened))
                     )
                     waiting += list(near)[-1:]
         return min(waiting, default=None)

@@ -6,15 +6,15 @@ import re
 from typing import Any
 
 _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
-_LONGEST = 65_536
-DEEPEST = 60
+_MAX_LENGTH = 65_536
+MAX_DEPTH = 60
 """The most values within each other. Octavo uses three levels at most."""
 _BOOLEANS = {"true": True, "false": False}
-_NOTHING = ("null", "~")
+_NULLS = ("null", "~")
 """Values that are read as one that is empty."""
 
 
-class Unreadable(ValueError):
+class FrontMatterError(ValueError):
     """Front matter that is not read. The text is the reason, without its subject and full stop."""
 
 
@@ -32,10 +32,10 @@ def split(source: str) -> tuple[str, int]:
     return (inner, after) if looks_like_yaml else ("", 0)
 
 
-def taken_off(source: str) -> tuple[dict[str, Any], str]:
+def parse_page(source: str) -> tuple[dict[str, Any], str]:
     """Return what the front matter of a page says, and the page without it. Raises Unreadable."""
     yaml, start = split(source)
-    return read(yaml), source[start:].lstrip("\n") if start else source
+    return parse(yaml), source[start:].lstrip("\n") if start else source
 
 
 def _end(source: str) -> tuple[int, int] | None:
@@ -43,7 +43,7 @@ def _end(source: str) -> tuple[int, int] | None:
     position = source.find("\n") + 1
     if position == 0 or source[: position - 1].rstrip() != "---":
         return None
-    while 0 < position < min(len(source), _LONGEST):
+    while 0 < position < min(len(source), _MAX_LENGTH):
         line_end = source.find("\n", position)
         line_end = len(source) if line_end < 0 else line_end
         if source[position:line_end].rstrip() in ("---", "..."):
@@ -52,7 +52,7 @@ def _end(source: str) -> tuple[int, int] | None:
     return None
 
 
-def read(yaml: str) -> dict[str, Any]:
+def parse(yaml: str) -> dict[str, Any]:
     """What front matter says. Lines beyond the subset pages use are passed over. Raises Unreadable."""
     root: dict[str, Any] = {}
     levels: list[tuple[int, dict[str, Any]]] = [(-1, root)]
@@ -82,7 +82,7 @@ def read(yaml: str) -> dict[str, Any]:
         if value[:1] in (">", "|"):
             folded, index = _block_text(lines, index, indent)
             holder[key] = (" " if value[0] == ">" else "\n").join(folded)
-        elif value and value.lower() not in _NOTHING:
+        elif value and value.lower() not in _NULLS:
             holder[key] = _scalar(value, len(levels))
         else:
             holder[key] = {}
@@ -103,8 +103,8 @@ def _block_text(lines: list[str], index: int, indent: int) -> tuple[list[str], i
 
 
 def _check_depth(depth: int) -> None:
-    if depth > DEEPEST:
-        raise Unreadable(f"it has more than {DEEPEST} nested levels")
+    if depth > MAX_DEPTH:
+        raise FrontMatterError(f"it has more than {MAX_DEPTH} nested levels")
 
 
 def _scalar(value: str, depth: int) -> Any:

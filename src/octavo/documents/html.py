@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from octavo.api.safety import text as safe
 
-_PIECE = re.compile(
+_TOKEN = re.compile(
     r"""<!--(?:.*?-->|.*)"""
     r"""|<(?P<closing>/?)(?P<name>[a-zA-Z][\w-]*+)(?=[\s/>])(?P<attrs>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+'|"[^"]{0,2000}+"|["'])*+)>"""
     r"""|[^<]++|<""",
@@ -24,12 +24,12 @@ _BARE = re.compile(r"<(/?)([a-zA-Z]+)>")
 _ATTRIBUTE = re.compile(r"""([a-zA-Z_:@*\[(#.][^\s=/>"']*+)(?:\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]++)))?""")
 _LOOSE = re.compile(r"<([a-zA-Z][\w-]*+)\s++[\w:@-]++=")
 _SPACE = re.compile(r"[ \t\n\r\f]+")
-ENTITY_OF_NOTHING = re.compile(r"\\?&#x?NAN;", re.IGNORECASE)
-_UNSEEN_IN_ADDRESSES = dict.fromkeys(map(ord, "\t\n\r"))
+NAN_ENTITY = re.compile(r"\\?&#x?NAN;", re.IGNORECASE)
+_INVISIBLE_IN_ADDRESSES = dict.fromkeys(map(ord, "\t\n\r"))
 _COLOR = re.compile(r"[$#\w().,% -]{1,40}")
 
-_DEEPEST_TABLE = 8
-_LONGEST_ATTRIBUTES = 20_000
+_MAX_TABLE_DEPTH = 8
+_MAX_ATTRIBUTES = 20_000
 
 VOID = frozenset({"br", "img", "hr", "source", "input", "wbr", "col", "track", "link", "meta"})
 """Elements without content."""
@@ -45,13 +45,13 @@ _KNOWN = (
 )
 _NAMES_OF_HTML = frozenset(_KNOWN.split())
 
-_NEVER_IN_WORDS = frozenset({"html", "head", "body", "title", "base", "meta", "link"})
+_NEVER_INLINE = frozenset({"html", "head", "body", "title", "base", "meta", "link"})
 _BLOCKS_AND_PARTS = (
     "article aside audio button canvas caption dialog embed fieldset footer form frame frameset header iframe input "
     "label legend main nav noframes noscript object option output script section select source style svg table tbody "
     "td template textarea tfoot th thead tr video xmp"
 )
-_NOT_BARE = frozenset(_BLOCKS_AND_PARTS.split())
+_NOT_INLINE_UNCLOSED = frozenset(_BLOCKS_AND_PARTS.split())
 """Elements that a sentence has none of at all, and those that say nothing in one unless they are closed in it."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -71,7 +71,7 @@ class Element(NamedTuple):
         return name in self.attrs.get("class", "").split()
 
 
-class Piece(NamedTuple):
+class HtmlToken(NamedTuple):
     """A tag, or a text (decoded, with its white space as it is written), and where it stands."""
 
     start: int
@@ -80,38 +80,38 @@ class Piece(NamedTuple):
     text: str = ""
 
 
-def pieces(raw: str, start: int = 0, end: int | None = None) -> Iterator[Piece]:
+def html_tokens(raw: str, start: int = 0, end: int | None = None) -> Iterator[HtmlToken]:
     """The tags and texts of `raw`, in order. Comments are left out."""
-    for match in _PIECE.finditer(raw, start, len(raw) if end is None else end):
+    for match in _TOKEN.finditer(raw, start, len(raw) if end is None else end):
         if match["name"]:
-            yield Piece(match.start(), match.end(), _element(match))
+            yield HtmlToken(match.start(), match.end(), _element(match))
         elif not match[0].startswith("<!--"):
-            yield Piece(match.start(), match.end(), text=decode(match[0]))
+            yield HtmlToken(match.start(), match.end(), text=decode(match[0]))
 
 
-def element(raw: str) -> Element | None:
+def parse_element(raw: str) -> Element | None:
     """The tag that `raw` is, or None."""
-    match = _PIECE.match(raw)
+    match = _TOKEN.match(raw)
     return _element(match) if match and match["name"] else None
 
 
-def element_end(text: str, position: int) -> int | None:
+def find_element_end(text: str, position: int) -> int | None:
     """Where the tag ends that begins at a position, if there is one."""
-    match = _PIECE.match(text, position)
+    match = _TOKEN.match(text, position)
     return match.end() if match and match["name"] else None
 
 
-def loose_end(text: str, position: int) -> int | None:
+def find_loose_element_end(text: str, position: int) -> int | None:
     """Where the tag of an element of HTML ends that begins at a position and has an attribute, whatever its value is."""
     match = _LOOSE.match(text, position)
-    return element_end(text, position) if match and match[1].lower() in _NAMES_OF_HTML else None
+    return find_element_end(text, position) if match and match[1].lower() in _NAMES_OF_HTML else None
 
 
 def _element(match: re.Match[str]) -> Element:
     raw, name = match["attrs"], match["name"].lower()
     attrs: dict[str, str] = {}
     if raw and raw != "/":
-        for key, double, single, bare in _ATTRIBUTE.findall(raw, 0, _LONGEST_ATTRIBUTES):
+        for key, double, single, bare in _ATTRIBUTE.findall(raw, 0, _MAX_ATTRIBUTES):
             attrs.setdefault(key.lower(), decode(double or single or bare))
     return Element(name, attrs, bool(match["closing"]), raw.endswith("/") or name in VOID)
 
@@ -119,21 +119,21 @@ def _element(match: re.Match[str]) -> Element:
 def decode(raw: str) -> str:
     """The text that `raw` stands for."""
     if "&" in raw:
-        raw = html.unescape(ENTITY_OF_NOTHING.sub("", raw))
+        raw = html.unescape(NAN_ENTITY.sub("", raw))
     return safe(raw)
 
 
-def squeeze(text: str) -> str:
+def collapse_space(text: str) -> str:
     """`text` with each stretch of white space as one space, as a browser shows it."""
     return _SPACE.sub(" ", text)
 
 
-def address(value: str | None) -> str | None:
+def clean_address(value: str | None) -> str | None:
     """An address as it is written, on one line."""
-    return safe(value).translate(_UNSEEN_IN_ADDRESSES).strip() if value is not None else None
+    return safe(value).translate(_INVISIBLE_IN_ADDRESSES).strip() if value is not None else None
 
 
-def file_part(address: str) -> str:
+def file_name(address: str) -> str:
     """Return the last part of an address, without what is asked of it. Empty for a picture that is written out as data."""
     return "" if address[:5].lower() == "data:" else address.split("?")[0].rsplit("/", 1)[-1]
 
@@ -162,7 +162,7 @@ class Placeholders:
         if (match := _BARE.match(text, position)) is not None:
             name = match[2].lower()
             other = f"<{name}" if match[1] else f"</{name}"
-            if name in _NEVER_IN_WORDS or (name in _NOT_BARE and other not in text.lower()):
+            if name in _NEVER_INLINE or (name in _NOT_INLINE_UNCLOSED and other not in text.lower()):
                 return match.end()
         return self.end_at(text, position)
 
@@ -173,16 +173,16 @@ class Placeholders:
         if match is None or name in _NAMES_OF_HTML:
             return None
         if self._closed is None:
-            self._closed = frozenset(_closed(self._source))
+            self._closed = frozenset(_closed_names(self._source))
         return match.end() if name not in self._closed else None
 
 
-def _closed(source: str) -> Iterator[str]:
+def _closed_names(source: str) -> Iterator[str]:
     for match in _CLOSING.finditer(source):
         yield match[1].lower()
 
 
-class Finder:
+class TextFinder:
     """Finds the next of a text from a place on, in any case. Going through a source takes linear time in all."""
 
     def __init__(self, source: str) -> None:
@@ -204,7 +204,7 @@ class Finder:
         end = self.after(f"</{name}", start)
         if name == "table":
             inner = start - 1
-            for _ in range(_DEEPEST_TABLE):
+            for _ in range(_MAX_TABLE_DEPTH):
                 inner = self.after("<table", inner + 1)
                 following = self.after("</table", end + 1) if inner < end else len(self._source)
                 if following == len(self._source):

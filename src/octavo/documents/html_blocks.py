@@ -7,10 +7,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from octavo.documents.html import HEADINGS, Element, Finder, Piece, decode, pieces
-from octavo.documents.inline_writer import Ink
+from octavo.documents.html import HEADINGS, Element, HtmlToken, TextFinder, decode, html_tokens
+from octavo.documents.inline_writer import RunBuilder
 from octavo.documents.tables import HtmlTable
-from octavo.documents.tree import Draft, Tree
+from octavo.documents.tree import BlockTree, DraftBlock
 
 _GROUPS = frozenset(
     {
@@ -31,7 +31,7 @@ _GROUPS = frozenset(
     }
 )
 _LISTS = {"ul": "list", "ol": "list", "li": "item", "blockquote": "quote"}
-_MEDIA = frozenset({"iframe", "video", "audio", "object"})
+_EMBEDDED = frozenset({"iframe", "video", "audio", "object"})
 _HIDDEN = frozenset({"script", "style", "svg", "head"})
 _LANGUAGE = re.compile(r"lang(?:uage)?-([\w+#.-]+)")
 _CODE = re.compile(r"\s*<code([^<>]*)>")
@@ -41,10 +41,10 @@ _CODE_PIECE = re.compile(r"<[^<>]*>|[^<]+|<")
 class HtmlReader:
     """Reads one stretch of HTML into `tree`. `line` is the one it begins on."""
 
-    def __init__(self, tree: Tree, raw: str, line: int) -> None:
-        self._tree, self._raw, self._finder = tree, raw, Finder(raw)
+    def __init__(self, tree: BlockTree, raw: str, line: int) -> None:
+        self._tree, self._raw, self._finder = tree, raw, TextFinder(raw)
         self._line, self._counted = line, 0
-        self._ink: Ink | None = None
+        self._ink: RunBuilder | None = None
         self._ink_line = self._ink_end = line
         self._ink_words = False
 
@@ -52,7 +52,7 @@ class HtmlReader:
         """Read all of it."""
         resume = 0
         while resume < len(self._raw):
-            for piece in pieces(self._raw, resume):
+            for piece in html_tokens(self._raw, resume):
                 resume = piece.end
                 self._advance(piece.start)
                 if piece.element is None:
@@ -68,7 +68,7 @@ class HtmlReader:
         self._line += self._raw.count("\n", self._counted, position)
         self._counted = position
 
-    def _text(self, piece: Piece) -> None:
+    def _text(self, piece: HtmlToken) -> None:
         if said := piece.text.strip():
             raw = self._raw[piece.start : piece.end]
             if not self._ink_words:
@@ -78,9 +78,9 @@ class HtmlReader:
         if said or self._ink:
             self._writing().html_text(piece.text)
 
-    def _writing(self) -> Ink:
+    def _writing(self) -> RunBuilder:
         if self._ink is None:
-            self._ink = Ink()
+            self._ink = RunBuilder()
             if not self._ink_words:
                 self._ink_line = self._ink_end = self._line
         return self._ink
@@ -89,15 +89,15 @@ class HtmlReader:
         if self._ink:
             runs = self._ink.take()
             if runs:
-                self._add(Draft("paragraph", runs=runs, last=self._ink_end + 1), self._ink_line)
+                self._add(DraftBlock("paragraph", runs=runs, last=self._ink_end + 1), self._ink_line)
         self._ink, self._ink_words = None, False
 
-    def _add(self, draft: Draft, line: int | None = None) -> Draft:
+    def _add(self, draft: DraftBlock, line: int | None = None) -> DraftBlock:
         draft.first = self._line if line is None else line
         draft.last = draft.last or self._line + 1
         return self._tree.add(draft)
 
-    def _element(self, piece: Piece, element: Element) -> int | None:
+    def _element(self, piece: HtmlToken, element: Element) -> int | None:
         """Take a tag. The position to go on from, where the tag took more than itself."""
         name = element.name
         if name in ("table", "pre", "figure") and not element.closing:
@@ -116,8 +116,8 @@ class HtmlReader:
             self._container(element)
         elif name == "hr":
             self._flush()
-            self._add(Draft("divider"))
-        elif name in _MEDIA:
+            self._add(DraftBlock("divider"))
+        elif name in _EMBEDDED:
             return self._media(piece, element)
         elif name in ("table", "thead", "tbody", "tr", "td", "th", "figure", "figcaption", "html"):
             self._flush()
@@ -127,7 +127,7 @@ class HtmlReader:
                 self._ink_end = self._line
         return None
 
-    def _worded(self, piece: Piece, element: Element) -> int | None:
+    def _worded(self, piece: HtmlToken, element: Element) -> int | None:
         """A paragraph, a heading or the title of an expandable: on its own, or around markdown."""
         self._flush()
         name = element.name
@@ -135,12 +135,12 @@ class HtmlReader:
         if element.closing:
             self._tree.close(key, self._line + 1)
             return None
-        kind, attrs = _worded_kind(element)
+        kind, attrs = _text_block_kind(element)
         end, after = self._finder.end_of(name, piece.end)
         if end == len(self._raw):
             if name == "p" and self._raw[piece.end :].strip():
                 return None
-            self._tree.open(key, Draft({"paragraph": "group"}.get(kind, kind), attrs, first=self._line))
+            self._tree.open(key, DraftBlock({"paragraph": "group"}.get(kind, kind), attrs, first=self._line))
             return None
         ink = self._inked(piece.end, end)
         if kind == "heading" and ink.anchors and "id" not in attrs:
@@ -148,12 +148,12 @@ class HtmlReader:
         runs = ink.take()
         if runs or kind == "summary":
             last = self._line + 1 + self._raw.count("\n", piece.start, end)
-            self._add(Draft(kind, attrs, runs=runs, last=last))
+            self._add(DraftBlock(kind, attrs, runs=runs, last=last))
         return after
 
-    def _inked(self, start: int, end: int) -> Ink:
-        ink = Ink()
-        for piece in pieces(self._raw, start, end):
+    def _inked(self, start: int, end: int) -> RunBuilder:
+        ink = RunBuilder()
+        for piece in html_tokens(self._raw, start, end):
             if piece.element:
                 ink.element(piece.element)
             else:
@@ -168,47 +168,47 @@ class HtmlReader:
             return
         if element.empty:
             return
-        self._tree.open(key, Draft(*_container_kind(element), first=self._line))
+        self._tree.open(key, DraftBlock(*_container_kind(element), first=self._line))
 
-    def _table(self, piece: Piece, element: Element, end: int) -> None:
+    def _table(self, piece: HtmlToken, element: Element, end: int) -> None:
         table = HtmlTable(self._raw[piece.start : end], self._line)
         if loose := table.loose():
-            self._add(Draft("paragraph", runs=loose, last=table.last))
+            self._add(DraftBlock("paragraph", runs=loose, last=table.last))
         self._add(table.draft())
 
-    def _code(self, piece: Piece, element: Element, end: int) -> None:
+    def _code(self, piece: HtmlToken, element: Element, end: int) -> None:
         inner = self._raw[piece.end : end]
         draft = _html_code(inner, element)
         draft.text_line = self._line + inner.count("\n", 0, code.end() if (code := _CODE.match(inner)) else 0)
         draft.last = self._line + 1 + self._raw.count("\n", piece.start, end)
         self._add(draft)
 
-    def _figure(self, piece: Piece, element: Element, end: int) -> None:
+    def _figure(self, piece: HtmlToken, element: Element, end: int) -> None:
         caption_start, after = end, end
         if match := re.compile(r"<figcaption[^<>]*>", re.IGNORECASE).search(self._raw, piece.end, end):
             caption_start, after = match.start(), match.end()
         images = [run for run in self._inked(piece.end, caption_start).runs if run.kind != "break"]
         caption = self._inked(after, end).take()
         last = self._line + 1 + self._raw.count("\n", piece.start, end)
-        figure = Draft("figure-of-runs", runs=tuple(images), last=last)
-        figure.children = [Draft("caption", runs=caption)] if caption else []
+        figure = DraftBlock("figure-of-runs", runs=tuple(images), last=last)
+        figure.children = [DraftBlock("caption", runs=caption)] if caption else []
         self._add(figure)
 
-    def _media(self, piece: Piece, element: Element) -> int | None:
+    def _media(self, piece: HtmlToken, element: Element) -> int | None:
         self._flush()
         if element.closing:
             return None
         end, after = (piece.end, piece.end) if element.empty else self._finder.end_of(element.name, piece.end)
         url = element.attrs.get("src") or element.attrs.get("data")
-        for inner in pieces(self._raw, piece.end, end):
+        for inner in html_tokens(self._raw, piece.end, end):
             if not url and inner.element and inner.element.name == "source":
                 url = inner.element.attrs.get("src")
         if url:
-            self._add(Draft("embed", {"url": url, "html": element.name}))
+            self._add(DraftBlock("embed", {"url": url, "html": element.name}))
         return after
 
 
-def _worded_kind(element: Element) -> tuple[str, dict[str, Any]]:
+def _text_block_kind(element: Element) -> tuple[str, dict[str, Any]]:
     attrs = {name: element.attrs[name] for name in ("align", "dir") if element.attrs.get(name)}
     if element.name == "p":
         return "paragraph", attrs
@@ -245,7 +245,7 @@ def _container_kind(element: Element) -> tuple[str, dict[str, Any]]:
     return "group", attrs
 
 
-def _html_code(inner: str, pre: Element) -> Draft:
+def _html_code(inner: str, pre: Element) -> DraftBlock:
     """Code in HTML, which is used where lines are highlighted or annotated."""
     code_tag = _CODE.match(inner)
     language = _LANGUAGE.search((code_tag[1] if code_tag else "") + " " + pre.attrs.get("class", ""))
@@ -256,7 +256,7 @@ def _html_code(inner: str, pre: Element) -> Draft:
     notes: list[tuple[int, str]] = []
     line = depth = 0
     for match in _CODE_PIECE.finditer(inner):
-        tag = next(pieces(match[0]), None) if match[0].startswith("<") and len(match[0]) > 1 else None
+        tag = next(html_tokens(match[0]), None) if match[0].startswith("<") and len(match[0]) > 1 else None
         if tag and tag.element:
             element = tag.element
             if element.name == "strong":
@@ -286,4 +286,4 @@ def _html_code(inner: str, pre: Element) -> Draft:
         attrs["highlighted"] = tuple(sorted(highlighted))
     if notes:
         attrs["notes"] = tuple(notes)
-    return Draft("code", attrs, text=decode("".join(written)).rstrip("\n"))
+    return DraftBlock("code", attrs, text=decode("".join(written)).rstrip("\n"))

@@ -9,13 +9,13 @@ from bisect import bisect_left
 
 from markdown_it.rules_block import StateBlock
 
-from octavo.documents.html import Finder
+from octavo.documents.html import TextFinder
 
 _START = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*+)(?=[\s/>]|$)")
 _ATTRIBUTE = r"""\s++[a-zA-Z_:@*\[(#.][^\s=/>]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'=<>`]++))?"""
 # What many pages do not need is compiled when it is needed first: it takes a millisecond.
 _ONE_TAG = rf"</?[a-zA-Z][a-zA-Z0-9-]*+(?:{_ATTRIBUTE})*+\s*+/?>\s*+$"
-_LINE_LIMIT = 4000
+_MAX_LINE_LENGTH = 4000
 
 _BLOCK = (
     "address|article|aside|base|blockquote|body|caption|center|col|colgroup|dd|details|dialog|div|dl|dt|fieldset|"
@@ -23,13 +23,13 @@ _BLOCK = (
     "optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul|"
     "picture|source|video|audio|svg|pre|script|style"
 )
-_TO_THEIR_END = {"table": 8000, "pre": 8000, "script": 2000, "style": 2000, "svg": 400, "figure": 60, "picture": 60}
+_WHOLE_ELEMENTS = {"table": 8000, "pre": 8000, "script": 2000, "style": 2000, "svg": 400, "figure": 60, "picture": 60}
 """Elements read to their closing tag, and how many lines that may take."""
 
-_TAIL = re.compile(r"</(?:table|figure|picture|pre)>[ \t]{0,99}(\{%[^\n]{1,4000}%\}[ \t]*)\n?\Z", re.IGNORECASE)
+_TRAILING_TAG = re.compile(r"</(?:table|figure|picture|pre)>[ \t]{0,99}(\{%[^\n]{1,4000}%\}[ \t]*)\n?\Z", re.IGNORECASE)
 """A tag behind the end of an element, on one line with it."""
-_ALONE = re.compile("details|summary|div|center|picture|hr|p|h[1-6]|section|article|blockquote")
-_COMMENT_LINES = 4000
+_STANDALONE = re.compile("details|summary|div|center|picture|hr|p|h[1-6]|section|article|blockquote")
+_MAX_COMMENT_LINES = 4000
 
 
 def html_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -40,7 +40,7 @@ def html_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if silent and state.src.startswith(("<!--", "<?", "<!"), position):
         return True
     if state.src.startswith("<!--", position):
-        after = _line_with(state, "-->", position, start, end, _COMMENT_LINES) or end
+        after = _line_after(state, "-->", position, start, end, _MAX_COMMENT_LINES) or end
     elif state.src.startswith(("<?", "<!"), position):
         after = start + 1
     else:
@@ -58,14 +58,14 @@ def html_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     token = state.push("platform_html", "", 0)
     token.map = [start, after]
     token.content = state.getLines(start, after, state.blkIndent, True)
-    if tail := _TAIL.search(token.content):
+    if tail := _TRAILING_TAG.search(token.content):
         token.content = token.content[: tail.start(1)]
-        _push_words(state, tail[1].strip(), after - 1)
+        _push_text(state, tail[1].strip(), after - 1)
     state.line = after
     return True
 
 
-def _push_words(state: StateBlock, words: str, line: int) -> None:
+def _push_text(state: StateBlock, words: str, line: int) -> None:
     """What stands behind HTML on its last line as a paragraph of its own: the tag in it would be words of the HTML."""
     state.push("paragraph_open", "p", 1).map = [line, line + 1]
     inline = state.push("inline", "", 0)
@@ -74,17 +74,17 @@ def _push_words(state: StateBlock, words: str, line: int) -> None:
 
 
 def _is_one_tag(line: str) -> bool:
-    return len(line) <= _LINE_LIMIT and re.match(_ONE_TAG, line) is not None
+    return len(line) <= _MAX_LINE_LENGTH and re.match(_ONE_TAG, line) is not None
 
 
 def _end_of_element(state: StateBlock, name: str, position: int, start: int, end: int) -> int:
     """The line after the stretch that begins with a tag called `name`."""
     opens = state.src[position + 1] != "/"
-    if opens and name in _TO_THEIR_END:
-        after = _line_with(state, f"</{name}", position, start, end, _TO_THEIR_END[name])
+    if opens and name in _WHOLE_ELEMENTS:
+        after = _line_after(state, f"</{name}", position, start, end, _WHOLE_ELEMENTS[name])
         if after is not None:
             return after
-    if _ALONE.fullmatch(name) and state.src[position : state.eMarks[start]].rstrip().endswith(">"):
+    if _STANDALONE.fullmatch(name) and state.src[position : state.eMarks[start]].rstrip().endswith(">"):
         return start + 1
     line = start + 1
     while line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
@@ -94,9 +94,9 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
     return line
 
 
-def _line_with(state: StateBlock, sought: str, position: int, start: int, end: int, limit: int) -> int | None:
+def _line_after(state: StateBlock, sought: str, position: int, start: int, end: int, limit: int) -> int | None:
     """The line after the one that holds `sought`, of nested tables the outermost."""
-    finder: Finder = state.env["finder"]
+    finder: TextFinder = state.env["finder"]
     nests = sought == "</table"
     found = finder.end_of("table", position + 1)[0] if nests else finder.after(sought, position)
     if found >= len(state.src):

@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Run
-from octavo.documents.html import element
-from octavo.documents.inline_writer import Ink
+from octavo.documents.html import parse_element
+from octavo.documents.inline_writer import RunBuilder
 from octavo.documents.tags import Tag
 
 _ELEMENTS = {"strong": "strong", "em": "em", "s": "s", "link": "a"}
 
 
-def segments(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] | Tag], list[str]]:
+def runs_and_tags(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] | Tag], list[str]]:
     """Runs and the tags that stand between them, in order; and the anchors met on the way."""
-    ink = Ink()
+    ink = RunBuilder()
     found: list[tuple[Run, ...] | Tag] = []
     for token in tokens or ():
         if token.type == "platform_tag":
@@ -24,24 +24,24 @@ def segments(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] | Tag
                 found.append(runs)
             found.append(token.meta["tag"])
         else:
-            write(ink, token)
+            write_token(ink, token)
     if runs := ink.take():
         found.append(runs)
     return found, ink.anchors
 
 
-def runs_of(tokens: Sequence[Token] | None) -> tuple[Run, ...]:
+def runs_of_tokens(tokens: Sequence[Token] | None) -> tuple[Run, ...]:
     """All runs, where no tag may stand between them."""
-    ink = Ink()
+    ink = RunBuilder()
     for token in tokens or ():
         if token.type == "platform_tag":
             ink.special("expression", token.content)
         else:
-            write(ink, token)
+            write_token(ink, token)
     return ink.take()
 
 
-def write(ink: Ink, token: Token) -> None:
+def write_token(ink: RunBuilder, token: Token) -> None:
     """Write one inline token."""
     if writer := _WRITERS.get(token.type):
         writer(ink, token)
@@ -52,20 +52,20 @@ def write(ink: Ink, token: Token) -> None:
         ink.pop(_ELEMENTS.get(token.type[:-6], ""))
 
 
-def _code(ink: Ink, token: Token) -> None:
+def _code(ink: RunBuilder, token: Token) -> None:
     ink.push("code")
     ink.special("code", token.content)
     ink.pop("code")
 
 
-def _html(ink: Ink, token: Token) -> None:
-    if tag := element(token.content):
+def _html(ink: RunBuilder, token: Token) -> None:
+    if tag := parse_element(token.content):
         ink.element(tag)
     elif not token.content.startswith("<!--"):
         ink.text(token.content)
 
 
-def _image(ink: Ink, token: Token) -> None:
+def _image(ink: RunBuilder, token: Token) -> None:
     ink.image(_text(token, "src"), _plain(token.children), {"title": _text(token, "title")})
 
 
@@ -78,7 +78,7 @@ def _plain(tokens: Sequence[Token] | None) -> str:
     )
 
 
-def _footnote(ink: Ink, token: Token) -> None:
+def _footnote(ink: RunBuilder, token: Token) -> None:
     label = str(token.meta.get("label") or token.meta.get("id", 0) + 1)
     ink.special("footnote", label, {"label": label})
 
@@ -87,7 +87,7 @@ def _text(token: Token, name: str) -> str:
     return str(token.attrs.get(name, "") or "")
 
 
-_WRITERS: dict[str, Callable[[Ink, Token], None]] = {
+_WRITERS: dict[str, Callable[[RunBuilder, Token], None]] = {
     "text": lambda ink, token: ink.text(token.content),
     "softbreak": lambda ink, token: ink.text(" "),
     "hardbreak": lambda ink, token: ink.line_break(),

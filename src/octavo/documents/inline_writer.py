@@ -9,11 +9,11 @@ from typing import Any
 
 from octavo.api.safety import text as safe
 from octavo.documents import emoji
-from octavo.documents.blocks import NO_MARKS, NOTHING, Run
-from octavo.documents.cleaning import cleaned
-from octavo.documents.html import HEADINGS, Element, address, colors, squeeze
+from octavo.documents.blocks import NO_ATTRS, NO_MARKS, Run
+from octavo.documents.cleaning import sanitize
+from octavo.documents.html import HEADINGS, Element, clean_address, collapse_space, colors
 
-DEEPEST = 40
+MAX_INLINE_DEPTH = 40
 """Elements nested deeper in words change nothing."""
 
 _MARKS = {
@@ -27,24 +27,24 @@ _MARKS = {
 _BLOCKS = frozenset(
     {"p", "li", "ul", "ol", "div", "details", "summary", "blockquote", "pre", "tr", "dt", "dd", *HEADINGS}
 )
-_UNSEEN = frozenset({"script", "style", "select", "option", "template", "noscript"})
+_INVISIBLE = frozenset({"script", "style", "select", "option", "template", "noscript"})
 _HINT_ICONS = {
     "info": "circle-info",
     "success": "circle-check",
     "warning": "triangle-exclamation",
     "danger": "circle-exclamation",
 }
-_LIVELY = re.compile(
+_URL_OR_EMOJI = re.compile(
     r"(?<![\w/])(?P<url>https?://[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{2,2000})"
     r"|:(?P<emoji>[a-z0-9+-][\w+-]{0,80}):(?::skin-tone-(?P<tone>[2-6]):)?"
 )
-_SHORT_NAME, _FLAG = 6, 4
+_MIN_NAME_LENGTH, _FLAG_LENGTH = 6, 4
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
-_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
+_INLINE_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
 _ICON_NAME = re.compile(r":?[\w-]*:?")
 
 
-class _Open:
+class _OpenElement:
     """An element that is open, and the run attributes it brings."""
 
     def __init__(
@@ -53,27 +53,27 @@ class _Open:
         mark: str | None = None,
         kind: str | None = None,
         link: str | None = None,
-        attrs: Mapping[str, Any] = NOTHING,
+        attrs: Mapping[str, Any] = NO_ATTRS,
     ) -> None:
         self.name, self.mark, self.kind, self.link, self.attrs = name, mark, kind, link, attrs
         self.number = 0
         """Of a list, how many of its items were opened."""
 
 
-class Ink:
+class RunBuilder:
     """Runs as they come into being. `anchors` are the ids met on the way, which show nothing."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
         self.anchors: list[str] = []
-        self._open: list[_Open] = []
+        self._open: list[_OpenElement] = []
         self._surplus: list[str] = []
         self._unseen = 0
         self._dark: str | None = None
         self._marks = NO_MARKS
         self._link: str | None = None
         self._kind = "text"
-        self._attrs: Mapping[str, Any] = NOTHING
+        self._attrs: Mapping[str, Any] = NO_ATTRS
 
     def text(self, text: str) -> None:
         """Write words as they are; addresses and names of emoji in them come to life."""
@@ -85,17 +85,17 @@ class Ink:
             self._write(text, self._kind, self._link, self._attrs)
             return
         position = 0
-        for match in _LIVELY.finditer(text):
+        for match in _URL_OR_EMOJI.finditer(text):
             end = match.end()
             run: tuple[str, str, str | None, Mapping[str, Any]]
             if name := match["emoji"]:
                 if tone := match["tone"]:
                     name = f"{name}_tone{int(tone) - 1}"
-                if _is_listed(text, match.start(), end) or not (character := emoji.character(name)):
+                if _is_part_of_list(text, match.start(), end) or not (character := emoji.from_name(name)):
                     continue
                 run = (character, "emoji", self._link, {"code": name})
             elif self._link is None and "code" not in self._marks:
-                url = _trimmed(match["url"])
+                url = _trim_url(match["url"])
                 end = match.start() + len(url)
                 run = (url, "text", url, self._attrs)
             else:
@@ -107,7 +107,7 @@ class Ink:
             position = end
         self._write(text[position:], "text", self._link, self._attrs)
 
-    def special(self, kind: str, text: str, attrs: Mapping[str, Any] = NOTHING) -> None:
+    def special(self, kind: str, text: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
         """Write a run of another kind, in one line: a tag may be written in several."""
         if not self._unseen:
             self.runs.append(Run(safe(text).replace("\n", " "), self._marks, self._link, kind, attrs))
@@ -120,19 +120,19 @@ class Ink:
             self.runs[-1] = last._replace(text=last.text.rstrip(" \t"))  # blanks at the end of a line show nothing
         self.runs.append(Run("\n", kind="break"))
 
-    def image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NOTHING) -> None:
+    def image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
         """Write an image. An alternative text that is a picture written out says nothing."""
-        kept = {"src": address(src) or "", **{key: value for key, value in attrs.items() if value}}
+        kept = {"src": clean_address(src) or "", **{key: value for key, value in attrs.items() if value}}
         if self._dark:
             kept["dark"] = self._dark
-        self.special("image", "" if _PICTURE.match(alt) else alt, kept)
+        self.special("image", "" if _INLINE_PICTURE.match(alt) else alt, kept)
 
     def html_text(self, text: str) -> None:
         """Write words of HTML, where white space is all the same but in code."""
         if "\n" in text and any(each.name == "pre" for each in self._open):
             self._lines_of_code(text)
             return
-        squeezed = squeeze(text)
+        squeezed = collapse_space(text)
         at_start = not self.runs or self.runs[-1].kind == "break"
         if at_start and (heading := _MARKDOWN_HEADING.match(squeezed)) and "code" not in self._marks:
             self.push("h4")
@@ -150,7 +150,7 @@ class Ink:
     def element(self, element: Element) -> None:
         """Open, close or write an element of HTML."""
         name = element.name
-        if name in _UNSEEN:
+        if name in _INVISIBLE:
             self._unseen = max(0, self._unseen + (-1 if element.closing else not element.empty))
         elif name == "br":
             self.line_break()
@@ -160,7 +160,7 @@ class Ink:
             self._dark = None
         elif name == "source":
             if "dark" in element.attrs.get("media", ""):
-                self._dark = address(element.attrs.get("srcset"))
+                self._dark = clean_address(element.attrs.get("srcset"))
         elif element.closing:
             self.pop(name)
         else:
@@ -172,9 +172,9 @@ class Ink:
     def push(self, name: str, *, link: str | None = None, title: str = "") -> None:
         """Put what follows under the mark of an element, or make it a link."""
         if name == "a":
-            self._push(_Open("a", kind="mention" if title == "mention" else None, link=address(link)))
+            self._push(_OpenElement("a", kind="mention" if title == "mention" else None, link=clean_address(link)))
         else:
-            self._push(_Open(name, _MARKS.get(name)))
+            self._push(_OpenElement(name, _MARKS.get(name)))
 
     def pop(self, name: str) -> None:
         """Leave the innermost open element called `name`, if there is one."""
@@ -190,7 +190,7 @@ class Ink:
     def take(self) -> tuple[Run, ...]:
         """The runs so far, without white space around them. Writing goes on with none."""
         runs, self.runs = self.runs, []
-        return trimmed(runs)
+        return trim_runs(runs)
 
     def _names_icon(self, text: str) -> bool:
         """Whether the words in an icon only say its name, for those who cannot see it."""
@@ -202,7 +202,7 @@ class Ink:
     def _write(self, text: str, kind: str, link: str | None, attrs: Mapping[str, Any]) -> None:
         if not text:
             return
-        text = cleaned(text)
+        text = sanitize(text)
         if self.runs:
             last = self.runs[-1]
             same = last.kind == kind and last.link == link and last.marks == self._marks and last.attrs is attrs
@@ -234,51 +234,51 @@ class Ink:
             self.special("icon", "", {"name": _HINT_ICONS.get(style, "circle-info")})
             self.text(" ")
 
-    def _opened(self, element: Element) -> _Open:
+    def _opened(self, element: Element) -> _OpenElement:
         name, given = element.name, element.attrs
         if name == "a":
             return self._opened_link(given)
         if name == "button":
-            return _Open(name, kind="button", attrs=_button(given))
+            return _OpenElement(name, kind="button", attrs=_button_attrs(given))
         if name == "i" and given.get("class", "").startswith("fa"):
             icon = given["class"].split()[-1].removeprefix("fa-")
             self.special("icon", "", {"name": icon})
-            return _Open(name, kind="icon", attrs={"name": icon})
+            return _OpenElement(name, kind="icon", attrs={"name": icon})
         if name == "span" and given.get("data-tag") == "emoji":
             code = given.get("data-code", "")
-            if not (character := emoji.of_code(code)):
-                return _Open(name, kind="emoji", attrs={"code": code})
+            if not (character := emoji.from_code(code)):
+                return _OpenElement(name, kind="emoji", attrs={"code": code})
             self.special("emoji", character, {"code": code})
-            return _Open(name, kind="icon")
+            return _OpenElement(name, kind="icon")
         if name == "code" and "expression" in given.get("class", ""):
-            return _Open(name, kind="expression")
+            return _OpenElement(name, kind="expression")
         if name == "span" and element.has_class("math"):
-            return _Open(name, kind="math")
+            return _OpenElement(name, kind="math")
         if name == "mark" or (name == "span" and given.get("style")):
-            return _Open(name, _MARKS.get(name), attrs=colors(given.get("style", "")))
-        return _Open(name, _MARKS.get(name))
+            return _OpenElement(name, _MARKS.get(name), attrs=colors(given.get("style", "")))
+        return _OpenElement(name, _MARKS.get(name))
 
-    def _opened_link(self, given: Mapping[str, str]) -> _Open:
+    def _opened_link(self, given: Mapping[str, str]) -> _OpenElement:
         if own := given.get("id") or given.get("name"):
             self.anchors.append(own)
-        link = address(given.get("href"))
+        link = clean_address(given.get("href"))
         if "button" in given.get("class", "").split():
-            return _Open("a", kind="button", link=link, attrs=_button(given))
+            return _OpenElement("a", kind="button", link=link, attrs=_button_attrs(given))
         if link is None or (own and link == f"#{own}"):
-            return _Open("a")
+            return _OpenElement("a")
         if "data-footnote-ref" in given:
-            return _Open("a", kind="footnote", attrs={"label": link.rsplit("fn-", 1)[-1], "inline": True})
+            return _OpenElement("a", kind="footnote", attrs={"label": link.rsplit("fn-", 1)[-1], "inline": True})
         if "data-mention" in given or given.get("title") == "mention":
-            return _Open("a", kind="mention", link=link)
-        return _Open("a", link=link)
+            return _OpenElement("a", kind="mention", link=link)
+        return _OpenElement("a", link=link)
 
-    def _push(self, opened: _Open) -> None:
-        if len(self._open) >= DEEPEST:
+    def _push(self, opened: _OpenElement) -> None:
+        if len(self._open) >= MAX_INLINE_DEPTH:
             self._surplus.append(opened.name)
             return
         self._open.append(opened)
         if opened.mark:
-            self._marks = _with(self._marks, opened.mark)
+            self._marks = _add_mark(self._marks, opened.mark)
         if opened.link is not None:
             self._link = opened.link
         if opened.kind and opened.kind != "icon":
@@ -289,27 +289,27 @@ class Ink:
     def _settle(self) -> None:
         """Work out again what is in force, after elements were left."""
         still_open, self._open = self._open, []
-        self._marks, self._link, self._kind, self._attrs = NO_MARKS, None, "text", NOTHING
+        self._marks, self._link, self._kind, self._attrs = NO_MARKS, None, "text", NO_ATTRS
         for opened in still_open:
             self._push(opened)
 
 
 @cache
-def _with(marks: frozenset[str], mark: str) -> frozenset[str]:
+def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
     """A mark more: there are few such sets, and runs by the thousand share them."""
     return marks | {mark}
 
 
-def _is_listed(text: str, start: int, end: int) -> bool:
+def _is_part_of_list(text: str, start: int, end: int) -> bool:
     """Whether what could be the name of an emoji is one of several words between colons: short names are words of
     their own, and those of flags, of two letters, have no other colon beside them."""
     around = (text[max(0, start - 1) : start], text[end : end + 1])
     sides = [side.isascii() and side.isalnum() for side in around]
-    is_flag = end - start == _FLAG and text[start + 1 : end - 1].isalpha()
-    return any(sides) or (is_flag and ":" in around) if end - start < _SHORT_NAME else all(sides)
+    is_flag = end - start == _FLAG_LENGTH and text[start + 1 : end - 1].isalpha()
+    return any(sides) or (is_flag and ":" in around) if end - start < _MIN_NAME_LENGTH else all(sides)
 
 
-def trimmed(runs: list[Run]) -> tuple[Run, ...]:
+def trim_runs(runs: list[Run]) -> tuple[Run, ...]:
     """Runs without white space at their ends."""
     first, last = 0, len(runs)
     while first < last and _is_blank(runs[first]):
@@ -332,14 +332,14 @@ def _is_blank(run: Run) -> bool:
     return run.kind == "break" or (run.kind == "text" and not run.text.strip())
 
 
-def _button(given: Mapping[str, str]) -> dict[str, Any]:
+def _button_attrs(given: Mapping[str, str]) -> dict[str, Any]:
     style = "primary" if "primary" in given.get("class", "").split() else "secondary"
     found = {"icon": given.get("data-icon"), "action": given.get("data-action"), "query": given.get("data-query")}
     disabled = {"disabled": True} if "disabled" in given else {}
     return {"style": style, **{name: value for name, value in found.items() if value}, **disabled}
 
 
-def _trimmed(url: str) -> str:
+def _trim_url(url: str) -> str:
     """An address met in words, without the punctuation of the sentence around it."""
     surplus = url.count(")") - url.count("(")
     end = len(url)

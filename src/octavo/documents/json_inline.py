@@ -8,11 +8,11 @@ from typing import Any
 
 from octavo.api.safety import text as safe
 from octavo.documents import emoji
-from octavo.documents.blocks import NOTHING, Run
-from octavo.documents.html import address as on_one_line
-from octavo.documents.inline_writer import trimmed
+from octavo.documents.blocks import NO_ATTRS, Run
+from octavo.documents.html import clean_address as on_one_line
+from octavo.documents.inline_writer import trim_runs
 
-DEEPEST = 40
+MAX_JSON_DEPTH = 40
 """What is nested deeper is read as plain words."""
 
 _MARKS = {
@@ -53,7 +53,7 @@ def text_of(value: Any) -> str:
     return safe(value) if isinstance(value, str) else str(value) if isinstance(value, (int, float)) else ""
 
 
-def plain(value: Any) -> str:
+def all_text(value: Any) -> str:
     """All the texts and numbers in what has no other meaning."""
     found: list[str] = []
     waiting = [value]
@@ -83,7 +83,7 @@ def texts_in(node: Any) -> Iterator[str]:
             yield safe(each)
 
 
-def address(ref: Any) -> str:
+def reference_url(ref: Any) -> str:
     """Where a reference leads, written as links of markdown with stable references are."""
     if isinstance(ref, str):
         return on_one_line(ref) or ""
@@ -109,7 +109,7 @@ def address(ref: Any) -> str:
     return given.get("url") or next((value for name, value in given.items() if name != "kind"), "")
 
 
-def joined(runs: Iterable[Run]) -> list[Run]:
+def join_equal_runs(runs: Iterable[Run]) -> list[Run]:
     """Runs, with words that look the same and stand beside each other as one."""
     found: list[Run] = []
     for run in runs:
@@ -121,22 +121,22 @@ def joined(runs: Iterable[Run]) -> list[Run]:
 
 
 @dataclass(slots=True)
-class Words:
+class InlineReader:
     """Reads the inlines of one document. `notes` are the labels and bodies of its annotations, in order."""
 
     notes: list[tuple[str, Any]] = field(default_factory=list)
 
     def runs(self, nodes: Any) -> tuple[Run, ...]:
         """The runs of a block whose words these are."""
-        return trimmed(self.untrimmed(nodes))
+        return trim_runs(self.untrimmed(nodes))
 
     def untrimmed(self, nodes: Any) -> list[Run]:
         """The runs with the white space at their ends."""
-        return joined(self._inlines(objects(nodes), 0))
+        return join_equal_runs(self._inlines(objects(nodes), 0))
 
     def _inlines(self, nodes: list[dict[str, Any]], depth: int) -> Iterator[Run]:
         for node in nodes:
-            if depth > DEEPEST:
+            if depth > MAX_JSON_DEPTH:
                 yield Run("".join(texts_in(node)))
             elif node.get("object") == "inline" or "leaves" not in node:
                 yield from self._inline(node, depth)
@@ -152,7 +152,7 @@ class Words:
             yield from (run._replace(marks=_marks_of(data)) for run in reader(data))
             yield from inner
         elif kind == "link":
-            link = address(data.get("ref"))
+            link = reference_url(data.get("ref"))
             yield from (run._replace(link=run.link or link) if run.kind != "break" else run for run in inner)
         elif kind == "annotation":
             label = text_of(data.get("label"))
@@ -195,7 +195,7 @@ def _leaf(leaf: dict[str, Any]) -> Iterator[Run]:
         if number:
             yield Run("\n", kind="break")
         if line:
-            yield Run(line, frozenset(marks), None, kind, attrs or NOTHING)
+            yield Run(line, frozenset(marks), None, kind, attrs or NO_ATTRS)
 
 
 def _unknown(kind: str, node: dict[str, Any], data: dict[str, Any]) -> Iterator[Run]:
@@ -203,30 +203,32 @@ def _unknown(kind: str, node: dict[str, Any], data: dict[str, Any]) -> Iterator[
     words = "".join(texts_in(node.get("fragments"))) or text_of(node.get("text"))
     if words:
         yield Run(words)
-    elif said := " ".join(filter(None, (kind, plain(data)))):
+    elif said := " ".join(filter(None, (kind, all_text(data)))):
         yield Run(said, kind="expression")
 
 
-def _kept(**given: Any) -> Mapping[str, Any]:
-    return {name: value for name, value in given.items() if value} or NOTHING
+def _given_attrs(**given: Any) -> Mapping[str, Any]:
+    return {name: value for name, value in given.items() if value} or NO_ATTRS
 
 
 def _emoji(data: dict[str, Any]) -> Iterator[Run]:
     code = text_of(data.get("code"))
-    yield Run(emoji.character(code) or emoji.of_code(code) or code, kind="emoji", attrs={"code": code})
+    yield Run(emoji.from_name(code) or emoji.from_code(code) or code, kind="emoji", attrs={"code": code})
 
 
 def _image(data: dict[str, Any]) -> Iterator[Run]:
     given = {name: text_of(data.get(name)) for name in ("size", "width", "height")}
     drawing = data.get("drawing") is True
-    attrs = _kept(src=address(data.get("ref")), title=text_of(data.get("caption")), drawing=drawing, **given)
-    if dark := address(data.get("refDark")):
+    attrs = _given_attrs(
+        src=reference_url(data.get("ref")), title=text_of(data.get("caption")), drawing=drawing, **given
+    )
+    if dark := reference_url(data.get("refDark")):
         attrs = {**attrs, "dark": dark}
     yield Run(text_of(data.get("alt")), kind="image", attrs=attrs)
 
 
 def _mention(data: dict[str, Any]) -> Iterator[Run]:
-    link = address(data.get("ref"))
+    link = reference_url(data.get("ref"))
     yield Run(text_of(data.get("title")) or link, kind="mention", link=link)
 
 
@@ -236,7 +238,7 @@ def _button(data: dict[str, Any]) -> Iterator[Run]:
     attrs |= {name: said for name in ("icon", "action", "query") if (said := text_of(given.get(name)))}
     if data.get("disabled") is True:
         attrs["disabled"] = True
-    yield Run(text_of(data.get("label")), kind="button", link=address(data.get("ref")) or None, attrs=attrs)
+    yield Run(text_of(data.get("label")), kind="button", link=reference_url(data.get("ref")) or None, attrs=attrs)
 
 
 def _icon(data: dict[str, Any]) -> Iterator[Run]:

@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from octavo.documents.blocks import NOTHING, Column, Run, words
-from octavo.documents.inline_writer import trimmed
-from octavo.documents.json_inline import DEEPEST, Words, address, joined, mapping, objects, plain, text_of, texts_in
-from octavo.documents.tree import Draft
+from octavo.documents.blocks import NO_ATTRS, Column, Run, plain_text
+from octavo.documents.inline_writer import trim_runs
+from octavo.documents.json_inline import (
+    MAX_JSON_DEPTH,
+    InlineReader,
+    all_text,
+    join_equal_runs,
+    mapping,
+    objects,
+    reference_url,
+    text_of,
+    texts_in,
+)
+from octavo.documents.tree import DraftBlock
 
 
 class JsonTable:
     """One table, read."""
 
-    def __init__(self, data: dict[str, Any], fragments: dict[str, Any], reader: Words) -> None:
+    def __init__(self, data: dict[str, Any], fragments: dict[str, Any], reader: InlineReader) -> None:
         self._reader, self._fragments = reader, fragments
         self._view = mapping(data.get("view"))
         self._full_width = data.get("fullWidth") is True
@@ -37,10 +47,10 @@ class JsonTable:
         self._shown = set(known)
         self._names = list(dict.fromkeys([*known, *self._definition]))
 
-    def draft(self) -> Draft:
+    def draft(self) -> DraftBlock:
         """The table, or the cards, as a block."""
         columns = tuple(self._column(name) for name in self._names)
-        table = Draft("cards" if self._cards else "table", {"columns": columns})
+        table = DraftBlock("cards" if self._cards else "table", {"columns": columns})
         if self._full_width:
             table.attrs["full_width"] = True
         if self._cards:
@@ -50,7 +60,7 @@ class JsonTable:
         else:
             names = {"header_sticky": "stickyHeader", "search": "search"}
             table.attrs |= {ours: True for ours, theirs in names.items() if self._view.get(theirs) is True}
-            if self._view.get("hideHeader") is True or not any(words(column.title).strip() for column in columns):
+            if self._view.get("hideHeader") is True or not any(plain_text(column.title).strip() for column in columns):
                 table.attrs["header_hidden"] = True
         for record in self._records:
             row = self._row(mapping(record.get("values")), columns)
@@ -65,7 +75,9 @@ class JsonTable:
                     }
             table.children.append(row)
         if unplaced := [nodes for nodes in self._fragments.values() if nodes]:
-            table.children.append(Draft("row", children=[Draft("cell", runs=self._flat(nodes)) for nodes in unplaced]))
+            table.children.append(
+                DraftBlock("row", children=[DraftBlock("cell", runs=self._flat(nodes)) for nodes in unplaced])
+            )
         return table
 
     def _column(self, name: str) -> Column:
@@ -89,14 +101,14 @@ class JsonTable:
             hidden=name not in self._shown,
             role=self._roles.get(name),
             max=int(limit) if isinstance(limit, (int, float)) and 0 < limit <= 20 else 5,
-            options=options or NOTHING,
+            options=options or NO_ATTRS,
         )
 
-    def _row(self, values: dict[str, Any], columns: tuple[Column, ...]) -> Draft:
-        row = Draft("card" if self._cards else "row")
+    def _row(self, values: dict[str, Any], columns: tuple[Column, ...]) -> DraftBlock:
+        row = DraftBlock("card" if self._cards else "row")
         for name, column in zip(self._names, columns, strict=True):
             value = values.get(name)
-            cell = Draft("cell", runs=self._cell(value, column))
+            cell = DraftBlock("cell", runs=self._cell(value, column))
             if column.type == "checkbox" and isinstance(value, bool):
                 cell.attrs["value"] = value
             elif (
@@ -107,7 +119,7 @@ class JsonTable:
             ):
                 cell.attrs["value"] = min(int(value), column.max)
             row.children.append(cell)
-            if self._cards and column.role and (leads := _leads(cell.runs)):
+            if self._cards and column.role and (leads := _link_target(cell.runs)):
                 row.attrs[column.role.replace("-", "_")] = leads
         return row
 
@@ -134,7 +146,7 @@ class JsonTable:
         found: list[Run] = []
         for line in self._lines(objects(nodes), 0, 0):
             found += [Run("\n", kind="break"), *line] if found else line
-        return trimmed(joined(found))
+        return trim_runs(join_equal_runs(found))
 
     def _lines(self, nodes: list[dict[str, Any]], depth: int, level: int) -> Iterator[list[Run]]:
         if not any(node.get("object") == "block" for node in nodes):
@@ -144,7 +156,7 @@ class JsonTable:
         for node in nodes:
             inner = objects(node.get("nodes"))
             mark = {"list-ordered": "", "list-unordered": "• ", "list-tasks": "• "}.get(text_of(node.get("type")))
-            if depth > DEEPEST:
+            if depth > MAX_JSON_DEPTH:
                 yield [Run(" ".join(texts_in(node)))]
             elif mark is not None:
                 for number, item in enumerate(inner, 1):
@@ -154,7 +166,7 @@ class JsonTable:
                     yield from lines
             elif inner:
                 yield from self._lines(inner, depth + 1, level)
-            elif said := " ".join(texts_in(node)) or plain(node.get("data")):
+            elif said := " ".join(texts_in(node)) or all_text(node.get("data")):
                 yield [Run(said)]
 
 
@@ -167,9 +179,9 @@ def _reference(value: Any) -> list[Run]:
     """A reference, or what else a cell may hold, as words that lead there."""
     given = mapping(value)
     ref = given.get("ref") if isinstance(given.get("ref"), dict) else given
-    if isinstance(ref, dict) and "kind" in ref and (link := address(ref)):
+    if isinstance(ref, dict) and "kind" in ref and (link := reference_url(ref)):
         return [Run(link, link=link)]
-    said = plain(value)
+    said = all_text(value)
     return [Run(said)] if said else []
 
 
@@ -178,13 +190,13 @@ def _user(value: Any, column: Column) -> list[Run] | None:
         value = value.get("user") or value.get("id")
     if not isinstance(value, str) or not value:
         return None
-    return [Run(text_of(value), link=f"/users/{address(value)}", kind="mention")]
+    return [Run(text_of(value), link=f"/users/{reference_url(value)}", kind="mention")]
 
 
 def _file(value: Any, column: Column) -> list[Run] | None:
     if not isinstance(value, str) or not value:
         return None
-    link = address({"kind": "file", "file": value})
+    link = reference_url({"kind": "file", "file": value})
     return [Run(link, link=link)]
 
 
@@ -199,5 +211,5 @@ _TYPES: dict[str, Callable[[Any, Column], list[Run] | None]] = {
 }
 
 
-def _leads(runs: tuple[Run, ...]) -> str | None:
-    return next((run.link for run in runs if run.link), None) or words(runs).strip() or None
+def _link_target(runs: tuple[Run, ...]) -> str | None:
+    return next((run.link for run in runs if run.link), None) or plain_text(runs).strip() or None

@@ -10,12 +10,12 @@ from typing import Any
 
 from octavo.documents import emoji
 from octavo.documents.anchors import slug
-from octavo.documents.blocks import Block, Column, Run, words
+from octavo.documents.blocks import Block, Column, Run, plain_text
 
 _SYNTAX = re.compile(r"([\\`*_\[\]<>~$|{}]|&(?=#?\w+;)|\^(?=\[|$))")
-_BEGINS = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|={3,}|-{3,}|:)")
-_DEFINES = re.compile(r"^(\s*\[\^[^\]\s]*\])(?=:)")
-_NUMBERED = re.compile(r"^(\s*\d{1,9})([.)])(?=\s|$)")
+_BLOCK_START = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|={3,}|-{3,}|:)")
+_FOOTNOTE_START = re.compile(r"^(\s*\[\^[^\]\s]*\])(?=:)")
+_NUMBER_START = re.compile(r"^(\s*\d{1,9})([.)])(?=\s|$)")
 _BAR = re.compile(r"(?<!\\)\|")
 _SIGNS = {"bold": ("**", "strong"), "italic": ("_", "em"), "strike": ("~~", "del")}
 _TAGS = {"kbd": "kbd", "sup": "sup", "sub": "sub", "underline": "u"}
@@ -34,14 +34,14 @@ _TIGHT = frozenset({"list", "code", "quote"})
 """Blocks that may follow a paragraph in an item without an empty line."""
 
 
-def markdown(document: Any) -> str:
+def to_markdown(document: Any) -> str:
     """The markdown that says what a JSON document says."""
     from octavo.documents.json_document import read_document  # reads what is in it, whatever it holds
 
-    return written(read_document(document).blocks)
+    return blocks_to_markdown(read_document(document).blocks)
 
 
-def written(blocks: Iterable[Block]) -> str:
+def blocks_to_markdown(blocks: Iterable[Block]) -> str:
     """The markdown of blocks."""
     return "\n\n".join(_blocks(blocks)).strip("\n").replace(_LINE_FEED, "\n")
 
@@ -63,20 +63,20 @@ def _blocks(blocks: Iterable[Block]) -> list[str]:
 
 def _block(block: Block) -> str:
     if block.kind in ("paragraph", "heading"):
-        return _worded(block)
+        return _text_block(block)
     if writer := _WRITERS.get(block.kind):
         return writer(block)
-    return _within(block)
+    return _children(block)
 
 
-def _within(block: Block) -> str:
+def _children(block: Block) -> str:
     return "\n\n".join(_blocks(block.children))
 
 
 def _tagged(tag: str, block: Block, /, inside: str | None = None, *, closes: bool = True, **given: Any) -> str:
     """A tag of the platform around what is in a block. `given`: its arguments, of which those that are None are left out."""
     head = "".join(f' {key}="{_value(value)}"' for key, value in given.items() if value is not None)
-    within = _within(block) if inside is None else inside
+    within = _children(block) if inside is None else inside
     opened = f"{{% {tag}{head} %}}"
     return f"{opened}\n{within}\n{{% end{tag} %}}" if closes or within else opened
 
@@ -93,18 +93,18 @@ def _value(value: Any) -> str:
     return said.replace("\u201c", "&ldquo;").replace("\u201d", "&rdquo;").replace("%}", "%&#125;")
 
 
-def _all(attrs: Mapping[str, Any], *but: str) -> dict[str, Any]:
+def _arguments(attrs: Mapping[str, Any], *but: str) -> dict[str, Any]:
     return {_NAMES.get(name, name): value for name, value in attrs.items() if name not in but and value != ""}
 
 
 # Words
 
 
-def _worded(block: Block) -> str:
+def _text_block(block: Block) -> str:
     attrs = block.attrs
     level = int(attrs.get("level", 0))
     own = attrs.get("id")
-    is_own = bool(own) and re.fullmatch(re.escape(slug(words(block.runs))) + r"(?:-\d+)?", str(own)) is None
+    is_own = bool(own) and re.fullmatch(re.escape(slug(plain_text(block.runs))) + r"(?:-\d+)?", str(own)) is None
     if attrs.get("align") or attrs.get("dir"):
         given = {name: attrs.get(name) for name in ("align", "dir")} | {"id": own if is_own else None}
         tag = f"h{level}" if level else "p"
@@ -114,17 +114,17 @@ def _worded(block: Block) -> str:
         text = _inline(block.runs, "<br>")
         closing = re.compile("(#+)$").sub(_escaped_end, text)
         return f"{'#' * level} {closing}{anchor}"
-    return _started(_inline(block.runs))
+    return _escape_line_starts(_inline(block.runs))
 
 
 def _escaped_end(found: re.Match[str]) -> str:
     return f"\\{found[0]}"
 
 
-def _started(text: str) -> str:
+def _escape_line_starts(text: str) -> str:
     """Words of a paragraph, none of whose lines begins another block."""
-    begun = (_NUMBERED.sub(r"\1\\\2", _BEGINS.sub(r"\1\\\2", line)) for line in text.split("\n"))
-    return "\n".join(_DEFINES.sub(r"\1\\", line) for line in begun)
+    begun = (_NUMBER_START.sub(r"\1\\\2", _BLOCK_START.sub(r"\1\\\2", line)) for line in text.split("\n"))
+    return "\n".join(_FOOTNOTE_START.sub(r"\1\\", line) for line in begun)
 
 
 def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
@@ -148,7 +148,7 @@ def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
     return found
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Words none of whose signs means anything."""
     return _SYNTAX.sub(r"\\\1", text)
 
@@ -163,32 +163,32 @@ def _address(link: str) -> str:
 
 def _run(run: Run, line_break: str, before: str, after: str) -> str:
     if run.kind == "text":
-        return _marked(run, _escaped(run.text).replace("\n", line_break), before, after)
+        return _with_marks(run, _escape(run.text).replace("\n", line_break), before, after)
     if run.kind == "code":
-        return _marked(run, _ticked(run.text), before, after, frozenset({"code"}))
+        return _with_marks(run, _code_span(run.text), before, after, frozenset({"code"}))
     if run.kind == "break":
         return line_break
     if run.kind == "math":
-        return _marked(run, f"$${run.text}$$", before, after)
+        return _with_marks(run, f"$${run.text}$$", before, after)
     if run.kind == "mention":
-        return _marked(run, f'[{_escaped(run.text)}](<{_address(run.link or "")}> "mention")', before, after)
+        return _with_marks(run, f'[{_escape(run.text)}](<{_address(run.link or "")}> "mention")', before, after)
     if run.kind == "footnote" and not run.attrs.get("inline"):
-        return _marked(run, f"[^{run.attrs.get('label', '')}]", before, after)
-    if run.kind == "emoji" and emoji.character(code := str(run.attrs.get("code", ""))) == run.text:
-        return _marked(run, f":{code}:", before, after)
+        return _with_marks(run, f"[^{run.attrs.get('label', '')}]", before, after)
+    if run.kind == "emoji" and emoji.from_name(code := str(run.attrs.get("code", ""))) == run.text:
+        return _with_marks(run, f":{code}:", before, after)
     if run.kind == "image" and set(run.attrs) <= {"src", "title"} and "\n" not in run.text:
         title = f' "{_value(run.attrs["title"])}"' if run.attrs.get("title") else ""
-        return f"![{_escaped(run.text)}](<{_address(run.attrs.get('src', ''))}>{title})"
-    return _marked(run, _html_run(run), before, after)
+        return f"![{_escape(run.text)}](<{_address(run.attrs.get('src', ''))}>{title})"
+    return _with_marks(run, _html_run(run), before, after)
 
 
-def _ticked(text: str) -> str:
+def _code_span(text: str) -> str:
     ticks = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
     is_edged = text[:1] in ("`", " ") or text[-1:] in ("`", " ")
     return f"{ticks} {text} {ticks}" if is_edged and text.strip() else f"{ticks}{text}{ticks}"
 
 
-def _marked(run: Run, shown: str, before: str, after: str, but: frozenset[str] = frozenset()) -> str:
+def _with_marks(run: Run, shown: str, before: str, after: str, but: frozenset[str] = frozenset()) -> str:
     """Words in their marks. White space at their ends stands outside."""
     marks = run.marks - but
     if not marks and not (run.kind == "text" and run.attrs):
@@ -319,7 +319,7 @@ def _indented(text: str, first: str, others: str) -> str:
     return "\n".join(f"{begin}{line}" if line else begin.rstrip() for begin, line in begun)
 
 
-def _fenced(text: str, language: str) -> str:
+def _fence(text: str, language: str) -> str:
     sign = "~" if "`" in language else "`"
     fence = sign * max(3, 1 + max((len(run) for run in re.findall(f"{sign}+", text)), default=0))
     return "\n".join([f"{fence}{language}", *([text] if text else []), fence])
@@ -332,8 +332,8 @@ def _code(block: Block) -> str:
     language = "".join(str(attrs.get("language") or "").split())
     if attrs.get("highlighted") or attrs.get("notes"):
         return _html_code(block, re.sub(r"[^\w+#.-]", "", language))
-    fenced = _fenced(block.text, language)
-    given = _all(attrs, "language", "wrap", "highlighted", "notes")
+    fenced = _fence(block.text, language)
+    given = _arguments(attrs, "language", "wrap", "highlighted", "notes")
     if "wrap" in attrs:
         given["overflow"] = "wrap" if attrs["wrap"] else "scroll"
     return _tagged("code", block, fenced, **given) if given else fenced
@@ -382,36 +382,38 @@ def _figure(block: Block) -> str:
 
 def _expandable(block: Block) -> str:
     opened = "<details open>" if block.attrs.get("open") else "<details>"
-    return "\n\n".join(filter(None, (opened, f"<summary>{_html(block.runs)}</summary>", _within(block), "</details>")))
+    return "\n\n".join(
+        filter(None, (opened, f"<summary>{_html(block.runs)}</summary>", _children(block), "</details>"))
+    )
 
 
 def _captioned(tag: str, block: Block, /, **given: Any) -> str:
     """A tag around the words below what it shows."""
-    inside = "\n\n".join(filter(None, (_started(_inline(block.runs)), _within(block))))
+    inside = "\n\n".join(filter(None, (_escape_line_starts(_inline(block.runs)), _children(block))))
     return _tagged(tag, block, inside, closes=False, **given)
 
 
 def _embed(block: Block) -> str:
     if (tag := block.attrs.get("html")) and not block.runs:
         return f"<{tag}{_html_attributes({'src': block.attrs.get('url')})}></{tag}>"
-    return _captioned("embed", block, **_all(block.attrs, "html"))
+    return _captioned("embed", block, **_arguments(block.attrs, "html"))
 
 
 def _openapi(block: Block) -> str:
     attrs = block.attrs
-    given = _all(attrs, "variant")
+    given = _arguments(attrs, "variant")
     variant = attrs.get("variant")
     if variant == "file" or (variant == "operation" and attrs.get("path") and not attrs.get("spec")):
         name = "swagger" if attrs.get("src") else "openapi"
     else:
         name = f"openapi-{variant}"
-    inside = "\n\n".join(filter(None, (_started(_inline(block.runs)), _within(block))))
+    inside = "\n\n".join(filter(None, (_escape_line_starts(_inline(block.runs)), _children(block))))
     return _tagged(name, block, inside, **given)
 
 
 def _branch(block: Block) -> str:
     expression = block.attrs.get("expression")
-    return f"{{% elseif {expression} %}}\n{_within(block)}" if expression else f"{{% else %}}\n{_within(block)}"
+    return f"{{% elseif {expression} %}}\n{_children(block)}" if expression else f"{{% else %}}\n{_children(block)}"
 
 
 def _condition(block: Block) -> str:
@@ -421,7 +423,7 @@ def _condition(block: Block) -> str:
 
 
 def _include(block: Block) -> str:
-    within = _within(block)
+    within = _children(block)
     opened = f'{{% include "{_value(block.attrs.get("target", ""))}" %}}'
     return f"{opened}\n\n{within}\n\n{{% endinclude %}}" if within else opened
 
@@ -430,13 +432,13 @@ def _conflict(block: Block) -> str:
     return _tagged(
         "conflict",
         block,
-        "\n".join(_tagged("conflict-side", side, **_all(side.attrs)) for side in block.children),
+        "\n".join(_tagged("conflict-side", side, **_arguments(side.attrs)) for side in block.children),
     )
 
 
 def _footnotes(block: Block) -> str:
     return "\n\n".join(
-        _indented(_within(note) or " ", f"[^{note.attrs.get('label', '')}]: ", "    ") for note in block.children
+        _indented(_children(note) or " ", f"[^{note.attrs.get('label', '')}]: ", "    ") for note in block.children
     )
 
 
@@ -450,7 +452,7 @@ def _response(block: Block) -> str:
 def _with_arguments(name: str, block: Block) -> str:
     given = dict(block.attrs.get("arguments", {}))
     bare = given.pop("", None)
-    within = _within(block)
+    within = _children(block)
     head = "".join(f' {key}="{_value(value)}"' for key, value in given.items())
     opened = f"{{% {name}{f' {bare}' if bare else ''}{head} %}}"
     return f"{opened}\n{within}\n{{% end{name} %}}" if within else opened
@@ -461,7 +463,7 @@ def _with_arguments(name: str, block: Block) -> str:
 
 def _table(block: Block) -> str:
     columns: Sequence[Column] = block.attrs.get("columns", ())
-    has_title = any(words(column.title).strip() for column in columns)
+    has_title = any(plain_text(column.title).strip() for column in columns)
     is_plain = (
         bool(columns)
         and block.kind == "table"
@@ -470,28 +472,28 @@ def _table(block: Block) -> str:
         and all(column == Column(column.title, align=column.align) for column in columns)
         and not any(row.attrs or any(cell.attrs for cell in row.children) for row in block.children)
     )
-    return _pipes(columns, block.children) if is_plain else _html_table(block, columns)
+    return _pipe_table(columns, block.children) if is_plain else _html_table(block, columns)
 
 
-def _pipes(columns: Sequence[Column], rows: Iterable[Block]) -> str:
+def _pipe_table(columns: Sequence[Column], rows: Iterable[Block]) -> str:
     signs = {"left": ":--", "center": ":-:", "right": "--:"}
     lines = [
-        [_piped(column.title) for column in columns],
+        [_pipe_cell(column.title) for column in columns],
         [signs.get(column.align or "", "---") for column in columns],
     ]
     for row in rows:
-        cells = [_piped(cell.runs) for cell in row.children]
+        cells = [_pipe_cell(cell.runs) for cell in row.children]
         lines.append([*cells, *[""] * (len(columns) - len(cells))])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _piped(runs: Sequence[Run]) -> str:
+def _pipe_cell(runs: Sequence[Run]) -> str:
     return _BAR.sub(r"\\|", _inline(runs, "<br>"))
 
 
 def _html_table(block: Block, columns: Sequence[Column]) -> str:
     given = [tag for name, tag in _TABLE.items() if block.attrs.get(name)]
-    if not any(words(column.title).strip() for column in columns):
+    if not any(plain_text(column.title).strip() for column in columns):
         given = [each for each in given if each != "data-header-hidden"]
     if block.kind == "cards":
         given += ['data-view="cards"', *(['data-card-size="large"'] if block.attrs.get("size") == "large" else [])]
@@ -529,13 +531,13 @@ def _row(row: Block) -> str:
 
 
 _WRITERS: dict[str, Callable[[Block], str]] = {
-    "quote": lambda block: _indented(_within(block), "> ", "> "),
+    "quote": lambda block: _indented(_children(block), "> ", "> "),
     "code": _code,
     "math": lambda block: f"$$\n{block.text}\n$$",
     "divider": lambda block: "***",
     "table": _table,
     "cards": _table,
-    "hint": lambda block: _tagged("hint", block, **_all(block.attrs)),
+    "hint": lambda block: _tagged("hint", block, **_arguments(block.attrs)),
     "tabs": lambda block: _tagged("tabs", block),
     "tab": lambda block: _tagged(
         "tab",
@@ -545,8 +547,8 @@ _WRITERS: dict[str, Callable[[Block], str]] = {
         slug=own if (own := block.attrs.get("slug")) != slug(block.attrs.get("title", "")) else None,
     ),
     "stepper": lambda block: _tagged("stepper", block),
-    "step": lambda block: _tagged("step", block, **_all(block.attrs)),
-    "columns": lambda block: _tagged("columns", block, **_all(block.attrs)),
+    "step": lambda block: _tagged("step", block, **_arguments(block.attrs)),
+    "columns": lambda block: _tagged("columns", block, **_arguments(block.attrs)),
     "column": lambda block: _tagged(
         "column",
         block,
@@ -554,21 +556,21 @@ _WRITERS: dict[str, Callable[[Block], str]] = {
         valign=block.attrs.get("valign"),
     ),
     "expandable": _expandable,
-    "updates": lambda block: _tagged("updates", block, **_all(block.attrs)),
+    "updates": lambda block: _tagged("updates", block, **_arguments(block.attrs)),
     "update": lambda block: _tagged(
         "update", block, date=block.attrs.get("date"), tags=block.attrs.get("tags") or None
     ),
     "prompt": lambda block: _tagged(
-        "prompt", block, **_all(block.attrs, "expanded"), defaultExpanded=block.attrs.get("expanded")
+        "prompt", block, **_arguments(block.attrs, "expanded"), defaultExpanded=block.attrs.get("expanded")
     ),
     "figure": _figure,
     "file": lambda block: _captioned("file", block, src=block.attrs.get("src", "")),
     "embed": _embed,
     "content-ref": lambda block: _captioned("content-ref", block, url=block.attrs.get("url", "")),
     "openapi": _openapi,
-    "api-method": lambda block: _tagged("api-method", block, **_all(block.attrs)),
+    "api-method": lambda block: _tagged("api-method", block, **_arguments(block.attrs)),
     "api-section": lambda block: _tagged(f"api-method-{block.attrs.get('name', '')}", block),
-    "api-parameter": lambda block: _tagged("api-method-parameter", block, **_all(block.attrs)),
+    "api-parameter": lambda block: _tagged("api-method-parameter", block, **_arguments(block.attrs)),
     "api-response": _response,
     "include": _include,
     "if": _condition,

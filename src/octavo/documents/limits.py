@@ -9,42 +9,42 @@ from itertools import islice
 
 from markdown_it.token import Token
 
-LARGEST = 5_000_000
+MAX_PAGE_LENGTH = 5_000_000
 """Pages of more characters, or of more lines than `MOST_LINES`, are shown as source."""
 
-MOST_LINES = 200_000
+MAX_PAGE_LINES = 200_000
 
-IN_BLOCK = 60_000
+MAX_BLOCK_PARTS = 60_000
 """The parts (tokens of the parser) of one block of the top level. The page is source from a block on that has more."""
 
-LOOKS = 60_000
+MAX_LINE_VISITS = 60_000
 """How often lines are looked at to read a page, or a tenth of its length: within many quotes a line is looked at once
 for each. Where these are used up, the rest of the page is source."""
 
-ROW = 20_000
+MAX_ROW_LENGTH = 20_000
 """The characters of a row of a table in markdown."""
 
-MARKS = 10_000
+MAX_MARKS = 10_000
 """The characters that may be marks in one paragraph, or brackets in one stretch of HTML."""
 
 _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 
 
-class TooMuch(Exception):
+class BlockTooLarge(Exception):
     """A block has more parts than are laid out."""
 
 
-def in_page(length: int) -> int:
+def max_page_parts(length: int) -> int:
     """The parts of a page of that many characters. It is source after the block with the last of them."""
     return max(70_000, length // 20)
 
 
-def rows(columns: int) -> int:
+def max_table_rows(columns: int) -> int:
     """The rows of a table in markdown. Those after them are source."""
-    return max(1, (IN_BLOCK - 1000) // (2 + 3 * columns))
+    return max(1, (MAX_BLOCK_PARTS - 1000) // (2 + 3 * columns))
 
 
-def parts(tokens: Iterable[Token]) -> int:
+def count_parts(tokens: Iterable[Token]) -> int:
     """How much is to be laid out of a block: tags and HTML take longer than other tokens."""
     return sum(
         6 if token.type == "platform_tag" else 1 + 3 * token.content.count("<") if token.type == "platform_html" else 1
@@ -54,4 +54,4 @@ def parts(tokens: Iterable[Token]) -> int:
 
 def has_too_many_marks(words: str) -> bool:
     """Whether a paragraph holds more marks than are read."""
-    return len(words) > MARKS and next(islice(_MARK.finditer(words), MARKS, None), None) is not None
+    return len(words) > MAX_MARKS and next(islice(_MARK.finditer(words), MAX_MARKS, None), None) is not None

@@ -20,12 +20,12 @@ APP_HOSTS = frozenset({"app.gitbook.com"})
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_UNSEEN = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]+")
+_INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]+")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _ASSETS = ".gitbook/assets/"
-_SHARED = re.compile(r"(?:^|/)(\.gitbook/includes/[^/].*)$")
+_INCLUDE = re.compile(r"(?:^|/)(\.gitbook/includes/[^/].*)$")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}")
-_CALLED = {
+_RESOURCE_NAMES = {
     "pages": "page",
     "files": "file",
     "spaces": "space",
@@ -38,7 +38,7 @@ _README = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class LinkTargets:
     """What links may lead to: pages by their path, files by their name or path, and the space they are in."""
 
     pages: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
@@ -110,7 +110,7 @@ class ToFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ToShared:
+class ToReusableContent:
     """Words that several pages include, by the file they are kept in."""
 
     path: str
@@ -148,7 +148,7 @@ class ToUrl:
 
 
 @dataclass(frozen=True, slots=True)
-class Blocked:
+class BlockedScheme:
     """An address of a scheme that is never opened."""
 
     href: str
@@ -156,7 +156,7 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenLink:
     """A link to what is not there, or no longer."""
 
     href: str
@@ -171,17 +171,17 @@ Target = (
     | ToSpace
     | ToChangeRequest
     | ToFile
-    | ToShared
+    | ToReusableContent
     | ToCollection
     | ToSite
     | ToUser
     | ToUrl
-    | Blocked
-    | Broken
+    | BlockedScheme
+    | BrokenLink
 )
 
 
-def by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str, str]:
+def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str, str]:
     """Return the ids of pages by every path that a link may name.
 
     `pages` has the id of each page, its path and that of its file, in the order of the tree. Where two pages share a path, the
@@ -200,92 +200,92 @@ def by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str, st
     return {**folders, **found}
 
 
-def resolve(href: str, page_path: str, places: Places) -> Target:
+def resolve(href: str, page_path: str, places: LinkTargets) -> Target:
     """Where `href` leads from the page at `page_path`: a path of the tree, with a slash at its end when pages lie below
     it, or that of the file that holds the page."""
-    href = _whole(href)
+    href = _normalize(href)
     if not href:
-        return Broken(href, "The link has no destination.")
+        return BrokenLink(href, "The link has no destination.")
     if scheme := _SCHEME.match(href):
         return _absolute(href, scheme[0][:-1].lower(), places)
     if "broken-reference" in href.lower() or href.startswith(("/broken/", "broken/")):
-        return _gone(href)
+        return _marked_broken(href)
     path, _, anchor = href.partition("#")
-    path = _decoded(path.partition("?")[0])
-    anchor = _decoded(anchor)
+    path = _decode(path.partition("?")[0])
+    anchor = _decode(anchor)
     if not path:
         return ToAnchor(anchor)
     if path.startswith("/"):
-        return _from_root(href, path.strip("/"), anchor or None, places)
+        return _root_relative(href, path.strip("/"), anchor or None, places)
     return _relative(href, path, anchor or None, page_path, places)
 
 
-def outside(href: str) -> ToUrl | Blocked | Broken:
+def external_target(href: str) -> ToUrl | BlockedScheme | BrokenLink:
     """Where `href` leads when a browser opens it, also to the platform's own application."""
-    href = _whole(href)
+    href = _normalize(href)
     scheme = _SCHEME.match(href)
-    return _outside(href, scheme[0][:-1].lower()) if scheme else Broken(href, "The link has no host name.")
+    return _outside(href, scheme[0][:-1].lower()) if scheme else BrokenLink(href, "The link has no host name.")
 
 
-def _whole(href: str) -> str:
+def _normalize(href: str) -> str:
     """An address as browsers read what is written."""
-    href = _UNSEEN.sub(" ", href).strip().replace(" ", "%20")
+    href = _INVISIBLE.sub(" ", href).strip().replace(" ", "%20")
     if href.startswith("//"):
         return f"https:{href}"
     return f"https://{href}" if href.lower().startswith("www.") else href
 
 
-def _absolute(href: str, scheme: str, places: Places) -> Target:
+def _absolute(href: str, scheme: str, places: LinkTargets) -> Target:
     found = _outside(href, scheme)
     if isinstance(found, ToUrl) and scheme != "mailto":
         parts = urlsplit(href)
         if found.host in APP_HOSTS or f"{scheme}://{parts.netloc}" in places.origins:
             if parts.path.startswith("/broken/"):
-                return _gone(parts.path)
-            return _in_app(parts.path, _decoded(parts.fragment) or None, places) or found
+                return _marked_broken(parts.path)
+            return _app_target(parts.path, _decode(parts.fragment) or None, places) or found
     return found
 
 
-def _outside(href: str, scheme: str) -> ToUrl | Blocked | Broken:
+def _outside(href: str, scheme: str) -> ToUrl | BlockedScheme | BrokenLink:
     if scheme not in SCHEMES:
-        return Blocked(href, scheme)
+        return BlockedScheme(href, scheme)
     if scheme == "mailto":
         return ToUrl(href, href[len("mailto:") :].partition("?")[0])
     try:
         parts = urlsplit(href)
-        port, host = parts.port, _in_ascii(parts.hostname or "")
+        port, host = parts.port, _ascii_host(parts.hostname or "")
     except ValueError:  # a UnicodeError is one
-        return Broken(href, "The link is not a valid URL.")
+        return BrokenLink(href, "The link is not a valid URL.")
     if not host:
-        return Broken(href, "The link has no host name.")
+        return BrokenLink(href, "The link has no host name.")
     if "@" in parts.netloc or "\\" in href:
-        return Broken(href, "The link is written to look like a link to another site.")
+        return BrokenLink(href, "The link is written to look like a link to another site.")
     if not parts.netloc.isascii():
         # Letters that look like others are not shown, and not handed on: a name server has another name for them.
         href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()
     return ToUrl(href, host)
 
 
-def _in_ascii(host: str) -> str:
+def _ascii_host(host: str) -> str:
     """The name of a host as name servers have it. Raises ValueError."""
     if host.isascii() and all(0 < len(label) < 64 for label in host.removesuffix(".").split(".")):
         return host  # as most are: what others take to be read is not loaded for them
     return host.encode("idna").decode()
 
 
-def steps(path: str) -> list[str]:
+def path_steps(path: str) -> list[str]:
     """The steps of the path of an address."""
-    return [_decoded(part) for part in path.split("/") if part]
+    return [_decode(part) for part in path.split("/") if part]
 
 
-def _decoded(part: str) -> str:
+def _decode(part: str) -> str:
     """A part of an address with the letters that stand behind its percent signs, safe to show: `%1B` stands for escape."""
     return address(unquote(part))
 
 
-def _in_app(path: str, anchor: str | None, places: Places) -> Target | None:
+def _app_target(path: str, anchor: str | None, places: LinkTargets) -> Target | None:
     """What an address of the platform's own application names."""
-    parts = steps(path)
+    parts = path_steps(path)
     organization = parts[1] if parts[:1] == ["o"] and len(parts) > 1 else None
     if organization is not None:
         parts = parts[2:]
@@ -307,60 +307,60 @@ def _in_app(path: str, anchor: str | None, places: Places) -> Target | None:
         if page is None:
             return ToSpace(space)
         known = _page(page.removeprefix("pages/"), places)
-        return ToPage(known, anchor) if known else Broken(path, f"There is no page {page} in this space.")
+        return ToPage(known, anchor) if known else BrokenLink(path, f"There is no page {page} in this space.")
     return ToSpace(space, page.removeprefix("pages/") if page else None, anchor)
 
 
-def _from_root(href: str, path: str, anchor: str | None, places: Places) -> Target:
+def _root_relative(href: str, path: str, anchor: str | None, places: LinkTargets) -> Target:
     sort, _, rest = path.partition("/")
-    if sort in ("s", "spaces", "o") and rest and (target := _in_app(path, anchor, places)):
+    if sort in ("s", "spaces", "o") and rest and (target := _app_target(path, anchor, places)):
         return target
     if sort == "pages" and rest:
         page = _page(rest, places)
-        return ToPage(page, anchor) if page else Broken(href, "The page no longer exists.")
+        return ToPage(page, anchor) if page else BrokenLink(href, "The page no longer exists.")
     if sort == "files" and rest:
         file = rest if places.files is None else places.file(rest)
-        return ToFile(file, rest) if file else Broken(href, "The file no longer exists.")
+        return ToFile(file, rest) if file else BrokenLink(href, "The file no longer exists.")
     page = _page(path, places)
     if page:
         return ToPage(page, anchor)
     if _ID.fullmatch(rest) and sort in ("users", "collections"):
         return ToUser(rest) if sort == "users" else ToCollection(rest)
-    return _file(href, path, path, places) or _no_page(href, path, path, places)
+    return _file(href, path, path, places) or _missing_page(href, path, path, places)
 
 
-def _relative(href: str, path: str, anchor: str | None, page_path: str, places: Places) -> Target:
+def _relative(href: str, path: str, anchor: str | None, page_path: str, places: LinkTargets) -> Target:
     lies = posixpath.normpath(posixpath.join(_folders(page_path)[0], path))
     if file := _file(href, path, lies, places):
         return file
-    if shared := _SHARED.search(path):
-        return ToShared(shared[1])
+    if shared := _INCLUDE.search(path):
+        return ToReusableContent(shared[1])
     for folder in _folders(page_path):
         joined = posixpath.normpath(posixpath.join(folder, path))
         while joined.startswith("../"):
             joined = joined[3:]
         if page := _page("" if joined in (".", "..") else joined, places):
             return ToPage(page, anchor)
-    return _no_page(href, path, lies, places)
+    return _missing_page(href, path, lies, places)
 
 
-def _no_page(href: str, path: str, lies: str, places: Places) -> Target:
+def _missing_page(href: str, path: str, lies: str, places: LinkTargets) -> Target:
     """What stands at a path where no page is: perhaps a file, when the files are not known. `lies`: that path from the
     root."""
     name = posixpath.basename(path)
     suffix = posixpath.splitext(name)[1]
     if places.files is None and _SUFFIX.fullmatch(suffix) and suffix != ".md":
         return ToFile("", name, lies)
-    return Broken(href, f"There is no page at {path}.", is_beyond=lies.startswith("../"))
+    return BrokenLink(href, f"There is no page at {path}.", is_beyond=lies.startswith("../"))
 
 
-def _gone(href: str) -> Broken:
+def _marked_broken(href: str) -> BrokenLink:
     """Return the target of a link that the platform has marked as broken."""
-    parts = steps(href)
-    what = next((_CALLED[part] for part in reversed(parts) if part in _CALLED), None)
+    parts = path_steps(href)
+    what = next((_RESOURCE_NAMES[part] for part in reversed(parts) if part in _RESOURCE_NAMES), None)
     if what == "page" and "spaces" in parts:
         what = "page in another space"
-    return Broken(href, f"The {what} no longer exists." if what else "The link target no longer exists.")
+    return BrokenLink(href, f"The {what} no longer exists." if what else "The link target no longer exists.")
 
 
 def _folders(page_path: str) -> list[str]:
@@ -372,37 +372,37 @@ def _folders(page_path: str) -> list[str]:
     return [own, above, ""] if page_path.endswith("/") else [above, own, ""]
 
 
-def _page(path: str, places: Places) -> str | None:
+def _page(path: str, places: LinkTargets) -> str | None:
     """The id of the page at a path, or called by its id."""
     path = path.strip("/").removesuffix(".md")
     folder = _README.sub("", path)
     return places.page(path) or places.page(folder) or (path if path in places.page_ids else None)
 
 
-def _file(href: str, path: str, lies: str, places: Places) -> Target | None:
+def _file(href: str, path: str, lies: str, places: LinkTargets) -> Target | None:
     name = posixpath.basename(path)
     if places.files is None:
         return ToFile("", name, lies) if _ASSETS in path and name else None
     file = places.file(lies) or places.file(path) or (places.file(name) if name else None)
     if file:
         return ToFile(file, name)
-    return Broken(href, f"There is no file {name} in this space.") if _ASSETS in path else None
+    return BrokenLink(href, f"There is no file {name} in this space.") if _ASSETS in path else None
 
 
-_LOOKS_LIKE_A_HOST = re.compile(r"(?:^|[\s/@(])((?:[\w-]{1,63}\.){1,8}[a-z]{2,24})(?=$|[\s/:?#).,])", re.IGNORECASE)
-_FILES = frozenset(
+_HOST_NAME = re.compile(r"(?:^|[\s/@(])((?:[\w-]{1,63}\.){1,8}[a-z]{2,24})(?=$|[\s/:?#).,])", re.IGNORECASE)
+_FILE_SUFFIXES = frozenset(
     {"md", "html", "htm", "json", "js", "ts", "py", "sh", "yaml", "yml", "txt", "zip", "pdf", "png", "rs", "go"}
 )
 
 
-def doubt(words: str, target: ToUrl) -> str:
+def host_mismatch_warning(words: str, target: ToUrl) -> str:
     """Return a warning if the text of a link names another host than its URL. Empty otherwise."""
-    said = _LOOKS_LIKE_A_HOST.search(words)
-    if said is None or target.url.startswith("mailto:") or said[1].rpartition(".")[2].lower() in _FILES:
+    said = _HOST_NAME.search(words)
+    if said is None or target.url.startswith("mailto:") or said[1].rpartition(".")[2].lower() in _FILE_SUFFIXES:
         return ""
     host = said[1].lower().removeprefix("www.")
     try:
-        host = _in_ascii(host)
+        host = _ascii_host(host)
     except ValueError:
         pass
     leads = target.host.removeprefix("www.")
@@ -411,7 +411,7 @@ def doubt(words: str, target: ToUrl) -> str:
     return f"Careful: the link text says {said[1]}, but the link opens {target.host}."
 
 
-def other_letters(host: str) -> str:
+def punycode_warning(host: str) -> str:
     """Return a warning that shows how a punycode host is spelled. Empty for other hosts."""
     if "xn--" not in host:
         return ""

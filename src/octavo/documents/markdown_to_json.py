@@ -13,8 +13,8 @@ from typing import Any
 
 from octavo.api.bodies import Format
 from octavo.documents.anchors import slug
-from octavo.documents.blocks import NOTHING, Block, Column, Run, words
-from octavo.documents.tree import Draft
+from octavo.documents.blocks import NO_ATTRS, Block, Column, Run, plain_text
+from octavo.documents.tree import DraftBlock
 
 Json = dict[str, Any]
 
@@ -69,12 +69,12 @@ one shows its words."""
 _VOID = {"divider"}
 
 
-def body(markdown: str, format: Format | None) -> Json:
+def content_body(markdown: str, format: Format | None) -> Json:
     """A body as it was asked for: as markdown, unless as a JSON document."""
-    return {"document": json_document(markdown)} if format == "document" else {"markdown": markdown}
+    return {"document": to_json_document(markdown)} if format == "document" else {"markdown": markdown}
 
 
-def json_document(markdown: str) -> Json:
+def to_json_document(markdown: str) -> Json:
     """The JSON document that says what `markdown` says."""
     # Parsing brings markdown-it with it, which most who read content as markdown never need.
     from octavo.documents.parse import parse
@@ -108,11 +108,11 @@ class _Writer:
         attrs, key = block.attrs, block.key
         match block.kind:
             case "paragraph":
-                return _node("paragraph", key, _aligned(attrs), self._runs(block.runs) or [_leaf("")])
+                return _node("paragraph", key, _alignment(attrs), self._runs(block.runs) or [_leaf("")])
             case "heading":
                 level = attrs.get("level", 1)
-                data = {"id": attrs.get("id"), **_aligned(attrs), "level": level if level > 3 else None}
-                return _node(f"heading-{min(level, 3)}", key, _kept(data), self._runs(block.runs))
+                data = {"id": attrs.get("id"), **_alignment(attrs), "level": level if level > 3 else None}
+                return _node(f"heading-{min(level, 3)}", key, _without_none(data), self._runs(block.runs))
             case "list":
                 return self._list(block)
             case "item" | "task":
@@ -131,7 +131,7 @@ class _Writer:
                     _fragment("expandable-title", [_paragraph("", self._runs(block.runs))]),
                     _fragment("expandable-body", self._blocks(block.children)),
                 ]
-                return {**_void("expandable", key, _kept({"open": attrs.get("open")})), "fragments": fragments}
+                return {**_void("expandable", key, _without_none({"open": attrs.get("open")})), "fragments": fragments}
             case "table" | "cards":
                 return self._table(block)
             case "tab":
@@ -141,21 +141,21 @@ class _Writer:
                 )
             case "column":
                 width = attrs.get("width")
-                data = {**_named(attrs), "width": width if width is None or width > 1 else f"{width}%"}
+                data = {**_json_attrs(attrs), "width": width if width is None or width > 1 else f"{width}%"}
                 return self._node("column", block, data)
             case "prompt":
                 return self._node(
-                    "prompt", block, {**_named(attrs, "expanded"), "defaultExpanded": attrs.get("expanded")}
+                    "prompt", block, {**_json_attrs(attrs, "expanded"), "defaultExpanded": attrs.get("expanded")}
                 )
             case "embed":
-                return self._captioned("embed", block, _named(attrs))
+                return self._captioned("embed", block, _json_attrs(attrs))
             case "file":
-                return self._captioned("file", block, {"ref": reference(attrs.get("src") or "")})
+                return self._captioned("file", block, {"ref": link_reference(attrs.get("src") or "")})
             case "content-ref":
-                return self._captioned("content-ref", block, {"ref": reference(attrs.get("url") or "")})
+                return self._captioned("content-ref", block, {"ref": link_reference(attrs.get("url") or "")})
             case "include":
                 return self._node(
-                    "reusable-content", block, {"ref": reference(attrs.get("target") or "")}, is_void=True
+                    "reusable-content", block, {"ref": link_reference(attrs.get("target") or "")}, is_void=True
                 )
             case "openapi":
                 return self._openapi(block)
@@ -165,13 +165,13 @@ class _Writer:
                 data = {"integration": integration, "block": name, "props": dict(props), "url": props.get("url")}
                 return self._node("integration", block, data, is_void=True)
             case kind:
-                return self._node(_NODES[kind], block, _named(attrs), is_void=kind in _VOID)
+                return self._node(_NODES[kind], block, _json_attrs(attrs), is_void=kind in _VOID)
 
     def _node(self, name: str, block: Block, data: Json, *, is_void: bool = False) -> Json:
         """A node with the children of a block. `is_void`: there are none, as a rule."""
         if is_void and not block.children:
-            return _void(name, block.key, _kept(data))
-        return _node(name, block.key, _kept(data), self._blocks(block.children))
+            return _void(name, block.key, _without_none(data))
+        return _node(name, block.key, _without_none(data), self._blocks(block.children))
 
     def _captioned(self, name: str, block: Block, data: Json) -> Json:
         caption = [_fragment("caption", [_paragraph("", self._runs(block.runs))])] if block.runs else []
@@ -186,15 +186,17 @@ class _Writer:
         tight = attrs.get("tight")
         data = {
             "start": start if is_ordered and start != 1 else None,
-            "tight": tight if tight is not None and tight != looks_tight(block.children) else None,
+            "tight": tight if tight is not None and tight != is_tight(block.children) else None,
         }
         return _node(
-            "list-tasks" if tasks else _LISTS[is_ordered], block.key, _kept(data), self._blocks(block.children)
+            "list-tasks" if tasks else _LISTS[is_ordered], block.key, _without_none(data), self._blocks(block.children)
         )
 
     def _code(self, block: Block) -> Json:
         attrs = block.attrs
-        data = _named(attrs, "language", "wrap", "highlighted", "notes") | {"syntax": attrs.get("language") or None}
+        data = _json_attrs(attrs, "language", "wrap", "highlighted", "notes") | {
+            "syntax": attrs.get("language") or None
+        }
         if "wrap" in attrs:
             data["overflow"] = "wrap" if attrs["wrap"] else "scroll"
         highlighted, notes = set(attrs.get("highlighted", ())), attrs.get("notes", ())
@@ -208,7 +210,7 @@ class _Writer:
                     else [*words, self._annotation(label, [])]
                 )
             nodes.append(_node("code-line", "", {"highlighted": True} if number in highlighted else {}, words))
-        return _node("code", block.key, _kept(data), nodes)
+        return _node("code", block.key, _without_none(data), nodes)
 
     def _figure(self, block: Block) -> Json:
         attrs = block.attrs
@@ -220,18 +222,18 @@ class _Writer:
             and set(first.attrs) <= {"src", "drawing", "alt"}
             and not first.runs
         ):
-            data = {"ref": reference(first.attrs.get("src") or ""), "alt": first.attrs.get("alt") or None}
-            return _void("drawing", block.key, _kept(data))
-        data = {**_named(attrs), "align": _ALIGNMENTS.get(attrs.get("align", ""), attrs.get("align"))}
-        return _node("images", block.key, _kept(data), self._blocks(block.children))
+            data = {"ref": link_reference(first.attrs.get("src") or ""), "alt": first.attrs.get("alt") or None}
+            return _void("drawing", block.key, _without_none(data))
+        data = {**_json_attrs(attrs), "align": _ALIGNMENTS.get(attrs.get("align", ""), attrs.get("align"))}
+        return _node("images", block.key, _without_none(data), self._blocks(block.children))
 
     def _image(self, image: Block) -> Json:
         attrs = image.attrs
-        data = _named(attrs, "src", "dark", "link") | {
-            "ref": reference(attrs.get("src") or ""),
+        data = _json_attrs(attrs, "src", "dark", "link") | {
+            "ref": link_reference(attrs.get("src") or ""),
             "alt": attrs.get("alt") or "",
         }
-        data |= {"refDark": _reference(attrs.get("dark")), "link": _reference(attrs.get("link"))}
+        data |= {"refDark": _optional_reference(attrs.get("dark")), "link": _optional_reference(attrs.get("link"))}
         data |= {
             name: int(said)
             for name in ("width", "height")
@@ -242,8 +244,8 @@ class _Writer:
     def _openapi(self, block: Block) -> Json:
         attrs = block.attrs
         variant, spec, src = attrs.get("variant"), attrs.get("spec"), attrs.get("src")
-        data = _named(attrs, "variant", "spec", "src", "schemas")
-        data["ref"] = {"kind": "openapi", "spec": spec} if spec else _reference(src)
+        data = _json_attrs(attrs, "variant", "spec", "src", "schemas")
+        data["ref"] = {"kind": "openapi", "spec": spec} if spec else _optional_reference(src)
         data["src"] = src if spec else None
         data["schemas"] = list(attrs["schemas"]) if "schemas" in attrs else None
         is_swagger = variant == "file" or (variant == "operation" and src and not spec and attrs.get("path"))
@@ -258,15 +260,15 @@ class _Writer:
         view: Json = {"type": "cards" if is_cards else "grid", "columns": []}
         names = [f"c{number}" for number in range(len(columns))]
         for name, column in zip(names, columns, strict=True):
-            given: Json = {"id": name, "title": words(column.title), "type": column.type}
+            given: Json = {"id": name, "title": plain_text(column.title), "type": column.type}
             given["textAlignment"] = column.align or ("left" if column.type == "text" else None)
             given["max"] = column.max if column.type == "rating" or column.max != 5 else None
             if column.options:
                 given["options"] = [{"value": value, "label": label} for value, label in column.options.items()]
-            if column.title and column.title != (Run(words(column.title)),):
+            if column.title and column.title != (Run(plain_text(column.title)),):
                 given["titleFragment"] = f"title-{name}"
                 fragments.append(_fragment(f"title-{name}", [_paragraph("", self._runs(column.title))]))
-            definition[name] = _kept(given)
+            definition[name] = _without_none(given)
             if not column.hidden:
                 view["columns"].append(name)
             if column.width is not None:
@@ -292,18 +294,23 @@ class _Writer:
                 values[name] = value
                 if span := {kind: cell.attrs[kind] for kind in ("colspan", "rowspan") if kind in cell.attrs}:
                     spans[name] = span
-            records[f"r{number}"] = _kept(
+            records[f"r{number}"] = _without_none(
                 {"orderIndex": number, "values": values, "head": row.attrs.get("head"), "spans": spans or None}
             )
-        data = {"view": _kept(view), "definition": definition, "records": records, "fullWidth": attrs.get("full_width")}
-        return {**_void("table", block.key, _kept(data)), "fragments": fragments}
+        data = {
+            "view": _without_none(view),
+            "definition": definition,
+            "records": records,
+            "fullWidth": attrs.get("full_width"),
+        }
+        return {**_void("table", block.key, _without_none(data)), "fragments": fragments}
 
     def _runs(self, runs: Iterable[Run]) -> list[Json]:
         """Texts and inlines; runs that lead to the same address are one link."""
         nodes: list[Json] = []
         for link, linked in groupby(runs, key=lambda run: run.link if run.kind not in ("button", "mention") else None):
             inside = [self._run(run) for run in linked]
-            nodes += [_inline("link", {"ref": reference(link)}, inside)] if link is not None else inside
+            nodes += [_inline("link", {"ref": link_reference(link)}, inside)] if link is not None else inside
         return nodes
 
     def _run(self, run: Run) -> Json:
@@ -324,17 +331,21 @@ class _Writer:
                 given = {each: attrs.get(each) for each in ("size", "width", "height")}
                 given |= {
                     "caption": attrs.get("title"),
-                    "refDark": _reference(attrs.get("dark")),
+                    "refDark": _optional_reference(attrs.get("dark")),
                     "drawing": attrs.get("drawing"),
                 }
-                name, made = "inline-image", {"ref": reference(attrs.get("src") or ""), "alt": run.text, **given}
+                name, made = "inline-image", {"ref": link_reference(attrs.get("src") or ""), "alt": run.text, **given}
             case "mention":
                 name = "mention"
-                made = {"ref": reference(run.link or ""), "title": run.text if run.text != run.link else None}
+                made = {"ref": link_reference(run.link or ""), "title": run.text if run.text != run.link else None}
             case "button":
                 action = {each: attrs[each] for each in ("action", "query") if each in attrs}
                 made = {"label": run.text, "kind": attrs.get("style", "primary"), "icon": attrs.get("icon")}
-                made |= {"ref": _reference(run.link), "action": action or None, "disabled": attrs.get("disabled")}
+                made |= {
+                    "ref": _optional_reference(run.link),
+                    "action": action or None,
+                    "disabled": attrs.get("disabled"),
+                }
                 name = "button"
             case "footnote":
                 label, is_inline = str(attrs.get("label", "")), attrs.get("inline")
@@ -343,7 +354,7 @@ class _Writer:
                 if run.kind == "code":
                     marks = sorted({*marks, "code"})
                 return _leaf(run.text, marks, attrs)
-        return _inline(name, _kept({**made, "marks": marks or None}))
+        return _inline(name, _without_none({**made, "marks": marks or None}))
 
     def _annotation(self, label: str, nodes: list[Json], marks: Sequence[str] = ()) -> Json:
         """Words with a footnote, or without words the mark of one."""
@@ -353,17 +364,17 @@ class _Writer:
         return made
 
 
-def looks_tight(items: Iterable[Block | Draft]) -> bool:
+def is_tight(items: Iterable[Block | DraftBlock]) -> bool:
     """Whether the items of a list stand close together, where nothing says so: none of them has several paragraphs."""
     return all(sum(each.kind == "paragraph" for each in item.children) < 2 for item in items)
 
 
-def _aligned(attrs: Mapping[str, Any]) -> Json:
+def _alignment(attrs: Mapping[str, Any]) -> Json:
     align = attrs.get("align")
-    return _kept({"align": _ALIGNMENTS.get(align, align) if align else None, "dir": attrs.get("dir")})
+    return _without_none({"align": _ALIGNMENTS.get(align, align) if align else None, "dir": attrs.get("dir")})
 
 
-def _named(attrs: Mapping[str, Any], *but: str) -> Json:
+def _json_attrs(attrs: Mapping[str, Any], *but: str) -> Json:
     """Attributes of a block under their names in the form of the platform."""
     named = (
         (name, list(value) if isinstance(value, tuple) else value) for name, value in attrs.items() if name not in but
@@ -373,7 +384,7 @@ def _named(attrs: Mapping[str, Any], *but: str) -> Json:
 
 def _value(cell: Block, column: Column) -> Any:
     """The value of a cell as the platform keeps it. None: it is words, or has a form of its own."""
-    said = words(cell.runs)
+    said = plain_text(cell.runs)
     if isinstance(value := cell.attrs.get("value"), bool):
         return value if said.strip().lower() == str(value).lower() else None
     if isinstance(value, int):
@@ -381,7 +392,7 @@ def _value(cell: Block, column: Column) -> Any:
     if cell.runs != (Run(said),):
         (run, *others) = cell.runs or (Run(""),)
         is_address = bool(run.link) and not others and run == Run(said, link=said)
-        return reference(said) if is_address and column.type in ("content-ref", "image") else None
+        return link_reference(said) if is_address and column.type in ("content-ref", "image") else None
     if column.type == "number" and re.fullmatch(r"-?(?:0|[1-9]\d{0,14})", said):
         return int(said)
     if column.type == "select":
@@ -389,15 +400,15 @@ def _value(cell: Block, column: Column) -> Any:
     return None
 
 
-def _kept(data: Json) -> Json:
+def _without_none(data: Json) -> Json:
     return {name: value for name, value in data.items() if value is not None}
 
 
-def _reference(address: str | None) -> Json | None:
-    return reference(address) if address else None
+def _optional_reference(address: str | None) -> Json | None:
+    return link_reference(address) if address else None
 
 
-def reference(address: str) -> Json:
+def link_reference(address: str) -> Json:
     """What a link leads to: a page or file by id, a specification or reusable content, or an address as it is written."""
     target, _, anchor = address.partition("#")
     for prefix, kind in (("/pages/", "page"), ("/files/", "file")):
@@ -439,7 +450,7 @@ def _fragment(name: str, nodes: list[Json]) -> Json:
     return {"object": "fragment", "fragment": name, "nodes": nodes}
 
 
-def _leaf(text: str, marks: Iterable[str] = (), attrs: Mapping[str, Any] = NOTHING) -> Json:
+def _leaf(text: str, marks: Iterable[str] = (), attrs: Mapping[str, Any] = NO_ATTRS) -> Json:
     made: list[Json] = [{"object": "mark", "type": mark} for mark in marks if mark != "mark" or not attrs]
     if attrs:
         colors = {"text": attrs.get("color", "default"), "background": attrs.get("background", "default")}

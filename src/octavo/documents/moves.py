@@ -7,59 +7,63 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
 from operator import itemgetter
 
-from octavo.documents.alignment import LONG_ENOUGH, similarity, text_similarity
+from octavo.documents.alignment import MIN_MOVED_LENGTH, similarity, text_similarity
 from octavo.documents.blocks import kinds_with
 from octavo.documents.nodes import Node
-from octavo.documents.restructuring import FRAMES, Change, close
-from octavo.documents.steps import Step
+from octavo.documents.restructuring import FRAMES, CompareNodes, collapse_container
+from octavo.documents.steps import DiffStep
 
 _PARTS = kinds_with("part")
 """Those of a container are known again however short they are. Beside the same blocks as before, so is any word."""
-_LONG_ENOUGH_EDITED = 60
-_ALIKE = 0.85
-_ITSELF = 0.75
+_MIN_EDITED_LENGTH = 60
+_MIN_TEXT_SIMILARITY = 0.85
+_MIN_CONTAINER_SIMILARITY = 0.75
 """Containers of one kind that are so much alike are one that moved and changed."""
-_LEAST_SHARE = 0.4
+_MIN_LENGTH_RATIO = 0.4
 """Blocks of which one is so much shorter are not compared."""
-_MOST_PAIRS = 4000
+_MAX_PAIRS = 4000
 
 
-def find_moves(steps: Sequence[Step], change: Change) -> None:
+def find_moves(steps: Sequence[DiffStep], change: CompareNodes) -> None:
     """Turn what was removed here and added there, at any depth, into moves, numbered from 1. `change` compares two nodes."""
     known = [each for step in steps for each in (step, *step.all_inside())]
     frames = [step for step in known if step.inside is None and _is_frame(step)]
     for step in frames:
-        _open(step)
+        _add_child_steps(step)
     every = [each for step in steps for each in (step, *step.all_inside())]
-    mover = _Mover(every, change)
+    mover = _MoveFinder(every, change)
     lists = [steps, *(within for step in every for within in (step.inside, step.rows) if within)]
     for within in lists:
-        mover.find_equal(_recognizable(within), lambda node: node.number)
-    holding = [step for step in every if _is_frame(step) and _size(step) >= LONG_ENOUGH]
+        mover.find_equal(_identifiable_steps(within), lambda node: node.number)
+    holding = [step for step in every if _is_frame(step) and _size(step) >= MIN_MOVED_LENGTH]
     level = frames
     while level:  # the outermost first, or what is in them would be found by itself
         here = set(map(id, level))
         for fate in ("added", "removed"):
             some = [step for step in holding if id(step) in here or step.fate != fate]
             mover.find_equal(some, lambda node: node.number)
-            mover.find_edited([step for step in some if _size(step) >= _LONG_ENOUGH_EDITED], similarity, _ITSELF)
+            mover.find_edited(
+                [step for step in some if _size(step) >= _MIN_EDITED_LENGTH], similarity, _MIN_CONTAINER_SIMILARITY
+            )
         level = [inner for step in level for inner in step.inside or () if _is_frame(inner)]
-    long = [step for step in every if _size(step) >= LONG_ENOUGH and _kind(step) != "heading"]
+    long = [step for step in every if _size(step) >= MIN_MOVED_LENGTH and _kind(step) != "heading"]
     mover.find_equal(long, lambda node: node.number)
     headings = _unique_headings(steps, every)
     mover.find_equal(headings, lambda node: node.number)
     mover.find_equal(headings, lambda node: node.text)
-    texts = [step for step in long if _size(step) >= _LONG_ENOUGH_EDITED and not _is_frame(step)]
-    mover.find_edited(texts, lambda old, new: text_similarity(old.text, new.text, _ALIKE), _ALIKE)
+    texts = [step for step in long if _size(step) >= _MIN_EDITED_LENGTH and not _is_frame(step)]
+    mover.find_edited(
+        texts, lambda old, new: text_similarity(old.text, new.text, _MIN_TEXT_SIMILARITY), _MIN_TEXT_SIMILARITY
+    )
     mover.take_along(lists)
     for step in frames:
-        close(step)
+        collapse_container(step)
 
 
-class _Mover:
+class _MoveFinder:
     """Joins what went with what came. What moved takes all that is in it along."""
 
-    def __init__(self, every: Sequence[Step], change: Change) -> None:
+    def __init__(self, every: Sequence[DiffStep], change: CompareNodes) -> None:
         self._change = change
         self._number = 0
         self._give_numbers(every)
@@ -70,9 +74,9 @@ class _Mover:
             if step.fate not in ("added", "removed"):
                 self._part(step)
         self._taken: set[int] = set()
-        self._moves: list[tuple[Step, Step]] = []
+        self._moves: list[tuple[DiffStep, DiffStep]] = []
 
-    def _give_numbers(self, steps: Iterable[Step]) -> None:
+    def _give_numbers(self, steps: Iterable[DiffStep]) -> None:
         """Give the moves that were found while blocks were compared their numbers."""
         moved: dict[int, int] = {}
         for step in steps:
@@ -80,9 +84,9 @@ class _Mover:
                 step.number = moved.setdefault(id(step.new), self._number + len(moved) + 1)
         self._number += len(moved)
 
-    def find_equal(self, steps: Sequence[Step], name: Callable[[Node], Hashable]) -> None:
+    def find_equal(self, steps: Sequence[DiffStep], name: Callable[[Node], Hashable]) -> None:
         """Join what went and came by the same name."""
-        by_name: dict[Hashable, list[Step]] = {}
+        by_name: dict[Hashable, list[DiffStep]] = {}
         for step in reversed(steps):
             if step.old and self._is_free(step, "removed"):
                 by_name.setdefault(name(step.old), []).append(step)
@@ -94,22 +98,22 @@ class _Mover:
                 if found:
                     self._move(found.pop(), step)
 
-    def find_edited(self, steps: Sequence[Step], alike: Callable[[Node, Node], float], at_least: float) -> None:
+    def find_edited(self, steps: Sequence[DiffStep], alike: Callable[[Node, Node], float], at_least: float) -> None:
         """Join what came with what went that is most like it, and compare both."""
-        removed: dict[str, list[Step]] = {}
+        removed: dict[str, list[DiffStep]] = {}
         for step in steps:
             if self._is_free(step, "removed"):
                 removed.setdefault(_kind(step), []).append(step)
         added = [step for step in steps if _kind(step) in removed and self._is_free(step, "added")]
-        if len(added) * sum(map(len, removed.values())) > _MOST_PAIRS:
+        if len(added) * sum(map(len, removed.values())) > _MAX_PAIRS:
             return
-        found: list[tuple[float, Step, Step]] = []
+        found: list[tuple[float, DiffStep, DiffStep]] = []
         for step in added:
             assert step.new is not None
             size = step.new.size
             for candidate in removed[step.new.kind]:
                 assert candidate.old is not None
-                if _LEAST_SHARE * size <= candidate.old.size <= size / _LEAST_SHARE:
+                if _MIN_LENGTH_RATIO * size <= candidate.old.size <= size / _MIN_LENGTH_RATIO:
                     likeness = alike(candidate.old, step.new)
                     if likeness >= at_least:
                         found.append((likeness, candidate, step))
@@ -118,10 +122,10 @@ class _Mover:
             if self._is_free(source, "removed") and self._is_free(step, "added"):
                 self._move(source, step)
 
-    def take_along(self, lists: Sequence[Sequence[Step]]) -> None:
+    def take_along(self, lists: Sequence[Sequence[DiffStep]]) -> None:
         """Move what stands right before or after something that moved, and after it still does, however short it is."""
-        before: dict[int, Step] = {}
-        after: dict[int, Step] = {}
+        before: dict[int, DiffStep] = {}
+        after: dict[int, DiffStep] = {}
         for within in lists:
             for fates in (("removed", "left"), ("added", "arrived")):
                 side = [step for step in within if step.fate in fates]
@@ -138,17 +142,17 @@ class _Mover:
                         self._move(left, arrived)
                         moved.append((left, arrived))
 
-    def _is_free(self, step: Step, fate: str) -> bool:
+    def _is_free(self, step: DiffStep, fate: str) -> bool:
         return step.fate == fate and id(step) not in self._taken and id(step) not in self._split
 
-    def _part(self, step: Step) -> None:
+    def _part(self, step: DiffStep) -> None:
         """Note that a step is told apart from those it lies in."""
         above = self._parents.get(id(step))
         while above is not None and id(above) not in self._split:
             self._split.add(id(above))
             above = self._parents.get(id(above))
 
-    def _move(self, left: Step, arrived: Step) -> None:
+    def _move(self, left: DiffStep, arrived: DiffStep) -> None:
         assert left.old is not None
         assert arrived.new is not None
         self._number += 1
@@ -167,7 +171,7 @@ class _Mover:
         self._part(arrived)
 
 
-def _recognizable(within: Sequence[Step]) -> list[Step]:
+def _identifiable_steps(within: Sequence[DiffStep]) -> list[DiffStep]:
     """Return the steps of blocks that are known again among their siblings: parts, long blocks, and short ones that are
     there once on either side."""
     if not {"removed", "added"} <= {step.fate for step in within}:
@@ -180,13 +184,13 @@ def _recognizable(within: Sequence[Step]) -> list[Step]:
         if (node := step.new or step.old) is not None
         and (
             node.kind in _PARTS
-            or node.size >= LONG_ENOUGH
+            or node.size >= MIN_MOVED_LENGTH
             or (node.size > 2 and old[node.number] == new[node.number] == 1)
         )
     ]
 
 
-def _unique_headings(steps: Sequence[Step], every: Sequence[Step]) -> list[Step]:
+def _unique_headings(steps: Sequence[DiffStep], every: Sequence[DiffStep]) -> list[DiffStep]:
     """Return the steps of headings whose texts the page had once and has once. A text that many sections have, such as
     "Example", says nothing about where a section was."""
     free = (step for step in every if step.fate in ("removed", "added"))
@@ -203,26 +207,27 @@ def _unique_headings(steps: Sequence[Step], every: Sequence[Step]) -> list[Step]
     return [step for step in found if (node := step.new or step.old) and old[node.text] == new[node.text] == 1]
 
 
-def _open(step: Step) -> None:
+def _add_child_steps(step: DiffStep) -> None:
     """Make steps of what is in a container that came or went."""
     node = step.new or step.old
     assert node is not None, "a step must have a block"
     step.inside = [
-        Step("added", new=child) if step.fate == "added" else Step("removed", old=child) for child in node.children
+        DiffStep("added", new=child) if step.fate == "added" else DiffStep("removed", old=child)
+        for child in node.children
     ]
     for inner in filter(_is_frame, step.inside):
-        _open(inner)
+        _add_child_steps(inner)
 
 
-def _is_frame(step: Step) -> bool:
+def _is_frame(step: DiffStep) -> bool:
     return step.fate in ("added", "removed") and _kind(step) in FRAMES
 
 
-def _kind(step: Step) -> str:
+def _kind(step: DiffStep) -> str:
     node = step.new or step.old
     return node.kind if node else ""
 
 
-def _size(step: Step) -> int:
+def _size(step: DiffStep) -> int:
     node = step.new or step.old
     return node.size if node else 0

@@ -6,14 +6,27 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from octavo.documents.anchors import follows
-from octavo.documents.blocks import Block, Column, Run, words
+from octavo.documents.anchors import is_anchor_of
+from octavo.documents.blocks import Block, Column, Run, plain_text
 
-_NONE: tuple[object, ...] = (None, "", False, (), [], {})
+_EMPTY_VALUES: tuple[object, ...] = (None, "", False, (), [], {})
 """What an attribute that is not there is read as."""
-WHOLE = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
+ATOMIC_KINDS = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
 """Kinds of runs that are one thing each."""
-_SPOKEN = ("title", "alt", "url", "src", "path", "name", "spec", "date", "expression", "target", "description", "label")
+_TEXT_ATTRIBUTES = (
+    "title",
+    "alt",
+    "url",
+    "src",
+    "path",
+    "name",
+    "spec",
+    "date",
+    "expression",
+    "target",
+    "description",
+    "label",
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -51,7 +64,7 @@ class Node:
             yield from child.leaves()
 
 
-class Register:
+class NodeIndex:
     """Gives equal blocks equal numbers."""
 
     def __init__(self) -> None:
@@ -68,17 +81,17 @@ class Register:
             tuple(child.number for child in children),
         )
         number = self._numbers.setdefault(identity, len(self._numbers))
-        text = " ".join([*" ".join(_own_words(block)).split(), *[child.text for child in children if child.text]])
+        text = " ".join([*" ".join(_own_text(block)).split(), *[child.text for child in children if child.text]])
         return Node(block, children, number, text)
 
 
 def _attributes_key(block: Block) -> Hashable:
-    given = tuple((name, _frozen(value)) for name, value in sorted(settings(block).items()))
+    given = tuple((name, _freeze(value)) for name, value in sorted(compared_attributes(block).items()))
     columns = tuple(map(_column_key, block.attrs.get("columns", ())))
     return (given, columns) if given or columns else ()
 
 
-def settings(block: Block) -> dict[str, Any]:
+def compared_attributes(block: Block) -> dict[str, Any]:
     """The attributes of a block whose change is worth a word: all but columns, which are compared one by one, and names
     that follow from the words."""
     return {
@@ -95,26 +108,26 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
         case "value":
             return value is None  # an empty box, and no star, are on show
         case "id" if block.kind == "heading":
-            return value in _NONE or follows(words(block.runs), str(value))
+            return value in _EMPTY_VALUES or is_anchor_of(plain_text(block.runs), str(value))
         case "slug" if block.kind == "tab":
-            return value in _NONE or follows(str(block.attrs.get("title") or ""), str(value))
-    return value in _NONE
+            return value in _EMPTY_VALUES or is_anchor_of(str(block.attrs.get("title") or ""), str(value))
+    return value in _EMPTY_VALUES
 
 
 def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
     """What tells runs from others: how a text is divided into runs that look the same does not."""
     found: list[tuple[Hashable, ...]] = []
     if isinstance(runs, tuple) and len(runs) < 2:
-        return tuple((run.text, *style(run)) for run in runs if run.text or run.kind in WHOLE)
+        return tuple((run.text, *style(run)) for run in runs if run.text or run.kind in ATOMIC_KINDS)
     text, look, is_whole = "", None, True
     for run in runs:
-        if run.kind in WHOLE or run.text:
+        if run.kind in ATOMIC_KINDS or run.text:
             own = style(run)
-            if own == look and not is_whole and run.kind not in WHOLE:
+            if own == look and not is_whole and run.kind not in ATOMIC_KINDS:
                 text += run.text
                 found[-1] = (text, *own)
             else:
-                text, look, is_whole = run.text, own, run.kind in WHOLE
+                text, look, is_whole = run.text, own, run.kind in ATOMIC_KINDS
                 found.append((text, *own))
     return tuple(found)
 
@@ -122,29 +135,29 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
 def style(run: Run) -> tuple[Hashable, ...]:
     """How a run looks and where it leads: marks, kind, attributes, and last its link. Code looks the same in either form."""
     kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
-    return (run.marks, kind, _frozen(run.attrs) if run.attrs else (), run.link or "")
+    return (run.marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
 
 
 def _column_key(column: Column) -> Hashable:
-    return (runs_key(column.title), *map(_frozen, column[1:]))
+    return (runs_key(column.title), *map(_freeze, column[1:]))
 
 
-def _own_words(block: Block) -> Iterator[str]:
+def _own_text(block: Block) -> Iterator[str]:
     if block.text:
         yield block.text
     elif block.runs:
         yield "".join(run.text or str(run.attrs.get("src", "")).rpartition("/")[2] for run in block.runs)
-    for name in _SPOKEN if block.attrs else ():
+    for name in _TEXT_ATTRIBUTES if block.attrs else ():
         value = block.attrs.get(name)
         if isinstance(value, str) and value:
             yield value.rpartition("/")[2] if block.kind == "image" else value
     for column in block.attrs.get("columns", ()):
-        yield words(column.title)
+        yield plain_text(column.title)
 
 
-def _frozen(value: Any) -> Hashable:
+def _freeze(value: Any) -> Hashable:
     if isinstance(value, Mapping):
-        return tuple((str(key), _frozen(each)) for key, each in sorted(value.items()))
+        return tuple((str(key), _freeze(each)) for key, each in sorted(value.items()))
     if isinstance(value, (list, tuple)):
-        return tuple(map(_frozen, value))
+        return tuple(map(_freeze, value))
     return value if isinstance(value, Hashable) else str(value)

@@ -13,12 +13,12 @@ from typing import Any
 from urllib.parse import quote
 
 from octavo.documents.schemas import (
-    MOST_ITEMS,
+    MAX_ITEMS,
     Definitions,
     Field,
-    Schemas,
+    SchemaReader,
     example,
-    first_of,
+    first_items,
     line_of,
     list_of,
     object_of,
@@ -92,8 +92,8 @@ class Specification:
         paths = object_of(self.spec.get("paths"))
         found = paths.get(path)
         if not isinstance(found, dict):
-            found = next((item for key, item in paths.items() if _shape(key) == _shape(path)), None)
-            path = next((key for key in paths if _shape(key) == _shape(path)), path)
+            found = next((item for key, item in paths.items() if _path_pattern(key) == _path_pattern(path)), None)
+            path = next((key for key in paths if _path_pattern(key) == _path_pattern(path)), path)
         item = self._resolved(found)
         # It becomes a word of a command: whoever wrote the page and the description could make a command of it.
         said = item.get(method.lower()) if method.lower() in METHODS else None
@@ -111,7 +111,7 @@ class Specification:
             reference = {"$ref": f"#/{place}/{name.replace('~', '~0').replace('/', '~1')}"}
             definitions = Definitions(self.spec)
             if definitions.follow(reference)[0]:
-                return Schemas(definitions).field(name, reference, False)
+                return SchemaReader(definitions).field(name, reference, False)
         return None
 
     def every(self) -> Iterator[tuple[str, str]]:
@@ -126,9 +126,9 @@ class Specification:
     def _operation(
         self, method: str, path: str, item: Mapping[str, Any], said: Mapping[str, Any], *, sent: bool = False
     ) -> Operation:
-        reading = Schemas(Definitions(self.spec))
-        named = [each for place in (item, said) for each in list_of(place.get("parameters"))[:MOST_ITEMS]]
-        given = [self._resolved(each) for each in named[:MOST_ITEMS]]
+        reading = SchemaReader(Definitions(self.spec))
+        named = [each for place in (item, said) for each in list_of(place.get("parameters"))[:MAX_ITEMS]]
+        given = [self._resolved(each) for each in named[:MAX_ITEMS]]
         by_name = {(line_of(each.get("in")), line_of(each.get("name"))): each for each in given}
         parameters = [
             _parameter(reading, each) for each in by_name.values() if each.get("in") not in ("body", "formData")
@@ -137,7 +137,7 @@ class Specification:
         bodies += tuple(self._old_body(reading, list(by_name.values()), said))
         responses = [
             self._response(reading, status, self._resolved(each))
-            for status, each in first_of(said.get("responses")).items()
+            for status, each in first_items(said.get("responses")).items()
         ]
         server = "" if sent else self._server(item, said)
         security = self._security(said)
@@ -155,11 +155,13 @@ class Specification:
         )
         return made if sent else _with_curl(made, self, said, by_name)
 
-    def _response(self, reading: Schemas, status: str, said: Mapping[str, Any]) -> Response:
+    def _response(self, reading: SchemaReader, status: str, said: Mapping[str, Any]) -> Response:
         bodies = tuple(replace(body, description="") for body in _bodies(reading, said))
         return Response(line_of(status), reading.words(said.get("description")), bodies)
 
-    def _old_body(self, reading: Schemas, given: list[Mapping[str, Any]], said: Mapping[str, Any]) -> Iterator[Body]:
+    def _old_body(
+        self, reading: SchemaReader, given: list[Mapping[str, Any]], said: Mapping[str, Any]
+    ) -> Iterator[Body]:
         """Bodies as version 2.0 has them: among the parameters."""
         media = next((line_of(each) for each in list_of(said.get("consumes") or self.spec.get("consumes"))), "")
         for each in given:
@@ -179,7 +181,7 @@ class Specification:
         for place in (*reversed(places), self.spec):
             for server in list_of(place.get("servers")):
                 url = line_of(object_of(server).get("url"))
-                for name, variable in first_of(object_of(server).get("variables")).items():
+                for name, variable in first_items(object_of(server).get("variables")).items():
                     # What one brings may hold the names of others: it grows without end if it may.
                     default = line_of(object_of(variable).get("default"))
                     url = url.replace(f"{{{line_of(name)}}}", default)[:_LONGEST_URL]
@@ -193,8 +195,8 @@ class Specification:
     def _security(self, said: Mapping[str, Any]) -> tuple[str, ...]:
         wanted = said["security"] if "security" in said else self.spec.get("security")
         return tuple(
-            " and ".join(self._scheme(line_of(name)) for name in first_of(each)) or "no authentication"
-            for each in list_of(wanted)[:MOST_ITEMS]
+            " and ".join(self._scheme(line_of(name)) for name in first_items(each)) or "no authentication"
+            for each in list_of(wanted)[:MAX_ITEMS]
             if isinstance(each, dict)
         )
 
@@ -225,7 +227,7 @@ class Specification:
         return Definitions(self.spec).follow(value)[0]
 
 
-def _parameter(schemas: Schemas, said: Mapping[str, Any]) -> Parameter:
+def _parameter(schemas: SchemaReader, said: Mapping[str, Any]) -> Parameter:
     schema = said.get("schema", said)
     content = next(iter(object_of(said.get("content")).values()), None)
     schema = object_of(content).get("schema", schema) if content is not None else schema
@@ -238,7 +240,7 @@ def _parameter(schemas: Schemas, said: Mapping[str, Any]) -> Parameter:
     )
 
 
-def _bodies(schemas: Schemas, said: Mapping[str, Any]) -> Iterator[Body]:
+def _bodies(schemas: SchemaReader, said: Mapping[str, Any]) -> Iterator[Body]:
     required, description = said.get("required") is True, schemas.words(said.get("description"))
     for media, content in list(object_of(said.get("content")).items())[:8]:
         schema = object_of(content).get("schema")
@@ -256,36 +258,36 @@ def _with_curl(
     query = [f"{quote(each.field.name)}=" for each in made.parameters if each.place == "query" and each.field.required]
     server = "https://…" if made.server.startswith("-") else made.server or "https://…"  # no option of the command
     address = f"{server}{made.path}" + (f"?{'&'.join(query)}" if query else "")
-    words = [f"curl{'' if made.method == 'get' else f' -X {made.method.upper()}'} {_quoted(address)}"]
+    words = [f"curl{'' if made.method == 'get' else f' -X {made.method.upper()}'} {_shell_quote(address)}"]
     wanted = list_of(said["security"] if "security" in said else of.spec.get("security"))
-    for name in first_of(next((each for each in wanted if isinstance(each, dict)), {})):
+    for name in first_items(next((each for each in wanted if isinstance(each, dict)), {})):
         scheme = of.scheme(line_of(name))
         if scheme.get("type") == "http" and scheme.get("scheme") == "bearer":
             words.append('-H "Authorization: Bearer $TOKEN"')
         elif scheme.get("type") in ("http", "basic"):
             words.append('-u "$USER:$PASSWORD"')
         elif scheme.get("type") == "apiKey" and scheme.get("in") == "header":
-            words.append(f'-H {_quoted(line_of(scheme.get("name")) + ": ")}"$KEY"')
+            words.append(f'-H {_shell_quote(line_of(scheme.get("name")) + ": ")}"$KEY"')
         elif scheme.get("type") in ("oauth2", "openIdConnect"):
             words.append('-H "Authorization: Bearer $TOKEN"')
     words += [
-        f"-H {_quoted(f'{each.field.name}: ')}"
+        f"-H {_shell_quote(f'{each.field.name}: ')}"
         for each in made.parameters
         if each.place == "header" and each.field.required
     ]
     if made.bodies:
         body = made.bodies[0]
-        words.append(f"-H {_quoted(f'Content-Type: {body.media}')}")
+        words.append(f"-H {_shell_quote(f'Content-Type: {body.media}')}")
         if body.schema is not None and "json" in body.media:
-            words.append(f"-d {_quoted(json.dumps(example(body.schema), indent=2, ensure_ascii=False))}")
+            words.append(f"-d {_shell_quote(json.dumps(example(body.schema), indent=2, ensure_ascii=False))}")
     curl = " \\\n  ".join(words)
     return replace(made, curl=curl if len(curl) <= _LONGEST_CURL else " \\\n  ".join(words[:-1]))
 
 
-def _quoted(text: str) -> str:
+def _shell_quote(text: str) -> str:
     """Words of a shell that mean nothing but themselves."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _shape(path: Any) -> str:
+def _path_pattern(path: Any) -> str:
     return "/".join("{}" if part.startswith("{") else part for part in str(path).strip("/").split("/"))

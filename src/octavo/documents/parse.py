@@ -10,37 +10,37 @@ from typing import TYPE_CHECKING, Any
 from markdown_it.token import Token
 
 from octavo.documents import front_matter
-from octavo.documents.blocks import NOTHING, Block, Diagnostic, Document
+from octavo.documents.blocks import NO_ATTRS, Block, Diagnostic, Document
 from octavo.documents.build import Builder
-from octavo.documents.chunks import NO_FENCE, STRETCH, Chunks
-from octavo.documents.cleaning import cleaned
-from octavo.documents.ends import Ends
-from octavo.documents.limits import LARGEST, MOST_LINES, in_page
-from octavo.documents.normalize import Sealer
-from octavo.documents.tree import Draft
+from octavo.documents.chunks import FENCE_ESCAPE, SLICE_LENGTH, TokenStream
+from octavo.documents.cleaning import sanitize
+from octavo.documents.ends import ClosedTags
+from octavo.documents.limits import MAX_PAGE_LENGTH, MAX_PAGE_LINES, max_page_parts
+from octavo.documents.normalize import BlockFinalizer
+from octavo.documents.tree import DraftBlock
 
 if TYPE_CHECKING:
-    from octavo.documents.conflicts import Markers
+    from octavo.documents.conflicts import ConflictMarkers
 
-_NAME = re.compile(r'["\\{%}]')
-_AT_A_TIME = 500
-_INK = re.compile(r"[^\n]")
+_NOT_IN_NAME = re.compile(r'["\\{%}]')
+_RELEASED_AT_ONCE = 500
+_NOT_BLANK = re.compile(r"[^\n]")
 _FENCE_IN_CODE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
 """A fence behind a character that shows nothing, as editors write one that is part of the code."""
 
 
 def parse(markdown: str) -> Document:
     """The page that `markdown` is. What is wrong with it is repaired and said in its diagnostics."""
-    reading = Reading(markdown)
+    reading = IncrementalParse(markdown)
     for _ in reading.read():
         pass
     return reading.document
 
 
-class Reading:
+class IncrementalParse:
     """A page that is read block by block. A block that is read never changes."""
 
-    def __init__(self, markdown: str, stretch: int = STRETCH) -> None:
+    def __init__(self, markdown: str, stretch: int = SLICE_LENGTH) -> None:
         """`stretch`: about how many characters are parsed at a time."""
         self.source = ""
         """The text that is read, safe to show. Known before the first block."""
@@ -50,11 +50,11 @@ class Reading:
         self.is_done = False
         """Whether all of the page is read."""
         self._diagnostics: list[Diagnostic] = []
-        self._sealer = Sealer()
+        self._sealer = BlockFinalizer()
         self._headings = 0
         """The number of headings in the blocks that are read."""
         self._yaml = ""
-        self._metadata: Mapping[str, Any] = NOTHING
+        self._metadata: Mapping[str, Any] = NO_ATTRS
         self._document: Document | None = None
         self._stretch = stretch
 
@@ -83,21 +83,25 @@ class Reading:
 
     def _read(self) -> Iterator[list[Block]]:
         given = self._given
-        marked = cleaned(_FENCE_IN_CODE.sub(rf"\1{NO_FENCE}", given) if "\u200b" in given else given)
-        self.source = source = marked.replace(NO_FENCE, "")
+        marked = sanitize(_FENCE_IN_CODE.sub(rf"\1{FENCE_ESCAPE}", given) if "\u200b" in given else given)
+        self.source = source = marked.replace(FENCE_ESCAPE, "")
         self._given = given = ""
-        if len(source) > LARGEST or source.count("\n") > MOST_LINES:
+        if len(source) > MAX_PAGE_LENGTH or source.count("\n") > MAX_PAGE_LINES:
             self._document = _as_source(source)
             yield [*self._document.blocks]
             return
         self._yaml, start = front_matter.split(marked)
         try:
-            self._metadata = front_matter.read(self._yaml)
-        except front_matter.Unreadable as wrong:
+            self._metadata = front_matter.parse(self._yaml)
+        except front_matter.FrontMatterError as wrong:
             yield self._sealer.take([self._unread_front_matter(str(wrong))])
         body = "\n" * marked.count("\n", 0, start) + marked[start:] if start else marked
         body = _with_conflict_tags(body)
-        chunks, ends, said = Chunks(body, self._stretch, in_page(len(source))), Ends(body), self._diagnostics
+        chunks, ends, said = (
+            TokenStream(body, self._stretch, max_page_parts(len(source))),
+            ClosedTags(body),
+            self._diagnostics,
+        )
         chunks.diagnostics = said
         builder = Builder(said, ends)
         waiting: deque[tuple[int, list[Token]]] = deque()
@@ -110,38 +114,38 @@ class Reading:
             while waiting and (first_open is None or waiting[0][0] + len(waiting[0][1]) <= first_open):
                 tokens = waiting.popleft()[1]
                 builder.add(tokens)
-                _let_go(tokens)
+                _release(tokens)
                 blocks = self._sealer.take(builder.tree.take_finished())
                 self._headings = len(self._sealer.headings)
                 yield blocks
         for _, tokens in waiting:
             builder.add(tokens)
-            _let_go(tokens)
+            _release(tokens)
         last = source.count("\n") + 1
         unfinished = builder.tree.finish(last).children
-        if beyond := _INK.search(body, chunks.rest):
+        if beyond := _NOT_BLANK.search(body, chunks.rest):
             first = body.count("\n", 0, beyond.start())
             end = len(source)
             while source[end - 1] == "\n":
                 end -= 1
-            rest = source[_line(source, first) : end]
+            rest = source[_line_start(source, first) : end]
             said.append(Diagnostic(first, "The rest of the page is too large to format, so it is shown as source."))
             attrs = {"language": "markdown", "source": True}
-            unfinished = [*unfinished, Draft("code", attrs, text=rest, first=first, last=last)]
+            unfinished = [*unfinished, DraftBlock("code", attrs, text=rest, first=first, last=last)]
         yield self._sealer.take(unfinished)
 
-    def _unread_front_matter(self, why: str) -> Draft:
+    def _unread_front_matter(self, why: str) -> DraftBlock:
         """Return a block that shows the front matter as its writers have it."""
         said = f"Could not read the front matter: {why}."
         self._diagnostics.append(Diagnostic(0, said))
         attrs = {"language": "yaml", "title": said}
-        return Draft("code", attrs, text=self._yaml.removesuffix("\n"), last=self._yaml.count("\n") + 2)
+        return DraftBlock("code", attrs, text=self._yaml.removesuffix("\n"), last=self._yaml.count("\n") + 2)
 
 
-def _let_go(tokens: list[Token]) -> None:
+def _release(tokens: list[Token]) -> None:
     """Have no more of the tokens of a block, a part at a time: no other thread runs while Python frees a long list."""
     while tokens:
-        del tokens[-_AT_A_TIME:]
+        del tokens[-_RELEASED_AT_ONCE:]
 
 
 def _as_source(source: str) -> Document:
@@ -157,7 +161,7 @@ def _as_source(source: str) -> Document:
     )
 
 
-def _line(text: str, number: int) -> int:
+def _line_start(text: str, number: int) -> int:
     """Where a line of a text begins, without all others in a list: that takes more memory than the text."""
     start = 0
     for _ in range(number):
@@ -169,16 +173,16 @@ def _with_conflict_tags(body: str) -> str:
     """The marks of conflicts as tags, line by line, so that each side is read as blocks of its own."""
     if "<<<<<<< " not in body:
         return body
-    from octavo.documents.conflicts import markers  # hardly any page has any
+    from octavo.documents.conflicts import find_markers  # hardly any page has any
 
     lines = body.split("\n")
-    for conflict in markers(body):
-        _mark(lines, conflict)
+    for conflict in find_markers(body):
+        _replace_markers(lines, conflict)
     return "\n".join(lines)
 
 
-def _mark(lines: list[str], conflict: Markers) -> None:
-    ours, theirs = (_NAME.sub("", name) for name in (conflict.ours, conflict.theirs))
+def _replace_markers(lines: list[str], conflict: ConflictMarkers) -> None:
+    ours, theirs = (_NOT_IN_NAME.sub("", name) for name in (conflict.ours, conflict.theirs))
     lines[conflict.first] = f'{{% conflict %}}{{% conflict-side name="{ours}" %}}'
     lines[conflict.middle] = f'{{% endconflict-side %}}{{% conflict-side name="{theirs}" %}}'
     lines[conflict.last] = "{% endconflict-side %}{% endconflict %}"

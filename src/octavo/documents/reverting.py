@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from octavo.documents.sequences import stretches
+from octavo.documents.sequences import diff_ranges
 
 
 class UnknownBlock(LookupError):
     """No block of either text has that key."""
 
 
-def reverted(then: str, now: str, keys: set[str]) -> str:
+def revert_blocks(then: str, now: str, keys: set[str]) -> str:
     """`now` with the blocks called `keys`, in either text, as they were `then`.
 
     Keys are those of `parse`. Lines that changed together are put back together. Raises UnknownBlock.
@@ -21,7 +21,7 @@ def reverted(then: str, now: str, keys: set[str]) -> str:
     wanted_then, wanted_now = ([ranges[key] for key in keys if key in ranges] for ranges in known)
     old, lines = then.split("\n"), now.split("\n")
     result: list[str] = []
-    for each in stretches(lines, old, landmarks=True):
+    for each in diff_ranges(lines, old, landmarks=True):
         is_wanted = _touches(each.i1, each.i2, wanted_now) or _touches(each.j1, each.j2, wanted_then)
         result += old[each.j1 : each.j2] if is_wanted and not each.equal else lines[each.i1 : each.i2]
     return "\n".join(result)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from octavo.api.content import Change, File, Page, Revision
 from octavo.documents import trees
-from octavo.documents.sequences import in_order
+from octavo.documents.sequences import unmoved_items
 from octavo.documents.trees import Json, Pages
 
 _COMMON = ("title", "emoji", "icon", "hidden", "noIndex", "noRobotsIndex")
@@ -16,10 +16,10 @@ _ATTRIBUTES = {
     "group": (*_COMMON, "slug"),
     "link": (*_COMMON, "target"),
 }
-_OF_FILE = ("name", "downloadURL", "size", "contentType", "dimensions")
-_OF_REUSABLE = ("title", "document")
+_FILE_ATTRIBUTES = ("name", "downloadURL", "size", "contentType", "dimensions")
+_REUSABLE_ATTRIBUTES = ("title", "document")
 
-NOTHING: Json = {"pages": [], "files": [], "reusableContents": [], "variables": {}}
+EMPTY_REVISION: Json = {"pages": [], "files": [], "reusableContents": [], "variables": {}}
 """The revision before the first."""
 
 
@@ -30,18 +30,20 @@ def document_id(page: Json) -> str | None:
     return page["text"][:20] if page.get("text") else None
 
 
-def between(before: Revision, after: Revision) -> tuple[Change, ...]:
+def changes_between(before: Revision, after: Revision) -> tuple[Change, ...]:
     """The changes that make `after` of `before`, as far as a server shows them: of texts it names, it shows the names."""
-    found = differences(_shown(before), _shown(after), lambda file: str(file.get("downloadURL", "")))
+    found = revision_differences(
+        _revision_content(before), _revision_content(after), lambda file: str(file.get("downloadURL", ""))
+    )
     return tuple(Change.model_validate(each) for each in found)
 
 
-def names_texts(revision: Revision) -> bool:
+def has_document_ids(revision: Revision) -> bool:
     """Whether it can be told from a revision which of its pages say what they said in another."""
     return any(page.document_id for root in revision.pages for page in root.walk())
 
 
-def differences(before: Json, after: Json, address: Callable[[Json], str]) -> list[Json]:
+def revision_differences(before: Json, after: Json, address: Callable[[Json], str]) -> list[Json]:
     """The changes that make `after` of `before`: pages in the order of the tree, deleted ones after them, then files,
     reusable content and variables. `address` says where a file is downloaded.
     """
@@ -88,16 +90,16 @@ def _reordered(stood: dict[str, str | None], stands: dict[str, str | None]) -> s
     moved: set[str] = set()
     for parent, names in before.items():
         if names != after[parent]:
-            moved |= set(names) - in_order(names, after[parent])
+            moved |= set(names) - unmoved_items(names, after[parent])
     return moved
 
 
 def _items(kind: str, before: list[Json], after: list[Json], shown: Callable[[Json], Json]) -> Iterator[Json]:
     """Changes of files or of reusable content."""
     field, attributes, reference = (
-        ("file", _OF_FILE, ("id", "name", "contentType", "downloadURL"))
+        ("file", _FILE_ATTRIBUTES, ("id", "name", "contentType", "downloadURL"))
         if kind == "file"
-        else ("reusableContent", _OF_REUSABLE, ("id", "title", "document"))
+        else ("reusableContent", _REUSABLE_ATTRIBUTES, ("id", "title", "document"))
     )
     old = {item["id"]: shown(item) for item in before}
     new = {item["id"]: shown(item) for item in after}
@@ -139,12 +141,12 @@ def _reusable(content: Json) -> Json:
     return {"id": content["id"], "title": content["title"], "document": document_id(content)}
 
 
-def _shown(revision: Revision) -> Json:
+def _revision_content(revision: Revision) -> Json:
     """A revision as a server keeps it, of what it shows."""
     variables = revision.variables
     return {
-        "pages": _shown_pages(revision.pages, set()),
-        "files": [_shown_file(each) for each in revision.files],
+        "pages": _page_nodes(revision.pages, set()),
+        "files": [_file_node(each) for each in revision.files],
         "reusableContents": [
             {"id": each.id, "title": each.title, "document": each.document} for each in revision.reusable_contents
         ],
@@ -152,18 +154,18 @@ def _shown(revision: Revision) -> Json:
     }
 
 
-def _shown_pages(pages: tuple[Page, ...], seen: set[str]) -> Pages:
+def _page_nodes(pages: tuple[Page, ...], seen: set[str]) -> Pages:
     """Pages with those below them, each once, whatever the server says."""
     found: Pages = []
     for page in pages:
         if page.id not in seen:
             seen.add(page.id)
-            below = _shown_pages(page.pages, seen)
-            found.append({**_shown_page(page), "pages": below})
+            below = _page_nodes(page.pages, seen)
+            found.append({**_page_node(page), "pages": below})
     return found
 
 
-def _shown_page(page: Page) -> Json:
+def _page_node(page: Page) -> Json:
     """What is told of a page. None, and what is not so, is as if it were not told."""
     return {
         "id": page.id,
@@ -185,7 +187,7 @@ def _shown_page(page: Page) -> Json:
     }
 
 
-def _shown_file(file: File) -> Json:
+def _file_node(file: File) -> Json:
     size = file.dimensions
     return {
         "id": file.id,

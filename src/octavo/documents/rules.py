@@ -16,20 +16,20 @@ from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.footnote.index import footnote_tail
 
 from octavo.documents.blocks import Diagnostic
-from octavo.documents.containers import is_known
-from octavo.documents.emphasis import bold_of_nothing, marked_as_written
-from octavo.documents.html import ENTITY_OF_NOTHING, decode, element_end, loose_end
+from octavo.documents.containers import is_known_tag
+from octavo.documents.emphasis import drop_empty_bold, pair_delimiters
+from octavo.documents.html import NAN_ENTITY, decode, find_element_end, find_loose_element_end
 from octavo.documents.html_rule import html_block
-from octavo.documents.limits import ROW, rows
+from octavo.documents.limits import MAX_ROW_LENGTH, max_table_rows
 from octavo.documents.tags import Tag, TagScanner
 
-DEEPEST = 32
+MAX_BLOCK_DEPTH = 32
 """Below this many nested lists, items and quotes the source is shown as it is."""
 
-_FORMULA_LINES = 200
-_INLINE_FORMULA = 4000
-_LOOSE_BRACKETS = 500
-_AROUND_MENTION = re.compile(
+_MAX_FORMULA_LINES = 200
+_MAX_INLINE_FORMULA = 4000
+_MAX_LOOSE_BRACKETS = 500
+_LINKED_MENTION = re.compile(
     r'\[([^\[\]\n]{0,200}\[[^\[\]\n]{1,400}\]\([^()\n]{1,900}[ ]"mention"\)[^\[\]\n]{0,200})\]\([^()\n]{0,900}\)'
 )
 _FENCE_BEFORE_TAG = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(?=\{%-?\s*end)", re.MULTILINE)
@@ -50,7 +50,7 @@ class _Markdown(MarkdownIt):
 @cache
 def parser() -> MarkdownIt:
     """The parser. Its rules want what `chunks` puts into the environment."""
-    markdown = _Markdown("commonmark", {"html": True, "maxNesting": DEEPEST + 4})
+    markdown = _Markdown("commonmark", {"html": True, "maxNesting": MAX_BLOCK_DEPTH + 4})
     markdown.enable(["table", "strikethrough"])
     markdown.use(footnote_plugin)
     markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
@@ -62,19 +62,19 @@ def parser() -> MarkdownIt:
     markdown.block.ruler.at("html_block", html_block, {"alt": ["paragraph", "reference", "blockquote"]})
     markdown.inline.ruler.before("escape", "platform_math", _inline_math)
     markdown.inline.ruler.before("escape", "platform_tag", _inline_tag)
-    markdown.inline.ruler.before("escape", "entity_of_nothing", _entity_of_nothing)
+    markdown.inline.ruler.before("escape", "entity_of_nothing", _nan_entity)
     markdown.inline.ruler.before("escape", "trailing_break", _trailing_break)
     markdown.inline.ruler.before("html_inline", "placeholder", _placeholder)
     markdown.inline.ruler.after("html_inline", "loose_element", _loose_element)
     markdown.inline.ruler.before("link", "many_brackets", _many_brackets)
     markdown.inline.ruler.before("link", "mention_in_link", _mention_in_link)
-    markdown.inline.ruler2.before("balance_pairs", "marked_as_written", marked_as_written)
-    markdown.inline.ruler2.before("fragments_join", "bold_of_nothing", bold_of_nothing)
+    markdown.inline.ruler2.before("balance_pairs", "marked_as_written", pair_delimiters)
+    markdown.inline.ruler2.before("fragments_join", "bold_of_nothing", drop_empty_bold)
     return markdown
 
 
 def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    if state.level < DEEPEST or silent:
+    if state.level < MAX_BLOCK_DEPTH or silent:
         return False
     last = start
     while last < end and (state.isEmpty(last) or state.sCount[last] >= state.blkIndent):
@@ -94,14 +94,14 @@ def _push_source(state: StateBlock, start: int, end: int, why: str) -> None:
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Tables as they are everywhere, but that cells beyond the last column stay in it: nobody meant them to go."""
-    if state.eMarks[start] - state.bMarks[start] > ROW or not table(state, start, end, True):
+    if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
         return False
     if silent:
         return True
     first, pipes = len(state.tokens), state.src.count("|", state.bMarks[start], state.eMarks[start])
-    limit = min(end, start + 2 + rows(max(1, pipes - 1)))
-    if len(state.src) > ROW:
-        too_long = (line for line in range(start, limit) if state.eMarks[line] - state.bMarks[line] > ROW)
+    limit = min(end, start + 2 + max_table_rows(max(1, pipes - 1)))
+    if len(state.src) > MAX_ROW_LENGTH:
+        too_long = (line for line in range(start, limit) if state.eMarks[line] - state.bMarks[line] > MAX_ROW_LENGTH)
         limit = next(too_long, limit)
     if not table(state, start, limit, False):
         return False
@@ -154,7 +154,7 @@ def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return True
     _push_tag(state, tag, start, line)
     position = tag.end
-    if _fence_behind(state, position, line, end):
+    if _fence_after_tag(state, position, line, end):
         return True
     _push_rest(state, position, line)
     state.line = line + 1
@@ -163,7 +163,7 @@ def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
     """Take what stands in a tag that the platform does not know and that names a language: code, as plugins write it."""
-    if is_known(tag.closes or tag.name) or not tag.arguments.get("lang"):
+    if is_known_tag(tag.closes or tag.name) or not tag.arguments.get("lang"):
         return False
     found = state.env["finder"].after(f"end{tag.name}", tag.end)
     opening = state.src.rfind("{%", tag.end, found)
@@ -171,7 +171,7 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
     last = bisect_right(state.eMarks, opening, line)
     if closing is None or closing.closes != tag.name or last == line or closing.end > state.eMarks[last]:
         return False
-    again = _again(state, tag, opening)
+    again = _reopened_line(state, tag, opening)
     last = again if again >= 0 else last
     token = state.push("fence", "code", 0)
     token.info, token.map = tag.arguments["lang"], [start, last if again >= 0 else last + 1]
@@ -186,7 +186,7 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
     return True
 
 
-def _again(state: StateBlock, tag: Tag, end: int) -> int:
+def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
     """The line that begins with another tag of this name before it is closed, or -1: its own end was forgotten."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
@@ -214,7 +214,7 @@ def _push_rest(state: StateBlock, position: int, line: int) -> None:
         _push_paragraph(state, rest, line)
 
 
-def _fence_behind(state: StateBlock, position: int, line: int, end: int) -> bool:
+def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> bool:
     """Take the code whose fence stands behind a tag on its line, as if it began there."""
     while state.src.startswith((" ", "\t"), position):
         position += 1
@@ -277,7 +277,7 @@ def _inline_tag(state: StateInline, silent: bool) -> bool:
         return False
     if not silent:
         words = state.src[state.pos + 2 : tag.end - 2].strip(" -\n")
-        if is_known(tag.closes or tag.name) and state.linkLevel == 0:
+        if is_known_tag(tag.closes or tag.name) and state.linkLevel == 0:
             token = state.push("platform_tag", "", 0)
             token.meta = {"tag": tag}
             token.content = words
@@ -287,9 +287,9 @@ def _inline_tag(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _entity_of_nothing(state: StateInline, silent: bool) -> bool:
+def _nan_entity(state: StateInline, silent: bool) -> bool:
     """What the platform writes where it means to keep a character apart from a mark, and there is none."""
-    found = ENTITY_OF_NOTHING.match(state.src, state.pos)
+    found = NAN_ENTITY.match(state.src, state.pos)
     if found:
         state.pos = found.end()
     return found is not None
@@ -320,15 +320,15 @@ def _placeholder(state: StateInline, silent: bool) -> bool:
 
 def _long_element(state: StateInline, silent: bool) -> bool:
     """An element so long that to read it as markdown-it does takes too much memory."""
-    if state.src.find(">", state.pos, state.pos + ROW) >= 0:
+    if state.src.find(">", state.pos, state.pos + MAX_ROW_LENGTH) >= 0:
         return False
-    return _take_element(state, element_end(state.src, state.pos), silent)
+    return _take_element(state, find_element_end(state.src, state.pos), silent)
 
 
 def _loose_element(state: StateInline, silent: bool) -> bool:
     """An element of HTML with attributes that CommonMark does not know, as of other systems: `style={{ width: '50%' }}`.
     Browsers take it for one too."""
-    return _take_element(state, loose_end(state.src, state.pos), silent)
+    return _take_element(state, find_loose_element_end(state.src, state.pos), silent)
 
 
 def _take_element(state: StateInline, end: int | None, silent: bool) -> bool:
@@ -347,7 +347,7 @@ def _many_brackets(state: StateInline, silent: bool) -> bool:
     known: tuple[str, bool] | None = state.env.get("brackets")
     if known is None or known[0] is not state.src:
         made = state.src.count("](") + state.src.count("][") + state.src.count("[^")
-        known = (state.src, state.src.count("[") > _LOOSE_BRACKETS + 3 * made)
+        known = (state.src, state.src.count("[") > _MAX_LOOSE_BRACKETS + 3 * made)
         state.env["brackets"] = known
     if known[1]:
         if not silent:
@@ -359,7 +359,7 @@ def _many_brackets(state: StateInline, silent: bool) -> bool:
 def _mention_in_link(state: StateInline, silent: bool) -> bool:
     """A link around a mention, as the platform writes it: the words of both, of which the mention leads to its page. One link
     cannot stand in another, so that the outer one would be shown as brackets."""
-    if not state.src.startswith("[", state.pos) or (outer := _AROUND_MENTION.match(state.src, state.pos)) is None:
+    if not state.src.startswith("[", state.pos) or (outer := _LINKED_MENTION.match(state.src, state.pos)) is None:
         return False
     if outer.end() > state.posMax:
         return False
@@ -390,7 +390,7 @@ def _math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
             state.env["window"].is_short = True
             return False
         last = bisect_right(state.eMarks, ends[following], start, end)
-        if not start < last < min(end, start + _FORMULA_LINES):
+        if not start < last < min(end, start + _MAX_FORMULA_LINES):
             return False
         after = last + 1
         body = first + "\n" + state.getLines(start + 1, after, state.blkIndent, False).rstrip()[:-2]
@@ -412,7 +412,7 @@ def _inline_math(state: StateInline, silent: bool) -> bool:
         if (element := _MATH_ELEMENT.match(state.src, state.pos)) is None:
             return False
         start, closing = element.end(), "</span>"
-    end = state.src.find(closing, start, min(state.posMax, state.pos + _INLINE_FORMULA))
+    end = state.src.find(closing, start, min(state.posMax, state.pos + _MAX_INLINE_FORMULA))
     if end <= start:
         return False
     if not silent:
@@ -422,7 +422,7 @@ def _inline_math(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def footnotes_at_the_end(state: StateCore) -> None:
+def append_footnotes(state: StateCore) -> None:
     """Make the definitions of footnotes a list of them. Those that only HTML refers to count as referred to: the plugin
     would drop them."""
     footnotes = state.env["footnotes"]

@@ -12,14 +12,14 @@ from urllib.parse import unquote
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 
-DEEPEST, MOST_FIELDS, MOST_ITEMS = 7, 400, 200
+MAX_SCHEMA_DEPTH, MAX_FIELDS, MAX_ITEMS = 7, 400, 200
 """How deep schemas are followed, how many fields one operation shows, and how many items any list has."""
-_LONGEST = 4000
-_MOST_STEPS, _MOST_PARTS = 20, 1000
+_MAX_TEXT = 4000
+_MAX_REFERENCES, _MAX_PARTS = 20, 1000
 """References that are followed one after the other, and parts of schemas that one operation puts together."""
-_A_FEW, _SHORT = 12, 100
+_MAX_VALUES, _MAX_VALUE_LENGTH = 12, 100
 """Items of a value that is quoted, and letters of each and of all."""
-_MADE_OF = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "items", "enum"})
+_COMPOSITE_KEYS = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "items", "enum"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Definitions:
         """What a value is once its references are followed, and their names. One that leads nowhere is empty."""
         names: list[str] = []
         while isinstance(value, dict) and isinstance(name := value.get("$ref"), str):
-            if name in names or len(names) > _MOST_STEPS:
+            if name in names or len(names) > _MAX_REFERENCES:
                 return {}, tuple(names)
             names.append(name)
             value = self._at(name)
@@ -55,7 +55,7 @@ class Definitions:
 
     def _at(self, name: str) -> Any:
         place: Any = self.spec
-        if not name.startswith("#/") or len(name) > _LONGEST:
+        if not name.startswith("#/") or len(name) > _MAX_TEXT:
             return None
         for step in name[2:].split("/"):
             step = unquote(step).replace("~1", "/").replace("~0", "~")
@@ -64,7 +64,7 @@ class Definitions:
 
 
 @dataclass
-class Schemas:
+class SchemaReader:
     """Reads the schemas of one operation, and counts what it read."""
 
     of: Definitions
@@ -78,7 +78,7 @@ class Schemas:
         """A description; its beginning when many long ones were read before."""
         found = text_of(value)
         if len(found) > self.room:
-            found = line_of(found[:_SHORT])
+            found = line_of(found[:_MAX_VALUE_LENGTH])
         self.room -= len(found)
         return found
 
@@ -98,20 +98,20 @@ class Schemas:
         kind = self._kind(said, line_of(called))
         note = _note(said)
         items = said.get("items")
-        if isinstance(items, dict) and set(items) & _MADE_OF and depth < DEEPEST:
+        if isinstance(items, dict) and set(items) & _COMPOSITE_KEYS and depth < MAX_SCHEMA_DEPTH:
             each = self.field("", items, False, above, depth + 1)
             note = "; ".join(filter(None, (note, each.note and f"each {each.note}")))
             return Field(line_of(name), kind, required, description, note, deprecated, each.children, each.more)
-        inner = _inner(said)
+        inner = _child_schemas(said)
         if not inner:
             return Field(line_of(name), kind, required, description, note, deprecated)
-        if depth >= DEEPEST or self.count > MOST_FIELDS:
+        if depth >= MAX_SCHEMA_DEPTH or self.count > MAX_FIELDS:
             return Field(
                 line_of(name), kind, required, description, note, deprecated, more="deeper levels are not shown"
             )
         children: list[Field] = []
         for label, below, wanted in inner:
-            if self.count > MOST_FIELDS:
+            if self.count > MAX_FIELDS:
                 return Field(
                     line_of(name),
                     kind,
@@ -128,19 +128,19 @@ class Schemas:
     def _merged(self, said: Mapping[str, Any], above: tuple[str, ...], depth: int = 0) -> Mapping[str, Any]:
         """A schema with all that `allOf` adds to it."""
         parts = list_of(said.get("allOf"))
-        if not parts or depth > DEEPEST:
+        if not parts or depth > MAX_SCHEMA_DEPTH:
             return said
         out = {key: value for key, value in said.items() if key != "allOf"}
-        properties, required = first_of(out.get("properties")), list(list_of(out.get("required"))[:MOST_ITEMS])
-        for part in parts[:MOST_ITEMS]:
+        properties, required = first_items(out.get("properties")), list(list_of(out.get("required"))[:MAX_ITEMS])
+        for part in parts[:MAX_ITEMS]:
             self.parts += 1
             found, names = self.of.follow(part)
-            if self.parts > _MOST_PARTS or set(names) & set(above):
+            if self.parts > _MAX_PARTS or set(names) & set(above):
                 continue
             found = self._merged(found, (*above, *names), depth + 1)
-            properties |= first_of(found.get("properties"))
-            required += list_of(found.get("required"))[:MOST_ITEMS]
-            for key, value in first_of(found).items():
+            properties |= first_items(found.get("properties"))
+            required += list_of(found.get("required"))[:MAX_ITEMS]
+            for key, value in first_items(found).items():
                 out.setdefault(key, value)
         if properties:
             out |= {"properties": properties, "required": required}
@@ -149,7 +149,11 @@ class Schemas:
     def _kind(self, said: Mapping[str, Any], called: str) -> str:
         kinds = said.get("type")
         names = (
-            [line_of(each) for each in kinds[:_A_FEW]] if isinstance(kinds, list) else [line_of(kinds)] if kinds else []
+            [line_of(each) for each in kinds[:_MAX_VALUES]]
+            if isinstance(kinds, list)
+            else [line_of(kinds)]
+            if kinds
+            else []
         )
         if said.get("nullable") is True and "null" not in names:
             names.append("null")
@@ -180,38 +184,38 @@ class Schemas:
         )
 
 
-def _inner(said: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
+def _child_schemas(said: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
     """What a schema is made of: name, schema, whether it must be there."""
-    wanted = {each for each in list_of(said.get("required"))[:_MOST_PARTS] if isinstance(each, str)}
-    inner = [(line_of(name), each, name in wanted) for name, each in first_of(said.get("properties")).items()]
+    wanted = {each for each in list_of(said.get("required"))[:_MAX_PARTS] if isinstance(each, str)}
+    inner = [(line_of(name), each, name in wanted) for name, each in first_items(said.get("properties")).items()]
     if isinstance(said.get("additionalProperties"), dict) and said["additionalProperties"]:
         inner.append(("any other name", said["additionalProperties"], False))
     for key in ("oneOf", "anyOf"):
-        choices = list_of(said.get(key))[:MOST_ITEMS]
+        choices = list_of(said.get(key))[:MAX_ITEMS]
         inner += [("or " if number else "", each, False) for number, each in enumerate(choices)]
-    return inner[:MOST_ITEMS]
+    return inner[:MAX_ITEMS]
 
 
-def _few(values: Sequence[Any]) -> str:
+def _value_list(values: Sequence[Any]) -> str:
     """Return the first values, and how many more there are."""
-    more = f" and {len(values) - _A_FEW} more" if len(values) > _A_FEW else ""
-    return ", ".join(map(_said, values[:_A_FEW])) + more
+    more = f" and {len(values) - _MAX_VALUES} more" if len(values) > _MAX_VALUES else ""
+    return ", ".join(map(_value_text, values[:_MAX_VALUES])) + more
 
 
 def _note(said: Mapping[str, Any]) -> str:
     parts = []
     if values := list_of(said.get("enum")):
-        parts.append(f"one of {_few(values)}")
+        parts.append(f"one of {_value_list(values)}")
     if "const" in said:
-        parts.append(f"always {_said(said['const'])}")
+        parts.append(f"always {_value_text(said['const'])}")
     if "default" in said:
         default = said["default"]
-        words = _few(default) if isinstance(default, list) else _said(default)
+        words = _value_list(default) if isinstance(default, list) else _value_text(default)
         parts.append(f"default {words}" if words else "empty by default")
     for key, words in _LIMITS:
         value = said.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            parts.append((words.removesuffix("s") if value == 1 else words).format(_said(value)))
+            parts.append((words.removesuffix("s") if value == 1 else words).format(_value_text(value)))
     if pattern := line_of(said.get("pattern")):
         parts.append(f"pattern {pattern[:80]}")
     if said.get("readOnly") is True:
@@ -251,27 +255,29 @@ def example(schema: Field, depth: int = 0) -> Any:
     return {}
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     said = value if isinstance(value, str) else json.dumps(_shortened(value), ensure_ascii=False, default=str)
-    return line_of(said)[:_SHORT]
+    return line_of(said)[:_MAX_VALUE_LENGTH]
 
 
 def _shortened(value: Any, depth: int = 0) -> Any:
     """A value with no more in it than is quoted of it."""
     if isinstance(value, str):
-        return value[:_SHORT]
-    if depth > DEEPEST:
+        return value[:_MAX_VALUE_LENGTH]
+    if depth > MAX_SCHEMA_DEPTH:
         return "…"
     if isinstance(value, dict):
-        return {key[:_SHORT]: _shortened(each, depth + 1) for key, each in islice(value.items(), _A_FEW)}
+        return {
+            key[:_MAX_VALUE_LENGTH]: _shortened(each, depth + 1) for key, each in islice(value.items(), _MAX_VALUES)
+        }
     if isinstance(value, list):
-        return [_shortened(each, depth + 1) for each in value[:_A_FEW]]
+        return [_shortened(each, depth + 1) for each in value[:_MAX_VALUES]]
     return value
 
 
-def first_of(value: Any) -> dict[str, Any]:
+def first_items(value: Any) -> dict[str, Any]:
     """As much of an object as is shown of any."""
-    return dict(islice(object_of(value).items(), MOST_ITEMS))
+    return dict(islice(object_of(value).items(), MAX_ITEMS))
 
 
 def object_of(value: Any) -> dict[str, Any]:
@@ -291,4 +297,4 @@ def line_of(value: Any) -> str:
 
 
 def text_of(value: Any) -> str:
-    return safe_text(value[: 2 * _LONGEST])[:_LONGEST].strip() if isinstance(value, str) else ""
+    return safe_text(value[: 2 * _MAX_TEXT])[:_MAX_TEXT].strip() if isinstance(value, str) else ""

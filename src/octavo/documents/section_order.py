@@ -7,14 +7,23 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.api.folding import fold
-from octavo.documents.alignment import ALIKE, TITLED, Pair, align, best_pairs, most_alike, text_similarity, title_of
+from octavo.documents.alignment import (
+    MIN_SIMILARITY,
+    TITLED_KINDS,
+    Pair,
+    align,
+    best_pairs,
+    most_similar,
+    text_similarity,
+    title_of,
+)
 from octavo.documents.nodes import Node
 
-_MOST_PAIRS = 40_000
-_MOST_LIKENED = 4000
-_LONG_ENOUGH = 60
-_LONGEST_TEXT = 400
-_SAME_TEXT = 0.75
+_MAX_SECTION_PAIRS = 40_000
+_MAX_COMPARED_SECTIONS = 4000
+_MIN_SECTION_LENGTH = 60
+_MAX_SECTION_TEXT = 400
+_MIN_SECTION_SIMILARITY = 0.75
 """Sections with other titles whose texts are so much alike are one that got another title."""
 
 
@@ -28,11 +37,11 @@ class _Section(NamedTuple):
     def body(self) -> list[Node]:
         """The blocks without the heading."""
         first = self.nodes[0]
-        return first.children if first.kind in TITLED else list(self.nodes[1:])
+        return first.children if first.kind in TITLED_KINDS else list(self.nodes[1:])
 
     def text(self) -> str:
         """Return the beginning of the text below the title."""
-        return " ".join(node.text for node in self.body if node.text)[:_LONGEST_TEXT]
+        return " ".join(node.text for node in self.body if node.text)[:_MAX_SECTION_TEXT]
 
     def worth(self, other: _Section) -> float:
         """Return how much speaks for it that the other section stayed at its place: its equal blocks, then its length."""
@@ -40,42 +49,42 @@ class _Section(NamedTuple):
         return equal.total() + 1 - 1 / (2 + sum(node.size for node in self.nodes))
 
 
-def reordered(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
+def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     """Return the blocks of sections that other sections overtook, each with its counterpart. A section is known by its
     title and its text; the level of its heading may be another one."""
     found: list[Pair] = []
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}
-    for cut, sections in ((_headed, {"heading"}), (_titled, TITLED)):
+    for cut, sections in ((_heading_sections, {"heading"}), (_titled_containers, TITLED_KINDS)):
         if kinds.isdisjoint(sections):
             continue
         told = {id(node) for pair in found for node in pair}
         ours, theirs = ([each for each in cut(nodes) if id(each.nodes[0]) not in told] for nodes in (old, new))
         if _may_differ_in_order(ours, theirs):
-            found += _overtaken(ours, theirs)
+            found += _moved_pairs(ours, theirs)
     return found
 
 
-def _headed(nodes: Sequence[Node]) -> Iterator[_Section]:
+def _heading_sections(nodes: Sequence[Node]) -> Iterator[_Section]:
     starts = [at for at, node in enumerate(nodes) if node.kind == "heading"]
     for start, end in zip(starts, [*starts[1:], len(nodes)], strict=False):
         yield _Section(("heading", fold(nodes[start].text)), nodes[start:end])
 
 
-def _titled(nodes: Sequence[Node]) -> Iterator[_Section]:
+def _titled_containers(nodes: Sequence[Node]) -> Iterator[_Section]:
     for node in nodes:
-        if node.kind in TITLED and (title := title_of(node)):
+        if node.kind in TITLED_KINDS and (title := title_of(node)):
             yield _Section((node.kind, fold(title)), (node,))
 
 
 def _may_differ_in_order(old: Sequence[_Section], new: Sequence[_Section]) -> bool:
-    if min(len(old), len(new)) < 2 or len(old) * len(new) > _MOST_PAIRS:
+    if min(len(old), len(new)) < 2 or len(old) * len(new) > _MAX_SECTION_PAIRS:
         return False
     before, after = [each.name for each in old], [each.name for each in new]
     ours, theirs = set(before), set(after)
     return [name for name in before if name in theirs] != [name for name in after if name in ours]
 
 
-def _overtaken(old: Sequence[_Section], new: Sequence[_Section]) -> list[Pair]:
+def _moved_pairs(old: Sequence[_Section], new: Sequence[_Section]) -> list[Pair]:
     pairs = _counterparts(old, new)
     worth = [{pairs[i]: each.worth(new[pairs[i]])} if i in pairs else {} for i, each in enumerate(old)]
     in_order = set(best_pairs(worth, len(new)))
@@ -93,7 +102,7 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
     taken: set[int] = set()
     before, after = [each.text() for each in old], [each.text() for each in new]
 
-    def pair(i: int, j: int, least: float = ALIKE) -> bool:
+    def pair(i: int, j: int, least: float = MIN_SIMILARITY) -> bool:
         is_free = i not in found and j not in taken
         if is_free and (text_similarity(before[i], after[j]) if before[i] or after[j] else 1.0) >= least:
             found[i] = j
@@ -101,7 +110,7 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
             return True
         return False
 
-    for names in (_exact_names, _names):
+    for names in (_exact_section_names, _section_names):
         ours, theirs = names(old), names(new)
         counts, others = Counter(ours), Counter(theirs)
         places = {name: j for j, name in enumerate(theirs) if others[name] == counts[name] == 1}
@@ -114,18 +123,18 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
                 i, j = i + step, j + step
                 if old[i].name != new[j].name or not pair(i, j):
                     break
-    left = [j for j in range(len(new)) if j not in taken and len(after[j]) >= _LONG_ENOUGH]
-    for i in range(len(old)) if 0 < len(old) * len(left) <= _MOST_LIKENED else ():
-        if i not in found and len(before[i]) >= _LONG_ENOUGH:
-            at = most_alike(before[i], [after[j] for j in left], _SAME_TEXT)
+    left = [j for j in range(len(new)) if j not in taken and len(after[j]) >= _MIN_SECTION_LENGTH]
+    for i in range(len(old)) if 0 < len(old) * len(left) <= _MAX_COMPARED_SECTIONS else ():
+        if i not in found and len(before[i]) >= _MIN_SECTION_LENGTH:
+            at = most_similar(before[i], [after[j] for j in left], _MIN_SECTION_SIMILARITY)
             if at is not None:
-                pair(i, left[at], _SAME_TEXT)
+                pair(i, left[at], _MIN_SECTION_SIMILARITY)
     return found
 
 
-def _names(sections: Sequence[_Section]) -> list[tuple[object, ...]]:
+def _section_names(sections: Sequence[_Section]) -> list[tuple[object, ...]]:
     return [each.name for each in sections]
 
 
-def _exact_names(sections: Sequence[_Section]) -> list[tuple[object, ...]]:
+def _exact_section_names(sections: Sequence[_Section]) -> list[tuple[object, ...]]:
     return [(each.name, *(node.number for node in each.body)) for each in sections]

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
-MOST_PAIRS = 50_000_000
+MAX_PAIRS = 50_000_000
 """Stretches of more pairs than this are compared by what occurs once in both, or by halves. The memory is this many bits,
 and no other thread runs for the ten milliseconds that it takes."""
 
@@ -16,7 +16,7 @@ and no other thread runs for the ten milliseconds that it takes."""
 T = TypeVar("T", bound=Hashable)
 
 
-class Stretch(NamedTuple):
+class DiffRange(NamedTuple):
     """`old[i1:i2]` became `new[j1:j2]`; where they are equal, it stayed."""
 
     equal: bool
@@ -26,32 +26,32 @@ class Stretch(NamedTuple):
     j2: int
 
 
-def stretches(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: bool = False) -> list[Stretch]:
+def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: bool = False) -> list[DiffRange]:
     """How `old` became `new`: equal and differing stretches that cover both, in turn.
 
     With `landmarks`, what occurs once in both is found again first, as a reader would; otherwise as much as possible
     is found again.
     """
-    found: list[Stretch] = []
+    found: list[DiffRange] = []
     i = j = 0
     for i1, j1, length in [*sorted(_matches(old, new, landmarks)), (len(old), len(new), 0)]:
         if i1 > i or j1 > j:
-            found.append(Stretch(False, i, i1, j, j1))
+            found.append(DiffRange(False, i, i1, j, j1))
         elif found and length:
             i1, j1 = found[-1].i1, found[-1].j1
             length += i - i1
             found.pop()
         i, j = i1 + length, j1 + length
         if length:
-            found.append(Stretch(True, i1, i, j1, j))
+            found.append(DiffRange(True, i1, i, j1, j))
     return found
 
 
-def in_order(before: Sequence[T], after: Sequence[T]) -> set[T]:
+def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
     """Return the items that keep their order, of items that are there once before and once after."""
     return {
         each
-        for stretch in stretches(before, after, landmarks=True)
+        for stretch in diff_ranges(before, after, landmarks=True)
         if stretch.equal
         for each in before[stretch.i1 : stretch.i2]
     }
@@ -79,7 +79,7 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
             yield i2, j2, end
         if i1 == i2 or j1 == j2:
             continue
-        is_small = (i2 - i1) * (j2 - j1) <= MOST_PAIRS
+        is_small = (i2 - i1) * (j2 - j1) <= MAX_PAIRS
         if (landmarks or not is_small) and (places := _landmarks(a, i1, i2, b, j1, j2)):
             # A landmark is the start of the gap that follows it, where it is found again as what both begin with.
             edges = [(i1, j1), *places, (i2, j2)]
@@ -95,10 +95,10 @@ def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -
     """The longest series of what occurs once in each range and comes in the same order."""
     in_a, in_b = Counter(a[i1:i2]), Counter(b[j1:j2])
     place = {b[j]: j for j in range(j1, j2) if in_b[b[j]] == 1 and in_a[b[j]] == 1}
-    return _rising([(i, place[a[i]]) for i in range(i1, i2) if a[i] in place])
+    return _longest_rising([(i, place[a[i]]) for i in range(i1, i2) if a[i] in place])
 
 
-def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _longest_rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest part of `pairs` whose second places rise too."""
     ends: list[int] = []
     at: list[int] = []

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from octavo.documents.changes import Line
-from octavo.documents.line_diff import compare_lines
+from octavo.documents.changes import LineChange
+from octavo.documents.line_diff import diff_lines
 
 
 @dataclass(frozen=True, slots=True)
-class Hunk:
+class SourceHunk:
     """Lines that changed, with unchanged ones around them, and how many unchanged ones come before it."""
 
     skipped: int
-    lines: tuple[Line, ...]
+    lines: tuple[LineChange, ...]
 
 
-def source_diff(old: str, new: str, context: int = 3) -> tuple[Hunk, ...]:
+def source_diff(old: str, new: str, context: int = 3) -> tuple[SourceHunk, ...]:
     """What changed in a text, in hunks with up to `context` unchanged lines on both sides. None if it did not."""
-    lines = compare_lines(old, new)
+    lines = diff_lines(old, new)
     keep = _kept(lines, context)
-    hunks: list[Hunk] = []
+    hunks: list[SourceHunk] = []
     index = 0
     while index < len(lines):
         start = index
@@ -31,11 +31,11 @@ def source_diff(old: str, new: str, context: int = 3) -> tuple[Hunk, ...]:
         while index < len(lines) and keep[index]:
             index += 1
         if index > start:
-            hunks.append(Hunk(skipped, lines[start:index]))
+            hunks.append(SourceHunk(skipped, lines[start:index]))
     return tuple(hunks)
 
 
-def _kept(lines: Sequence[Line], context: int) -> list[bool]:
+def _kept(lines: Sequence[LineChange], context: int) -> list[bool]:
     keep = [False] * len(lines)
     for order in (range(len(lines)), range(len(lines) - 1, -1, -1)):
         near = 0

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from octavo.documents.yaml_values import WIDEST, core_loader
+from octavo.documents.yaml_values import MAX_NUMBER_BITS, core_loader
 from octavo.untrusted_input import BeyondLimit, parse_json
 
 Json = dict[str, Any]
 
-LARGEST = 4 << 20
+MAX_LENGTH = 4 << 20
 """The most characters of a specification."""
-MOST_VALUES = 400_000
-DEEPEST = 100
+MAX_VALUES = 400_000
+MAX_DEPTH = 100
 
 
-class Unreadable(Exception):
+class SpecificationError(Exception):
     """This is no OpenAPI specification: sentences that say why."""
 
     def __init__(self, *sentences: str) -> None:
@@ -23,41 +23,41 @@ class Unreadable(Exception):
         self.sentences = sentences
 
 
-def read(text: str) -> Json:
+def read_specification(text: str) -> Json:
     """The specification that a text is, as JSON. Raises Unreadable."""
-    value = read_any(text)
+    value = read_value(text)
     if not isinstance(value, dict):
-        raise Unreadable("The file is not an object. An OpenAPI specification has openapi, info, and paths.")
-    if wrong := list(_missing(value)):
-        raise Unreadable(*wrong)
+        raise SpecificationError("The file is not an object. An OpenAPI specification has openapi, info, and paths.")
+    if wrong := list(_missing_parts(value)):
+        raise SpecificationError(*wrong)
     return value
 
 
-def read_any(text: str) -> Any:
+def read_value(text: str) -> Any:
     """The value that a text of JSON or YAML is, as JSON. Raises Unreadable."""
-    if len(text) > LARGEST:
-        raise Unreadable(f"The file is larger than the limit of {LARGEST >> 20} MiB.")
-    return _Plain().of(_parsed(text))
+    if len(text) > MAX_LENGTH:
+        raise SpecificationError(f"The file is larger than the limit of {MAX_LENGTH >> 20} MiB.")
+    return _JsonConverter().of(_parse(text))
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return parse_json(text)
     except BeyondLimit as error:
-        raise Unreadable(f"Could not read the file: {error}.") from None
+        raise SpecificationError(f"Could not read the file: {error}.") from None
     except ValueError as error:
         if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
-            raise Unreadable(f"The file is not valid JSON: {error}.") from None
+            raise SpecificationError(f"The file is not valid JSON: {error}.") from None
     # Only whoever brings YAML pays for what reads it.
     import yaml
 
     try:
         return yaml.load(text, core_loader())
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise Unreadable(f"The file is not valid YAML: {' '.join(str(error).split())[:300]}.") from None
+        raise SpecificationError(f"The file is not valid YAML: {' '.join(str(error).split())[:300]}.") from None
 
 
-class _Plain:
+class _JsonConverter:
     """Makes values JSON. YAML may hold dates, keys that are no text, and the same value in many places."""
 
     def __init__(self) -> None:
@@ -65,16 +65,18 @@ class _Plain:
 
     def of(self, value: Any, depth: int = 0) -> Any:
         self._count += 1
-        if self._count > MOST_VALUES or depth > DEEPEST:
-            raise Unreadable(f"The file has more than {MOST_VALUES} values, or more than {DEEPEST} nested levels.")
+        if self._count > MAX_VALUES or depth > MAX_DEPTH:
+            raise SpecificationError(
+                f"The file has more than {MAX_VALUES} values, or more than {MAX_DEPTH} nested levels."
+            )
         if isinstance(value, dict):
             return {_name(key): self.of(each, depth + 1) for key, each in value.items()}
         if isinstance(value, list | tuple | set):
             return [self.of(each, depth + 1) for each in value]
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
             return None
-        if isinstance(value, int) and value.bit_length() > WIDEST:
-            raise Unreadable("The file contains a number that is too large.")
+        if isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS:
+            raise SpecificationError("The file contains a number that is too large.")
         return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
@@ -82,7 +84,7 @@ def _name(key: Any) -> str:
     return str(key).lower() if isinstance(key, bool) else str(key)
 
 
-def _missing(value: Json) -> list[str]:
+def _missing_parts(value: Json) -> list[str]:
     wrong = []
     said = value.get("openapi", value.get("swagger"))
     if not str(said).startswith(("2.0", "3.")):

@@ -9,64 +9,64 @@ from typing import Literal
 
 from octavo.documents.changes import (
     Added,
+    AttributeChange,
     Changed,
+    ContainerChange,
     Entry,
-    Inside,
     Moved,
     Parts,
     Removed,
     Restructured,
-    Same,
-    Setting,
-    Table,
-    Words,
+    TableChange,
+    TextChange,
+    Unchanged,
 )
 from octavo.documents.nodes import Node
 
-Fate = Literal["same", "added", "removed", "changed", "left", "arrived", "restructured"]
+Status = Literal["same", "added", "removed", "changed", "left", "arrived", "restructured"]
 
 
 @dataclass(slots=True, eq=False)
-class Step:
+class DiffStep:
     """What became of a node. A restructured step stands for several nodes at once. One that was added or removed, and has
     steps inside, is a container that came or went around them."""
 
-    fate: Fate
+    fate: Status
     old: Node | None = None
     new: Node | None = None
     parts: Parts = None
-    settings: tuple[Setting, ...] = ()
-    inside: list[Step] | None = None
-    title: Words | None = None
+    settings: tuple[AttributeChange, ...] = ()
+    inside: list[DiffStep] | None = None
+    title: TextChange | None = None
     number: int = 0
     old_nodes: tuple[Node, ...] = ()
     new_nodes: tuple[Node, ...] = ()
     note: str = ""
-    rows: list[Step] = field(default_factory=list)
+    rows: list[DiffStep] = field(default_factory=list)
 
-    def all_inside(self) -> Iterator[Step]:
+    def all_inside(self) -> Iterator[DiffStep]:
         """The steps below this one, all the way down."""
         for step in (*(self.inside or ()), *self.rows):
             yield step
             yield from step.all_inside()
 
 
-def entries(steps: Iterable[Step]) -> tuple[Entry, ...]:
+def entries(steps: Iterable[DiffStep]) -> tuple[Entry, ...]:
     """Steps as entries: what stayed is put together."""
     found: list[Entry] = []
     for is_same, group in groupby(steps, lambda step: step.fate == "same"):
         run = list(group)
-        found += [_same(run)] if is_same else map(_entry, run)
+        found += [_unchanged(run)] if is_same else map(_entry, run)
     return tuple(found)
 
 
-def _same(steps: Sequence[Step]) -> Same:
-    return Same(
+def _unchanged(steps: Sequence[DiffStep]) -> Unchanged:
+    return Unchanged(
         tuple(step.old.block for step in steps if step.old), tuple(step.new.block for step in steps if step.new)
     )
 
 
-def _entry(step: Step) -> Entry:
+def _entry(step: DiffStep) -> Entry:
     old, new = step.old, step.new
     if step.fate == "restructured":
         before, after = (tuple(node.block for node in nodes) for nodes in (step.old_nodes, step.new_nodes))
@@ -78,10 +78,10 @@ def _entry(step: Step) -> Entry:
     assert old is not None
     assert new is not None
     parts = step.parts
-    if isinstance(parts, Table):
-        parts = Table(parts.columns, entries(step.rows))
+    if isinstance(parts, TableChange):
+        parts = TableChange(parts.columns, entries(step.rows))
     elif step.inside is not None:
-        parts = Inside(entries(step.inside), step.title)
+        parts = ContainerChange(entries(step.inside), step.title)
     if step.fate in ("left", "arrived"):
         return Moved(old.block, new.block, step.number, step.fate == "arrived", parts, step.settings)
     return Changed(old.block, new.block, step.settings, parts)

@@ -52,19 +52,19 @@ def fence(text: str, language: str = "") -> str:
     return f"{ticks}{language}\n{text}\n{ticks}"
 
 
-def fenced(source: str) -> str:
+def suggestion_fence(source: str) -> str:
     """`source` as a suggestion."""
     return f"{fence(source, 'suggestion')}\n"
 
 
-def source_of(page: str, key: str) -> str | None:
+def find_block_source(page: str, key: str) -> str | None:
     """The lines of the block called `key`, as they are written. None where it is not there, or its lines are not known."""
-    blocks = _blocks(page)
+    blocks = _sources_by_key(page)
     return blocks[key][1] if key in blocks else None
 
 
 @dataclass(frozen=True)
-class Applied:
+class AppliedSuggestion:
     """A page with a suggestion in it, or why it was not put in."""
 
     kind: Literal["applied", "same", "changed"]
@@ -72,13 +72,13 @@ class Applied:
     text: str
 
 
-def applied(page: str, key: str, was: str | None, wanted: str) -> Applied:
+def apply_suggestion(page: str, key: str, was: str | None, wanted: str) -> AppliedSuggestion:
     """`page` with `wanted` in the place of the block called `key`, which said `was` when that was suggested.
 
     Nothing is written over that says anything else than `was`. Where it stands elsewhere by now, and only there, it is
     found by its lines.
     """
-    blocks = _blocks(page)
+    blocks = _sources_by_key(page)
     here = blocks.get(key)
     if was is not None and (here is None or here[1] != was):
         alike = {lines: said for lines, said in blocks.values() if said == was}
@@ -86,23 +86,23 @@ def applied(page: str, key: str, was: str | None, wanted: str) -> Applied:
     if here is None or was is None:
         # By its lines: what is suggested may hold a tag that takes in all that follows, and is no block of its own then.
         says_so = wanted.strip() != "" and f"\n{wanted.strip(_END)}\n" in f"\n{page}\n".replace("\r\n", _END)
-        return Applied("same" if says_so else "changed", page)
+        return AppliedSuggestion("same" if says_so else "changed", page)
     if here[1] == wanted.strip("\n"):
-        return Applied("same", page)
+        return AppliedSuggestion("same", page)
     (first, last), lines = here[0], page.split("\n")
     end = "\r" if lines[first].endswith("\r") else ""
     new = [line.removesuffix("\r") + end for line in wanted.split("\n")] if wanted.strip() else []
     if not new:  # with it goes the blank line before the next
         while last < len(lines) and not lines[last].strip():
             last += 1
-    return Applied("applied", "\n".join([*lines[:first], *new, *lines[last:]]))
+    return AppliedSuggestion("applied", "\n".join([*lines[:first], *new, *lines[last:]]))
 
 
-def beside(page: str, key: str, wanted: str) -> str:
+def with_conflict_markers(page: str, key: str, wanted: str) -> str:
     """Return `page` with the block `key` and `wanted` between conflict markers. If the block no longer exists, they are at
     the end of the page."""
     lines = page.split("\n")
-    (first, last), _ = _blocks(page).get(key, ((len(lines), len(lines)), ""))
+    (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
     marked = [
         "<<<<<<< current text",
         *lines[first:last],
@@ -113,7 +113,7 @@ def beside(page: str, key: str, wanted: str) -> str:
     return "\n".join([*lines[:first], *marked, *lines[last:]])
 
 
-def written(source: str, block: Block) -> str:
+def block_source(source: str, block: Block) -> str:
     """The lines of a block of a page whose source is this."""
     lines = source.split("\n")[block.lines[0] : block.lines[1]]
     while lines and not lines[-1].strip():
@@ -121,7 +121,7 @@ def written(source: str, block: Block) -> str:
     return "\n".join(lines)
 
 
-def _blocks(page: str) -> dict[str, tuple[tuple[int, int], str]]:
+def _sources_by_key(page: str) -> dict[str, tuple[tuple[int, int], str]]:
     """The lines of each block, by its key, and what stands in them."""
     from octavo.documents.parse import parse  # the parser takes 30 ms to load, and only who applies one needs it
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from markdown_it.token import Token
 
-from octavo.documents.blocks import Column, Run, words
-from octavo.documents.html import Element, Piece, pieces
-from octavo.documents.inline import runs_of
-from octavo.documents.inline_writer import Ink
-from octavo.documents.tree import Draft
+from octavo.documents.blocks import Column, Run, plain_text
+from octavo.documents.html import Element, HtmlToken, html_tokens
+from octavo.documents.inline import runs_of_tokens
+from octavo.documents.inline_writer import RunBuilder
+from octavo.documents.tree import DraftBlock
 
 _ALIGN = re.compile(r"text-align:\s*(\w+)")
 _ROLES = {
@@ -30,27 +30,27 @@ _FENCE = "```"
 _CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
 
 
-def pipe_table(tokens: Sequence[Token]) -> Draft:
+def pipe_table(tokens: Sequence[Token]) -> DraftBlock:
     """The table whose tokens these are, from its opening to its closing one."""
     columns: list[Column] = []
-    table = Draft("table")
+    table = DraftBlock("table")
     for token in tokens:
         first, last = token.map or (0, 0)
         if token.type == "tr_open" and columns:
-            table.children.append(Draft("row", first=first, last=last))
+            table.children.append(DraftBlock("row", first=first, last=last))
         elif token.type == "th_open":
             columns.append(Column(align=_alignment(str(token.attrs.get("style", "")))))
         elif token.type == "td_open":
             row = table.children[-1]
-            row.children.append(Draft("cell", first=row.first, last=row.last))
+            row.children.append(DraftBlock("cell", first=row.first, last=row.last))
         elif token.type == "inline":
-            runs = runs_of(token.children)
+            runs = runs_of_tokens(token.children)
             if table.children:
                 table.children[-1].children[-1].runs = runs
             else:
                 columns[-1] = columns[-1]._replace(title=runs)
     table.attrs["columns"] = tuple(columns)
-    if not any(words(column.title).strip() for column in columns):
+    if not any(plain_text(column.title).strip() for column in columns):
         table.attrs["header_hidden"] = True
     return table
 
@@ -60,7 +60,7 @@ class _Cell:
     element: Element
     line: int
     last: int
-    ink: Ink = field(default_factory=Ink)
+    ink: RunBuilder = field(default_factory=RunBuilder)
 
 
 class HtmlTable:
@@ -73,10 +73,10 @@ class HtmlTable:
         self._in_head = False
         self._cell: _Cell | None = None
         self._options: dict[int, dict[str, str]] = {}
-        self._caption: Ink | None = None
+        self._caption: RunBuilder | None = None
         self._depth = 0
         counted = 0
-        for piece in pieces(raw):
+        for piece in html_tokens(raw):
             line += raw.count("\n", counted, piece.start)
             counted = piece.start
             self._read(piece, line)
@@ -85,7 +85,7 @@ class HtmlTable:
         self.last = line + 1 + raw.count("\n", counted)
         """The line after its last."""
 
-    def draft(self) -> Draft:
+    def draft(self) -> DraftBlock:
         """The table, or the cards, as a block."""
         attrs = self._table.attrs if self._table else {}
         cards = attrs.get("data-view") == "cards"
@@ -93,18 +93,18 @@ class HtmlTable:
         body = self._rows[1:] if head else self._rows
         width = max((len(row) for row in self._rows), default=0)
         columns = tuple(self._column(head, index) for index in range(max(len(head), width)))
-        table = Draft("cards" if cards else "table", {"columns": columns}, last=self.last)
+        table = DraftBlock("cards" if cards else "table", {"columns": columns}, last=self.last)
         if attrs.get("data-full-width") == "true":
             table.attrs["full_width"] = True
         if cards:
             table.attrs["size"] = "large" if attrs.get("data-card-size") == "large" else "medium"
-        elif not any(words(column.title).strip() for column in columns):
+        elif not any(plain_text(column.title).strip() for column in columns):
             table.attrs["header_hidden"] = True
         table.attrs |= {
             name: True for name, given in _FLAGS[cards].items() if given in attrs and attrs[given] != "false"
         }
         for index, row in enumerate(body, start=1 if head else 0):
-            drafted = _card(row, columns) if cards else Draft("row", children=_cells(row, columns))
+            drafted = _card(row, columns) if cards else DraftBlock("row", children=_cells(row, columns))
             drafted.first, drafted.last = (row[0].line, row[-1].last) if row else (0, 0)
             if index < self._head_rows:
                 drafted.attrs["head"] = True
@@ -116,7 +116,7 @@ class HtmlTable:
         """The caption and words between cells, which stand nowhere."""
         return self._caption.take() if self._caption else ()
 
-    def _read(self, piece: Piece, line: int) -> None:
+    def _read(self, piece: HtmlToken, line: int) -> None:
         element = piece.element
         if element is None:
             if self._cell:
@@ -168,7 +168,7 @@ class HtmlTable:
             self._cell.ink.text(" | ")
 
     def _loose_text(self, text: str) -> None:
-        self._caption = self._caption or Ink()
+        self._caption = self._caption or RunBuilder()
         self._caption.html_text(text)
 
     def _column(self, head: list[_Cell], index: int) -> Column:
@@ -195,7 +195,7 @@ def _is_fence(line: str) -> bool:
     return mark.startswith(_FENCE) and "`" not in mark.lstrip("`")
 
 
-def _cell_text(ink: Ink, text: str) -> None:
+def _cell_text(ink: RunBuilder, text: str) -> None:
     """Write words of a cell. Fences of markdown, which some write in cells, hold lines of code."""
     fences = sum(map(_is_fence, text.split("\n"))) if _FENCE in text else 0
     if fences == 0 or fences % 2:
@@ -226,14 +226,14 @@ def _all_heads(rows: list[list[_Cell]]) -> bool:
     return bool(rows and rows[0]) and all(cell.element.name == "th" for cell in rows[0])
 
 
-def _cells(row: list[_Cell], columns: Sequence[Column]) -> list[Draft]:
+def _cells(row: list[_Cell], columns: Sequence[Column]) -> list[DraftBlock]:
     return [_cell(cell, columns[index]) for index, cell in enumerate(row)]
 
 
-def _cell(cell: _Cell, column: Column) -> Draft:
+def _cell(cell: _Cell, column: Column) -> DraftBlock:
     runs = cell.ink.take()
-    draft = Draft("cell", runs=runs, first=cell.line, last=cell.last)
-    text = words(runs).strip().lower()
+    draft = DraftBlock("cell", runs=runs, first=cell.line, last=cell.last)
+    text = plain_text(runs).strip().lower()
     if column.type == "checkbox" and text in _CHECKED:
         draft.attrs["value"] = _CHECKED[text]
     elif column.type == "rating" and text.isdecimal():
@@ -245,8 +245,8 @@ def _cell(cell: _Cell, column: Column) -> Draft:
     return draft
 
 
-def _card(row: list[_Cell], columns: Sequence[Column]) -> Draft:
-    card = Draft("card", children=_cells(row, columns))
+def _card(row: list[_Cell], columns: Sequence[Column]) -> DraftBlock:
+    card = DraftBlock("card", children=_cells(row, columns))
     for column, cell in zip(columns, card.children, strict=False):
         if column.role and (address := _address(cell.runs)):
             card.attrs[column.role.replace("-", "_")] = address
@@ -260,7 +260,7 @@ def _address(runs: tuple[Run, ...]) -> str | None:
             return str(run.attrs["src"])
         if run.link:
             return run.link
-    return words(runs).strip() or None
+    return plain_text(runs).strip() or None
 
 
 def _alignment(style: str) -> str | None:

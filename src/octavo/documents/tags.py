@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from octavo.api.safety import text as safe
-from octavo.documents.blocks import NOTHING
+from octavo.documents.blocks import NO_ATTRS
 
-LONGEST = 20_000
+MAX_TAG_LENGTH = 20_000
 """No tag is longer than this many characters."""
 
 _NAME = re.compile(r"\{%-?[ \t\n]*(@?[A-Za-z][\w@./:-]*)")
@@ -26,14 +26,14 @@ _SHORT_END = re.compile(
     r"(\{%-?[ \t]*[A-Za-z][\w-]*+(?:[ \t]++[A-Za-z][\w:.-]*+=(?:\"[^\"\n%{}]*+\"|'[^'\n%{}]*+'))++)[ \t]*+\}(?=[ \t]*+(?:\n|$))"
 )
 """A tag whose end lacks its sign: without it the tag would go on to the end of the next one."""
-_BARE = re.compile(r"(?:(?!-?%\})[^ \t\n])+")
-_CLOSERS = {'"': '"\u201d', "'": "'", "\u201c": '\u201d\u201c"', "\u201d": '\u201d\u201c"'}
-_QUOTE = {opener: re.compile(f"[{closers}]") for opener, closers in _CLOSERS.items()}
+_UNQUOTED = re.compile(r"(?:(?!-?%\})[^ \t\n])+")
+_CLOSING_QUOTES = {'"': '"\u201d', "'": "'", "\u201c": '\u201d\u201c"', "\u201d": '\u201d\u201c"'}
+_QUOTE = {opener: re.compile(f"[{closers}]") for opener, closers in _CLOSING_QUOTES.items()}
 _AFTER_VALUE = re.compile(
     r"(?:[ \t\n]++[A-Za-z][\w:.-]*+(?=[ \t\n]|-?%\})){0,4}+[ \t\n]*+(?:-?%\}|[A-Za-z_@:][\w:.-]*=)"
 )
 _ESCAPED = re.compile(r"\\([\\_*\[\](){}`#+.!|\"'<>~$-])")
-_ENDS_IN_TEXTS = 4
+_MAX_ENDS_IN_EXPRESSION = 4
 _CONDITIONS = ("if", "elseif", "elif", "unless")
 
 
@@ -41,7 +41,7 @@ class Tag(NamedTuple):
     """A tag and where it ends in the source. `words` are the values that have no key."""
 
     name: str
-    arguments: Mapping[str, str] = NOTHING
+    arguments: Mapping[str, str] = NO_ATTRS
     words: tuple[str, ...] = ()
     raw: str = ""
     """What stands between the name and the end, as it is written."""
@@ -59,7 +59,7 @@ class TagScanner:
     def __init__(self, source: str) -> None:
         self._source = source
         self._found: dict[int, Tag | None] = {}
-        self._patience = 8 * len(source) + 20 * LONGEST
+        self._patience = 8 * len(source) + 20 * MAX_TAG_LENGTH
 
     def at(self, position: int) -> Tag | None:
         """The tag that begins at `position`, or None."""
@@ -71,7 +71,7 @@ class TagScanner:
         source = self._source
         if not (opening := _NAME.match(source, start)):
             return None
-        limit = min(len(source), start + LONGEST)
+        limit = min(len(source), start + MAX_TAG_LENGTH)
         if self._patience <= 0:
             line_end = source.find("\n", start)
             limit = min(limit, line_end if line_end >= 0 else limit)
@@ -79,15 +79,15 @@ class TagScanner:
             self._patience -= limit - start
             return None
         if short := _SHORT_END.match(source, start):
-            written = _read(f"{short[1]} %}}", opening[1], opening.end() - start, len(short[1]) + 3)
+            written = _read_tag(f"{short[1]} %}}", opening[1], opening.end() - start, len(short[1]) + 3)
             return written._replace(end=short.end()) if written is not None else None
-        tag = _read(source, opening[1], opening.end(), limit)
+        tag = _read_tag(source, opening[1], opening.end(), limit)
         if tag is None:
             self._patience -= limit - start
         return tag
 
 
-def _read(source: str, name: str, position: int, limit: int) -> Tag | None:
+def _read_tag(source: str, name: str, position: int, limit: int) -> Tag | None:
     start = position
     if name in _CONDITIONS:
         end = _end_of_expression(source, position, limit)
@@ -113,7 +113,7 @@ def _read(source: str, name: str, position: int, limit: int) -> Tag | None:
 def _end_of_expression(source: str, position: int, limit: int) -> int:
     """Where the tag of a condition ends: at the first end that stands in no text of the expression."""
     first = end = source.find("%}", position, limit)
-    for _ in range(_ENDS_IN_TEXTS):
+    for _ in range(_MAX_ENDS_IN_EXPRESSION):
         if all(source.count(quote, position, end) % 2 == 0 for quote in "\"'"):
             return end
         if (end := source.find("%}", end + 2, min(limit, _line_end(source, first)))) < 0:
@@ -145,9 +145,9 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
     """The value at `position`, and the position after it."""
     opener = source[position : position + 1]
     if opener not in _QUOTE:
-        bare = _BARE.match(source, position, limit)
+        bare = _UNQUOTED.match(source, position, limit)
         return (_clean(bare[0]), bare.end()) if bare else ("", position)
-    unclosed, certain = _ends_inside(source, position + 1, limit)
+    unclosed, certain = _unclosed_value_end(source, position + 1, limit)
     for closer in _QUOTE[opener].finditer(source, position + 1, limit):
         if 0 <= certain < closer.start():
             break
@@ -159,7 +159,7 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
     return _clean(source[position + 1 : end].strip(" -\"'\u201c\u201d")), end
 
 
-def _ends_inside(source: str, start: int, limit: int) -> tuple[int, int]:
+def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
     """Where a tag ends on the line on which one of its values begins, if the quote of that value is not closed; and the place
     from which on no quote can close it: the next line, or another tag on this one. -1 if there is none."""
     line_end = min(limit, _line_end(source, start))

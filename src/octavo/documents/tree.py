@@ -6,11 +6,11 @@ from typing import Any
 
 from octavo.documents.blocks import Diagnostic, Run
 
-DEEPEST = 40
+MAX_CONTAINER_DEPTH = 40
 """Containers of tags and HTML nested deeper become siblings of one another."""
 
 
-class Draft:
+class DraftBlock:
     """A block that is not finished. Kinds beyond those of blocks are resolved when it is: see `folding`."""
 
     __slots__ = ("attrs", "children", "exact", "first", "key", "kind", "last", "runs", "text", "text_line")
@@ -19,7 +19,7 @@ class Draft:
         self,
         kind: str,
         attrs: dict[str, Any] | None = None,
-        children: list[Draft] | None = None,
+        children: list[DraftBlock] | None = None,
         runs: tuple[Run, ...] = (),
         text: str = "",
         first: int = 0,
@@ -39,7 +39,7 @@ class Draft:
         """The line that `text` begins on, where that is not the first."""
 
 
-class Tree:
+class BlockTree:
     """Blocks as they come, with those that are still open.
 
     Each open block has a key: `tag:hint`, `html:div`, `markdown:list`. Markdown's own containers close in order, so
@@ -47,14 +47,14 @@ class Tree:
     """
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
-        self.root = Draft("document")
+        self.root = DraftBlock("document")
         self.diagnostics = diagnostics
-        self._open: list[tuple[str, Draft]] = [("", self.root)]
+        self._open: list[tuple[str, DraftBlock]] = [("", self.root)]
         self._surplus: list[str] = []
-        self._markdown: list[Draft | None] = []
+        self._markdown: list[DraftBlock | None] = []
 
     @property
-    def top(self) -> Draft:
+    def top(self) -> DraftBlock:
         """The innermost open block."""
         return self._open[-1][1]
 
@@ -62,22 +62,22 @@ class Tree:
         """Say what is wrong with the source at a line."""
         self.diagnostics.append(Diagnostic(max(line, 0), message))
 
-    def add(self, draft: Draft) -> Draft:
+    def add(self, draft: DraftBlock) -> DraftBlock:
         """Put a finished block at the end of the innermost open one."""
         self.top.children.append(draft)
         return draft
 
-    def open(self, key: str, draft: Draft) -> Draft:
+    def open(self, key: str, draft: DraftBlock) -> DraftBlock:
         """Put a block there that takes what follows, until it is closed."""
         self.add(draft)
         if key.startswith("markdown:"):
             self._markdown.append(draft)
             self._open.append((key, draft))
-        elif len(self._open) < DEEPEST:
+        elif len(self._open) < MAX_CONTAINER_DEPTH:
             self._open.append((key, draft))
         else:
             self._surplus.append(key)
-            self.note(draft.first, f"{_shown(key)} is nested too deeply: its content is shown after it.")
+            self.note(draft.first, f"{_describe(key)} is nested too deeply: its content is shown after it.")
         return draft
 
     def close(self, key: str, line: int) -> bool:
@@ -89,7 +89,7 @@ class Tree:
             if self._open[index][0] == key:
                 for inner, _ in self._open[index + 1 :]:
                     ends = "continues past the end of" if inner.startswith("markdown:") else "is not closed before"
-                    self.note(line - 1, f"{_shown(inner)} {ends} {_shown(key)}.")
+                    self.note(line - 1, f"{_describe(inner)} {ends} {_describe(key)}.")
                 self._cut(index, line)
                 return True
         return False
@@ -101,21 +101,21 @@ class Tree:
             return
         index = next(index for index, (_, draft) in enumerate(self._open) if draft is container)
         for inner, draft in self._open[index + 1 :]:
-            self.note(draft.first, f"{_shown(inner)} is not closed.")
+            self.note(draft.first, f"{_describe(inner)} is not closed.")
         self._surplus.clear()
         self._cut(index, line)
 
-    def take_finished(self) -> list[Draft]:
+    def take_finished(self) -> list[DraftBlock]:
         """The blocks of the top level that nothing can be added to any more, which the tree forgets."""
         children = self.root.children
         count = len(children) - (len(self._open) > 1)
         taken, self.root.children = children[:count], children[count:]
         return taken
 
-    def finish(self, line: int) -> Draft:
+    def finish(self, line: int) -> DraftBlock:
         """Close all that is open. Its root."""
         for key, draft in self._open[1:]:
-            self.note(draft.first, f"{_shown(key)} is not closed.")
+            self.note(draft.first, f"{_describe(key)} is not closed.")
         self._cut(1, line)
         self.root.last = line
         return self.root
@@ -137,7 +137,7 @@ class Tree:
         del self._open[index:]
 
 
-def _shown(key: str) -> str:
+def _describe(key: str) -> str:
     sort, _, name = key.partition(":")
     if sort == "tag":
         return f"{{% {name} %}}"

@@ -18,8 +18,8 @@ from octavo.documents import links
 Json = dict[str, Any]
 Pages = list[Json]
 
-LONGEST_SLUG = 100
-LONGEST_HEADING = 1000
+MAX_SLUG = 100
+MAX_HEADING = 1000
 """What comes after this many characters of a heading is no part of a title."""
 
 _HEADING = re.compile(r"(?:[ ]{0,3})#(?!#)[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*")
@@ -27,7 +27,7 @@ _UNDERLINE = re.compile(r" {0,3}=+[ \t]*")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _SLUG_BREAK = re.compile(r"[\W_]+")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_HIDDEN = 0xE000
+_PRIVATE_USE = 0xE000
 _INLINE = (
     (re.compile(r"<a\b[^>]*>.*?</a>|<[^>\s][^>]*>", re.S), ""),
     (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
@@ -36,7 +36,7 @@ _INLINE = (
 )
 
 
-_SHOWN = {_HIDDEN + code: code for code in range(0x21, 0x7F)}
+_UNHIDE = {_PRIVATE_USE + code: code for code in range(0x21, 0x7F)}
 
 
 def walk(pages: Pages) -> Iterator[Json]:
@@ -53,7 +53,7 @@ def find(pages: Pages, page_id: str) -> Json | None:
     return next((page for page in walk(pages) if page["id"] == page_id), None)
 
 
-def at_path(pages: Pages, path: str) -> Json | None:
+def find_by_path(pages: Pages, path: str) -> Json | None:
     """The document or group at `path`. The slug of the home page leads to it too."""
     wanted = path.strip("/")
     for page in walk(pages):
@@ -63,7 +63,7 @@ def at_path(pages: Pages, path: str) -> Json | None:
     return home if home is not None and home["slug"] == wanted else None
 
 
-def place_of(page: Json) -> str:
+def source_path(page: Json) -> str:
     """The path that the links of a page start from: that of its file, where it was written in one."""
     return str((page.get("git") or {}).get("path") or page.get("path") or "")
 
@@ -71,12 +71,12 @@ def place_of(page: Json) -> str:
 def link_base(page: Json) -> str:
     """Return where relative links of a page start, as `links.resolve` takes it: with a slash where pages lie below it."""
     is_folder = bool(page.get("pages")) and not (page.get("git") or {}).get("path")
-    return f"{place_of(page)}/" if is_folder else place_of(page)
+    return f"{source_path(page)}/" if is_folder else source_path(page)
 
 
-def places_of(revision: Json) -> links.Places:
+def link_targets_of(revision: Json) -> links.LinkTargets:
     """What the links of a revision may lead to."""
-    pages = links.by_path(
+    pages = links.ids_by_path(
         (page["id"], page.get("path"), (page.get("git") or {}).get("path")) for page in walk(revision["pages"])
     )
     files: dict[str, str] = {}
@@ -85,7 +85,7 @@ def places_of(revision: Json) -> links.Places:
             if name:
                 files.setdefault(name, file["id"])
     ids = frozenset(page["id"] for page in walk(revision["pages"]))
-    return links.Places(pages=pages, page_ids=ids, files=files, space=revision["space"])
+    return links.LinkTargets(pages=pages, page_ids=ids, files=files, space=revision["space"])
 
 
 def home_page(pages: Pages) -> Json | None:
@@ -93,7 +93,7 @@ def home_page(pages: Pages) -> Json | None:
     return next((page for page in pages if page["type"] == "document"), None)
 
 
-def trail(pages: Pages, page_id: str) -> Pages:
+def path_to(pages: Pages, page_id: str) -> Pages:
     """The page called `page_id` with the pages above it, the root first. Empty if it is not here."""
     above = parents(pages)
     if page_id not in above:
@@ -117,26 +117,31 @@ def parents(pages: Pages) -> dict[str, str | None]:
     return result
 
 
-def place(pages: Pages, page_id: str) -> tuple[str | None, int]:
+def position_of(pages: Pages, page_id: str) -> tuple[str | None, int]:
     """The id of the page above, None at the root, and the place among the pages there."""
     above = parents(pages)[page_id]
     siblings = next(page["pages"] for page in walk(pages) if page["id"] == above) if above else pages
     return above, [page["id"] for page in siblings].index(page_id)
 
 
-def without(pages: Pages, page_ids: Collection[str]) -> Pages:
+def remove_pages(pages: Pages, page_ids: Collection[str]) -> Pages:
     """The tree without these pages and those below them."""
-    return [_with_below(page, lambda below: without(below, page_ids)) for page in pages if page["id"] not in page_ids]
-
-
-def changed(pages: Pages, page: Json) -> Pages:
-    """The tree with `page` in place of the one with its id."""
     return [
-        page if each["id"] == page["id"] else _with_below(each, lambda below: changed(below, page)) for each in pages
+        _with_children(page, lambda below: remove_pages(below, page_ids))
+        for page in pages
+        if page["id"] not in page_ids
     ]
 
 
-def inserted(pages: Pages, page: Json, into: str | None, at: int | None) -> Pages:
+def replace_page(pages: Pages, page: Json) -> Pages:
+    """The tree with `page` in place of the one with its id."""
+    return [
+        page if each["id"] == page["id"] else _with_children(each, lambda below: replace_page(below, page))
+        for each in pages
+    ]
+
+
+def insert_page(pages: Pages, page: Json, into: str | None, at: int | None) -> Pages:
     """The tree with `page` added below `into` (None: the root), as the `at`-th page there (None: the last)."""
     if into is None:
         place = len(pages) if at is None else at
@@ -144,29 +149,29 @@ def inserted(pages: Pages, page: Json, into: str | None, at: int | None) -> Page
 
     def below(each: Json) -> Json:
         if each["id"] == into:
-            return {**each, "pages": inserted(each.get("pages", []), page, None, at)}
-        return _with_below(each, lambda pages: inserted(pages, page, into, at))
+            return {**each, "pages": insert_page(each.get("pages", []), page, None, at)}
+        return _with_children(each, lambda pages: insert_page(pages, page, into, at))
 
     return [below(each) for each in pages]
 
 
-def placed(pages: Pages) -> Pages:
+def with_paths(pages: Pages) -> Pages:
     """The tree with the slugs made unique among siblings and the paths that follow from them."""
     home = home_page(pages)
-    return _placed(pages, "", home["id"] if home else None)
+    return _with_paths(pages, "", home["id"] if home else None)
 
 
-def _placed(pages: Pages, above: str, home: str | None) -> Pages:
+def _with_paths(pages: Pages, above: str, home: str | None) -> Pages:
     taken: set[str] = set()
     result = []
     for page in pages:
         if page["type"] not in ("document", "group"):
             result.append(page)
             continue
-        slug = free_slug(page.get("slug") or slug_of(page["title"]), taken)
+        slug = free_slug(page.get("slug") or page_slug(page["title"]), taken)
         taken.add(slug)
         path = f"{above}{slug}"
-        below = _placed(page.get("pages", []), f"{path}/", None)
+        below = _with_paths(page.get("pages", []), f"{path}/", None)
         result.append({**page, "slug": slug, "path": "" if page["id"] == home else path, "pages": below})
     return result
 
@@ -175,22 +180,22 @@ def free_slug(slug: str, taken: set[str]) -> str:
     if slug not in taken:
         return slug
     number = 2
-    while (numbered := f"{slug[: LONGEST_SLUG - 5]}-{number}") in taken:
+    while (numbered := f"{slug[: MAX_SLUG - 5]}-{number}") in taken:
         number += 1
     return numbered
 
 
-def slug_of(title: str) -> str:
+def page_slug(title: str) -> str:
     """`title` as one step of a path: its letters and digits in small, joined by hyphens, at most 100 characters."""
     words = _SLUG_BREAK.sub("-", unicodedata.normalize("NFKC", title.lower()))
-    return words[:LONGEST_SLUG].strip("-") or "page"
+    return words[:MAX_SLUG].strip("-") or "page"
 
 
 def leading_heading(markdown: str) -> str | None:
     """The words of the first line that is not blank, when it is a heading of level 1."""
     line = markdown.lstrip("\ufeff \t\r\n").split("\n", 1)[0].rstrip()
-    found = _HEADING.fullmatch(line[:LONGEST_HEADING])
-    return (plain(found[1]) or None) if found else None
+    found = _HEADING.fullmatch(line[:MAX_HEADING])
+    return (inline_text(found[1]) or None) if found else None
 
 
 def first_heading(markdown: str) -> str | None:
@@ -198,7 +203,7 @@ def first_heading(markdown: str) -> str | None:
     fence = ""
     before = ""
     for whole in markdown.split("\n"):
-        line = whole[:LONGEST_HEADING]
+        line = whole[:MAX_HEADING]
         if mark := _FENCE.match(line):
             if not fence:
                 fence = mark[1]
@@ -207,35 +212,35 @@ def first_heading(markdown: str) -> str | None:
         elif not fence:
             found = _HEADING.fullmatch(line)
             if not found and _UNDERLINE.fullmatch(line) and before.strip():
-                return plain(before)
-            if found and (words := plain(found[1])):
+                return inline_text(before)
+            if found and (words := inline_text(found[1])):
                 return words
         before = line
     return None
 
 
-def retitled(markdown: str, before: str, title: str) -> str:
+def change_leading_heading(markdown: str, before: str, title: str) -> str:
     """`markdown` with its leading heading changed to `title`, if it was `before`."""
     if leading_heading(markdown) != before:
         return markdown
     blank = len(markdown) - len(markdown.lstrip("\ufeff \t\r\n"))
     _, line_feed, rest = markdown[blank:].partition("\n")
-    return f"{markdown[:blank]}# {escaped(title)}{line_feed}{rest}"
+    return f"{markdown[:blank]}# {escape(title)}{line_feed}{rest}"
 
 
-def plain(inline: str) -> str:
+def inline_text(inline: str) -> str:
     """The words of one line of markdown: without marks, anchors and escapes."""
     # What is escaped is hidden among private characters while marks are looked for.
-    inline = _ESCAPE.sub(lambda found: chr(_HIDDEN + ord(found[1])), inline)
+    inline = _ESCAPE.sub(lambda found: chr(_PRIVATE_USE + ord(found[1])), inline)
     for pattern, replacement in _INLINE:
         inline = pattern.sub(replacement, inline)
-    return " ".join(html.unescape(inline).translate(_SHOWN).split())
+    return " ".join(html.unescape(inline).translate(_UNHIDE).split())
 
 
-def escaped(words: str) -> str:
+def escape(words: str) -> str:
     """Words as one line of markdown that says just them."""
     return re.sub(r"([\\`*_\[\]<>#&~!])", r"\\\1", " ".join(words.split()))
 
 
-def _with_below(page: Json, change: Callable[[Pages], Pages]) -> Json:
+def _with_children(page: Json, change: Callable[[Pages], Pages]) -> Json:
     return {**page, "pages": change(page["pages"])} if page.get("pages") else page

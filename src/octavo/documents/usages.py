@@ -8,7 +8,7 @@ from typing import Literal
 
 from octavo.documents.blocks import Block, Column, Document, Run
 
-_ADDRESSES = {
+_URL_ATTRIBUTES = {
     "image": ("src", "dark", "link"),
     "file": ("src",),
     "embed": ("url",),
@@ -18,12 +18,12 @@ _ADDRESSES = {
 }
 """The attributes of blocks that are addresses."""
 
-_FALLBACK = {"content-ref", "openapi"}
+_FALLBACK_KINDS = {"content-ref", "openapi"}
 """Blocks whose words only stand in for what they show."""
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class PageReference:
     """One address, or the name of what a page is partly made of: reusable content, or an OpenAPI specification."""
 
     says: str
@@ -32,28 +32,28 @@ class Usage:
     kind: Literal["address", "include", "spec"] = "address"
 
 
-def usages(document: Document) -> Iterator[Usage]:
+def references_in(document: Document) -> Iterator[PageReference]:
     """What a page speaks of, in the order of the source, each once for each block."""
     for block in document.walk():
         if block.kind == "include" and block.attrs.get("target"):
-            yield Usage(block.attrs["target"], block.key, "include")
+            yield PageReference(block.attrs["target"], block.key, "include")
         if block.kind == "openapi" and block.attrs.get("spec"):
-            yield Usage(block.attrs["spec"], block.key, "spec")
-        for address in dict.fromkeys(_addresses(block)):
-            yield Usage(address, block.key)
+            yield PageReference(block.attrs["spec"], block.key, "spec")
+        for address in dict.fromkeys(_urls(block)):
+            yield PageReference(address, block.key)
 
 
-def _addresses(block: Block) -> Iterator[str]:
-    own = [str(block.attrs[name]) for name in _ADDRESSES.get(block.kind, ()) if block.attrs.get(name)]
+def _urls(block: Block) -> Iterator[str]:
+    own = [str(block.attrs[name]) for name in _URL_ATTRIBUTES.get(block.kind, ()) if block.attrs.get(name)]
     yield from own
-    if block.kind not in _FALLBACK:
-        yield from _in_runs(block.runs)
+    if block.kind not in _FALLBACK_KINDS:
+        yield from _urls_in_runs(block.runs)
     for column in block.attrs.get("columns", ()) if block.kind in ("table", "cards") else ():
         if isinstance(column, Column):
-            yield from _in_runs(column.title)
+            yield from _urls_in_runs(column.title)
 
 
-def _in_runs(runs: tuple[Run, ...]) -> Iterator[str]:
+def _urls_in_runs(runs: tuple[Run, ...]) -> Iterator[str]:
     for run in runs:
         if run.link:
             yield run.link
@@ -61,7 +61,7 @@ def _in_runs(runs: tuple[Run, ...]) -> Iterator[str]:
             yield from (str(run.attrs[name]) for name in ("src", "dark") if run.attrs.get(name))
 
 
-def without_words(document: Document) -> Iterator[str]:
+def images_without_text(document: Document) -> Iterator[str]:
     """The addresses of the pictures that have no alternative text, each as often as it stands there."""
     for block in document.walk():
         if block.kind == "image" and not str(block.attrs.get("alt") or "").strip():

@@ -7,42 +7,42 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from octavo.documents.blocks import Run
-from octavo.documents.changes import Op, Word, Words
-from octavo.documents.html import file_part
-from octavo.documents.nodes import WHOLE, style
-from octavo.documents.sequences import Stretch, stretches
+from octavo.documents.changes import Op, TextChange, TextPart
+from octavo.documents.html import file_name
+from octavo.documents.nodes import ATOMIC_KINDS, style
+from octavo.documents.sequences import DiffRange, diff_ranges
 
-WIDE = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
+WIDE_LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
 """Characters that are words of their own, also beside Latin letters."""
 _WORD = re.compile(
-    rf"[{WIDE}]|[^\W_{WIDE}]+(?:['’][^\W_{WIDE}]+)*|[ \t\n]+|.",
+    rf"[{WIDE_LETTERS}]|[^\W_{WIDE_LETTERS}]+(?:['’][^\W_{WIDE_LETTERS}]+)*|[ \t\n]+|.",
     re.DOTALL,
 )
-_WIDE = re.compile(f"[{WIDE}]")
-_ENDS = frozenset("，。、；：！？,.;:!?\n")
+_WIDE = re.compile(f"[{WIDE_LETTERS}]")
+_CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
 """Where a clause ends."""
-_TRIFLE = re.compile(r"[\s,.;:!?，。、；：！？…]+")
+_PUNCTUATION = re.compile(r"[\s,.;:!?，。、；：！？…]+")
 _EMPHASIS = frozenset({"bold", "italic"})
 _SMALL_ISLAND = 2
 _WIDE_ISLAND = 3
-AT_ONCE = 10_000
+SLICE_LENGTH = 10_000
 """Characters."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _Token:
     text: str
     run: Run
     style: tuple[Hashable, ...]
 
 
-def compare(old: Iterable[Run], new: Iterable[Run]) -> Words:
+def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
     """How one text became the other."""
-    before, after = _pieces(old), _pieces(new)
-    found = _without_islands(stretches(_keys(before), _keys(after)), before)
+    before, after = _tokens(old), _tokens(new)
+    found = _join_islands(diff_ranges(_token_keys(before), _token_keys(after)), before)
     if any(_WIDE.match(piece.text) for stretch in found if stretch.equal for piece in before[stretch.i1 : stretch.i2]):
-        found = _by_clauses(found, before)
-    written = _Writer()
+        found = _join_in_clauses(found, before)
+    written = _ChangeBuilder()
     changed = 0
     for stretch in found:
         if stretch.equal:
@@ -56,66 +56,66 @@ def compare(old: Iterable[Run], new: Iterable[Run]) -> Words:
             written.put("insert", piece)
             changed += len(piece.text)
     total = sum(len(each.text) for each in before) + sum(len(each.text) for each in after)
-    return Words(written.words(), changed / total if total else 0.0)
+    return TextChange(written.words(), changed / total if total else 0.0)
 
 
-def _keys(pieces: Sequence[_Piece]) -> list[str]:
+def _token_keys(pieces: Sequence[_Token]) -> list[str]:
     return [" " if piece.text.isspace() else piece.text for piece in pieces]
 
 
-def _pieces(runs: Iterable[Run]) -> list[_Piece]:
+def _tokens(runs: Iterable[Run]) -> list[_Token]:
     found = []
     for run in runs:
         look = style(run)
-        if run.kind in WHOLE:
-            found.append(_Piece(f"\0{_shown(run)}", run, look))
+        if run.kind in ATOMIC_KINDS:
+            found.append(_Token(f"\0{_shown(run)}", run, look))
         else:
-            found += [_Piece(word, run, look) for part in slices(run.text) for word in _WORD.findall(part)]
+            found += [_Token(word, run, look) for part in slices(run.text) for word in _WORD.findall(part)]
     return found
 
 
 def _shown(run: Run) -> str:
     """What tells a run that is one thing from others for those who see it."""
-    return run.text or file_part(str(run.attrs.get("src") or "")) or str(run.attrs.get("name") or run.kind)
+    return run.text or file_name(str(run.attrs.get("src") or "")) or str(run.attrs.get("name") or run.kind)
 
 
 def slices(text: str) -> Iterator[str]:
     """A text in parts to be gone through at once, cut where no word is: while that is done no other thread runs."""
     start = 0
-    while len(text) - start > AT_ONCE:
-        end = text.rfind(" ", start, start + AT_ONCE) + 1 or start + AT_ONCE
+    while len(text) - start > SLICE_LENGTH:
+        end = text.rfind(" ", start, start + SLICE_LENGTH) + 1 or start + SLICE_LENGTH
         yield text[start:end]
         start = end
     yield text[start:]
 
 
-def _without_islands(found: Sequence[Stretch], before: Sequence[_Piece]) -> list[Stretch]:
+def _join_islands(found: Sequence[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
     """Stretches joined where next to nothing stayed between two changes, so that they read as one."""
-    joined: list[Stretch] = []
+    joined: list[DiffRange] = []
     for index, stretch in enumerate(found):
         inner = 0 < index < len(found) - 1
         if stretch.equal and inner and _is_island(before[stretch.i1 : stretch.i2]):
             stretch = stretch._replace(equal=False)
         if joined and not joined[-1].equal and not stretch.equal:
             last = joined[-1]
-            joined[-1] = Stretch(False, last.i1, stretch.i2, last.j1, stretch.j2)
+            joined[-1] = DiffRange(False, last.i1, stretch.i2, last.j1, stretch.j2)
         else:
             joined.append(stretch)
     return joined
 
 
-def _is_island(pieces: Sequence[_Piece]) -> bool:
+def _is_island(pieces: Sequence[_Token]) -> bool:
     text = "".join(piece.text for piece in pieces).strip()
     if _WIDE.search(text):
         return len(text) < _WIDE_ISLAND - 1
     return len(text) <= _SMALL_ISLAND
 
 
-def _by_clauses(found: Sequence[Stretch], before: Sequence[_Piece]) -> list[Stretch]:
+def _join_in_clauses(found: Sequence[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
     """Stretches, those joined that lie in one clause of which less than half stayed: where every character is a piece,
     some stay by chance."""
-    joined: list[Stretch] = []
-    clause: list[Stretch] = []
+    joined: list[DiffRange] = []
+    clause: list[DiffRange] = []
     for stretch in found:
         if not stretch.equal:
             clause.append(stretch)
@@ -123,16 +123,16 @@ def _by_clauses(found: Sequence[Stretch], before: Sequence[_Piece]) -> list[Stre
         start = stretch.i1
         shift = stretch.j1 - stretch.i1
         for index in range(stretch.i1, stretch.i2):
-            if before[index].text in _ENDS:
-                clause.append(Stretch(True, start, index + 1, start + shift, index + 1 + shift))
-                joined += _clause(clause, before)
+            if before[index].text in _CLAUSE_ENDS:
+                clause.append(DiffRange(True, start, index + 1, start + shift, index + 1 + shift))
+                joined += _join_clause(clause, before)
                 clause, start = [], index + 1
         if start < stretch.i2:
-            clause.append(Stretch(True, start, stretch.i2, start + shift, stretch.j2))
-    return joined + _clause(clause, before)
+            clause.append(DiffRange(True, start, stretch.i2, start + shift, stretch.j2))
+    return joined + _join_clause(clause, before)
 
 
-def _clause(parts: list[Stretch], before: Sequence[_Piece]) -> list[Stretch]:
+def _join_clause(parts: list[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
     changed = [index for index, part in enumerate(parts) if not part.equal]
     gone = sum(part.i2 - part.i1 for part in parts if not part.equal)
     come = sum(part.j2 - part.j1 for part in parts if not part.equal)
@@ -140,27 +140,27 @@ def _clause(parts: list[Stretch], before: Sequence[_Piece]) -> list[Stretch]:
     if len(changed) < 2 or max(gone, come) <= len(kept) or not any(_WIDE.match(piece.text) for piece in kept):
         return parts
     first, last = parts[changed[0]], parts[changed[-1]]
-    whole = Stretch(False, first.i1, last.i2, first.j1, last.j2)
+    whole = DiffRange(False, first.i1, last.i2, first.j1, last.j2)
     return [*parts[: changed[0]], whole, *parts[changed[-1] + 1 :]]
 
 
-class _Writer:
+class _ChangeBuilder:
     """Puts pieces of the same fate and look together."""
 
     def __init__(self) -> None:
-        self._words: list[Word] = []
+        self._words: list[TextPart] = []
         self._op: Op = "equal"
-        self._new: list[_Piece] = []
-        self._old: list[_Piece] = []
+        self._new: list[_Token] = []
+        self._old: list[_Token] = []
 
-    def stayed(self, old: _Piece, new: _Piece) -> None:
+    def stayed(self, old: _Token, new: _Token) -> None:
         if old.style == new.style and old.text == new.text:
             self.put("equal", new)
         else:
             is_link = old.style[:-1] == new.style[:-1] and old.text == new.text
             self.put("link" if is_link else "format", new, old)
 
-    def put(self, op: Op, piece: _Piece, old: _Piece | None = None) -> None:
+    def put(self, op: Op, piece: _Token, old: _Token | None = None) -> None:
         if self._new and not self._continues(op, piece, old):
             self._flush()
         self._op = op
@@ -168,34 +168,36 @@ class _Writer:
         if old:
             self._old.append(old)
 
-    def words(self) -> tuple[Word, ...]:
+    def words(self) -> tuple[TextPart, ...]:
         """All words. Emphasis of nothing but punctuation is said only where nothing else is: else nobody looks for it."""
         self._flush()
-        if all(word.op == "equal" or _is_trifle(word) for word in self._words):
+        if all(word.op == "equal" or _is_punctuation_emphasis(word) for word in self._words):
             return tuple(self._words)
-        return tuple(Word("equal", word.run) if _is_trifle(word) else word for word in self._words)
+        return tuple(TextPart("equal", word.run) if _is_punctuation_emphasis(word) else word for word in self._words)
 
-    def _continues(self, op: Op, piece: _Piece, old: _Piece | None) -> bool:
+    def _continues(self, op: Op, piece: _Token, old: _Token | None) -> bool:
         last = self._new[-1]
-        if op != self._op or piece.style != last.style or piece.run.kind in WHOLE:
+        if op != self._op or piece.style != last.style or piece.run.kind in ATOMIC_KINDS:
             return False
         return old is None or old.style == self._old[-1].style
 
     def _flush(self) -> None:
         if self._new:
-            self._words.append(Word(self._op, _joined(self._new), _joined(self._old) if self._old else None))
+            self._words.append(
+                TextPart(self._op, _join_tokens(self._new), _join_tokens(self._old) if self._old else None)
+            )
         self._new, self._old = [], []
 
 
-def _is_trifle(word: Word) -> bool:
+def _is_punctuation_emphasis(word: TextPart) -> bool:
     if word.op != "format" or word.old is None or word.old.text != word.run.text:
         return False
     is_emphasis = word.old.marks ^ word.run.marks <= _EMPHASIS and style(word.old)[1:] == style(word.run)[1:]
-    return is_emphasis and _TRIFLE.fullmatch(word.run.text) is not None
+    return is_emphasis and _PUNCTUATION.fullmatch(word.run.text) is not None
 
 
-def _joined(pieces: Sequence[_Piece]) -> Run:
+def _join_tokens(pieces: Sequence[_Token]) -> Run:
     run = pieces[0].run
-    if run.kind in WHOLE:
+    if run.kind in ATOMIC_KINDS:
         return run
     return Run("".join(piece.text for piece in pieces), run.marks, run.link, run.kind, run.attrs)

@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-LARGEST = 1 << 20
+MAX_LENGTH = 1 << 20
 """The most characters of a text."""
-MOST_VALUES = 100_000
-DEEPEST = 60
-_SHALLOW = 2000
-WIDEST = 1024
+MAX_VALUES = 100_000
+MAX_DEPTH = 60
+_MAX_NESTING_HINT = 2000
+MAX_NUMBER_BITS = 1024
 """The most bits of a whole number. Python refuses to write a number of more than 4300 digits."""
-_OTHER_ENDS = re.compile("[\r\x85\u2028\u2029]")
+_OTHER_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")
 """What ends a line in YAML beside a line feed."""
 
 
-class Fault(ValueError):
+class YamlError(ValueError):
     """What is wrong with a text, in a sentence, and on which line, counted from 1; in which column, where that is known."""
 
     def __init__(self, line: int, sentence: str, column: int = 0) -> None:
@@ -33,7 +33,7 @@ class Fault(ValueError):
 
 
 @dataclass(frozen=True)
-class Read:
+class YamlValue:
     """A value as it was read."""
 
     line: int
@@ -44,22 +44,22 @@ class Read:
     """In which column of that line it begins, counted from 1."""
     text: str | None = None
     """Of one that is neither a list nor an object: as it is written, so that `007` stays that."""
-    parts: Mapping[str, Read] = field(default_factory=dict)
+    parts: Mapping[str, YamlValue] = field(default_factory=dict)
     """Of an object."""
-    items: tuple[Read, ...] = ()
+    items: tuple[YamlValue, ...] = ()
     """Of a list."""
 
 
-def read(text: str) -> Read | None:
+def parse_yaml(text: str) -> YamlValue | None:
     """The value a text of YAML or JSON is. None where it has none. Raises Fault."""
     import yaml  # only whoever brings YAML pays for what reads it
 
-    if len(text) > LARGEST:
-        raise Fault(1, f"The text is larger than the limit of {LARGEST >> 20} MiB.")
+    if len(text) > MAX_LENGTH:
+        raise YamlError(1, f"The text is larger than the limit of {MAX_LENGTH >> 20} MiB.")
     loader = core_loader(fast=_is_shallow(text))(text)
     try:
         node = loader.get_single_node()
-        return _Reading(loader).of(node) if node is not None else None
+        return _ValueReader(loader).of(node) if node is not None else None
     except yaml.MarkedYAMLError as error:
         # Of a list or text that does not end it is known where that is seen; it is wrong where it begins.
         begins = error.context is not None and ("flow" in error.context or "quoted" in error.context)
@@ -67,17 +67,17 @@ def read(text: str) -> Read | None:
         said = " ".join(str(error.problem or error.context or "unreadable text").split())
         line = min(mark.line + 1 if mark is not None else 1, max(1, len(text.splitlines())))
         column = mark.column + 1 if mark is not None and mark.line + 1 == line else 0
-        raise Fault(line, f"This is not valid YAML: {said[:200]}.", column) from None
+        raise YamlError(line, f"This is not valid YAML: {said[:200]}.", column) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1 if isinstance(error.position, int) else 1
-        raise Fault(line, f"This is not valid YAML: {error.reason}.") from None
+        raise YamlError(line, f"This is not valid YAML: {error.reason}.") from None
     except RecursionError:
-        raise Fault(1, f"The text has more than {DEEPEST} nested levels.") from None
+        raise YamlError(1, f"The text has more than {MAX_DEPTH} nested levels.") from None
     finally:
         loader.dispose()
 
 
-def written(value: Any) -> str:
+def to_yaml(value: Any) -> str:
     """A value of JSON as YAML, texts of several lines as such. It ends with a line end."""
     import yaml
 
@@ -85,44 +85,46 @@ def written(value: Any) -> str:
     return text.removesuffix("...\n")
 
 
-class _Reading:
+class _ValueReader:
     """Makes values of what stands in a text, and counts them: a few names may stand for very many values."""
 
     def __init__(self, loader: Any) -> None:
         self._loader, self._count = loader, 0
 
-    def of(self, node: Any, depth: int = 0) -> Read:
+    def of(self, node: Any, depth: int = 0) -> YamlValue:
         import yaml
 
         line, column = node.start_mark.line + 1, node.start_mark.column + 1
         self._count += 1
-        if self._count > MOST_VALUES or depth > DEEPEST:
-            raise Fault(line, f"The text has more than {MOST_VALUES} values, or more than {DEEPEST} nested levels.")
+        if self._count > MAX_VALUES or depth > MAX_DEPTH:
+            raise YamlError(
+                line, f"The text has more than {MAX_VALUES} values, or more than {MAX_DEPTH} nested levels."
+            )
         if isinstance(node, yaml.MappingNode):
-            parts: dict[str, Read] = {}
+            parts: dict[str, YamlValue] = {}
             for key, value in node.value:
                 if not isinstance(key, yaml.ScalarNode):
-                    raise Fault(key.start_mark.line + 1, "A name must be text.")
+                    raise YamlError(key.start_mark.line + 1, "A name must be text.")
                 if key.value in parts:
-                    raise Fault(key.start_mark.line + 1, f"{key.value} is set twice.", key.start_mark.column + 1)
+                    raise YamlError(key.start_mark.line + 1, f"{key.value} is set twice.", key.start_mark.column + 1)
                 inner = self.of(value, depth + 1)
                 parts[key.value] = replace(inner, line=key.start_mark.line + 1, column=key.start_mark.column + 1)
-            return Read(line, {name: part.value for name, part in parts.items()}, column, None, parts)
+            return YamlValue(line, {name: part.value for name, part in parts.items()}, column, None, parts)
         if isinstance(node, yaml.SequenceNode):
             items = tuple(self.of(each, depth + 1) for each in node.value)
-            return Read(line, [each.value for each in items], column, items=items)
+            return YamlValue(line, [each.value for each in items], column, items=items)
         value = self._loader.construct_object(node)
-        if isinstance(value, int) and value.bit_length() > WIDEST:
-            raise Fault(line, "This number is too large.", column)
+        if isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS:
+            raise YamlError(line, "This number is too large.", column)
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-            raise Fault(line, "This number is not finite, so it cannot be sent.", column)
-        return Read(line, value, column, node.value)
+            raise YamlError(line, "This number is not finite, so it cannot be sent.", column)
+        return YamlValue(line, value, column, node.value)
 
 
 def _is_shallow(text: str) -> bool:
     """Whether not very many values can stand within each other: what reads fast ends the program where they do."""
     begins = max((len(line) - len(line.lstrip(" \t-?:")) for line in text.splitlines()), default=0)
-    return begins + text.count("[") + text.count("{") <= _SHALLOW
+    return begins + text.count("[") + text.count("{") <= _MAX_NESTING_HINT
 
 
 @cache
@@ -145,10 +147,10 @@ def core_loader(*, fast: bool = True) -> Any:
             ) from None
 
     loader.construct_object = construct_object
-    for name, pattern, first in _CORE:
+    for name, pattern, first in _SCALAR_TYPES:
         loader.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(pattern), list(first) or [""])
     loader.add_constructor("tag:yaml.org,2002:merge", lambda made, node: made.construct_scalar(node))
-    loader.add_constructor("tag:yaml.org,2002:int", lambda made, node: _whole(made.construct_scalar(node)))
+    loader.add_constructor("tag:yaml.org,2002:int", lambda made, node: _parse_integer(made.construct_scalar(node)))
     return loader
 
 
@@ -158,11 +160,11 @@ def _dumper() -> Any:
     import yaml
 
     dumper: Any = type("CoreDumper", (yaml.SafeDumper,), {"ignore_aliases": lambda self, value: True})
-    for name, pattern, first in _CORE:
+    for name, pattern, first in _SCALAR_TYPES:
         dumper.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(pattern), list(first) or [""])
 
     def text(made: Any, value: str) -> Any:
-        if _OTHER_ENDS.search(value):
+        if _OTHER_LINE_ENDS.search(value):
             return made.represent_scalar("tag:yaml.org,2002:str", value, style='"')
         block = "\n" in value and all(line == line.rstrip() for line in value.split("\n"))
         return made.represent_scalar("tag:yaml.org,2002:str", value, style="|" if block else None)
@@ -171,7 +173,7 @@ def _dumper() -> Any:
     return dumper
 
 
-_CORE = (
+_SCALAR_TYPES = (
     ("bool", r"(?:true|True|TRUE|false|False|FALSE)\Z", "tTfF"),
     ("null", r"(?:~|null|Null|NULL)\Z", "~nN"),
     ("null", r"\Z", ""),
@@ -186,5 +188,5 @@ _CORE = (
 """What plain words mean, how they look, and what they begin with."""
 
 
-def _whole(text: str) -> int:
+def _parse_integer(text: str) -> int:
     return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))

@@ -85,7 +85,7 @@ class Html:
             raise Unconverted("is nested too deeply") from None
         text = _BLANK_LINES.sub("\n\n", text).strip() + "\n"
         if not trees.first_heading(text) and self.title:
-            text = f"# {trees.escaped(self.title)}\n\n{text}"
+            text = f"# {trees.escape(self.title)}\n\n{text}"
         return text
 
 

@@ -62,8 +62,8 @@ def _settings(folder: Folder) -> tuple[Path, str | None]:
     """The names of the first page and, if it is given, of the table of contents. Moves the root."""
     text = folder.text(Path(".gitbook.yaml")) if folder.holds(Path(".gitbook.yaml")) else None
     try:
-        says = front_matter.read(text or "")
-    except front_matter.Unreadable as wrong:
+        says = front_matter.parse(text or "")
+    except front_matter.FrontMatterError as wrong:
         says = {}
         folder.report(".gitbook.yaml", f"could not be read: {wrong}.")
     if isinstance(where := says.get("root"), str):

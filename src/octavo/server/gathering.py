@@ -82,7 +82,7 @@ def _document(source: str, fetched: Fetched) -> Gathered:
 
 def _stem(url: str) -> str:
     name = posixpath.splitext(posixpath.basename(urlsplit(url).path.rstrip("/")))[0]
-    return trees.slug_of(unquote(name)) if name else "page"
+    return trees.page_slug(unquote(name)) if name else "page"
 
 
 def _website(url: str, fetcher: Fetcher) -> Gathered:
@@ -163,7 +163,7 @@ def _paths(within: str, addresses: list[str]) -> dict[str, str]:
 
 
 def _bare(path: str) -> str:
-    steps = [trees.slug_of(unquote(step)) for step in _HTML.sub("", path).split("/") if step]
+    steps = [trees.page_slug(unquote(step)) for step in _HTML.sub("", path).split("/") if step]
     return "/".join(steps)
 
 
@@ -209,7 +209,7 @@ def _add(gathered: Gathered, path: str, content: bytes) -> None:
         text = Fetched(path, "text/html", None, content).text
         gathered.add(f"{stem}.md", converting.html(text).markdown(_to_markdown))
     elif _DOCX.search(path):
-        converted = converting.docx(content, trees.slug_of(posixpath.basename(stem)))
+        converted = converting.docx(content, trees.page_slug(posixpath.basename(stem)))
         gathered.files.update(converted.files)
         gathered.add(f"{stem}.md", converted.markdown)
     else:

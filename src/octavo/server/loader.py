@@ -21,7 +21,7 @@ from typing import Any
 
 from octavo.documents import front_matter, trees
 from octavo.documents.merging import tree
-from octavo.documents.revision_changes import NOTHING, differences
+from octavo.documents.revision_changes import EMPTY_REVISION, revision_differences
 from octavo.documents.trees import Pages
 from octavo.server.behaviour import revisions, spaces
 from octavo.server.folder import ELSEWHERE, Entry, Folder, Problem, shown, walk
@@ -73,7 +73,7 @@ def load(
     found = read(folder)
     space = _space(world, found, space_id)
     record = world.store.find(f"/spaces/{space['id']}/folder") if space else None
-    before = record or {**NOTHING, "keys": {}}
+    before = record or {**EMPTY_REVISION, "keys": {}}
     # What was loaded before is read without a transaction: hardly anything of it is written, and others may write meanwhile.
     with world.store.transaction() if record is None else nullcontext():
         after = _Loading(world, found, before, told or _nobody).content()
@@ -89,7 +89,7 @@ def load(
 
 def content(world: World, folder: Path) -> Json:
     """The pages and files of a folder that belongs to no space, and their ids by `page:` or `file:` and path."""
-    return _Loading(world, read(folder), {**NOTHING, "keys": {}}, _nobody).content()
+    return _Loading(world, read(folder), {**EMPTY_REVISION, "keys": {}}, _nobody).content()
 
 
 def _nobody(read: int, count: int) -> None:
@@ -117,12 +117,12 @@ def _move(
         revision = revisions.add(world, space["id"], after, type="edits", parents=[])
         revisions.move_primary(world, space["id"], revision, found_later=found_later)
         return revision, 0
-    if known and not differences(before, after, _blob):
+    if known and not revision_differences(before, after, _blob):
         return None, 0
     main = revisions.current(world, space["id"])
-    outcome = tree.merge(before, main, after, SIDE, world.store)
-    held = {**outcome.held, "pages": trees.placed(outcome.held["pages"])}
-    if not differences(main, {**main, **held}, _blob):
+    outcome = tree.merge_revisions(before, main, after, SIDE, world.store)
+    held = {**outcome.held, "pages": trees.with_paths(outcome.held["pages"])}
+    if not revision_differences(main, {**main, **held}, _blob):
         return None, 0
     revision = revisions.next_after(world, main, **held)
     revisions.move_primary(world, space["id"], revision, found_later=found_later)
@@ -134,8 +134,8 @@ def _loaded(world: World, space: Json, revision: Json | None, conflicts: int, fo
     if revision is None:
         return Loaded(space["id"], revisions.current(world, space["id"])["id"], problems=problems)
     parents = revision["parents"]
-    before = revisions.get(world, space["id"], parents[0]) if parents else NOTHING
-    counts = Counter(change["type"] for change in differences(before, revision, _blob))
+    before = revisions.get(world, space["id"], parents[0]) if parents else EMPTY_REVISION
+    counts = Counter(change["type"] for change in revision_differences(before, revision, _blob))
     return Loaded(
         space["id"],
         revision["id"],
@@ -185,7 +185,7 @@ class _Loading:
         files = self._files()
         keys = {id(entry): key for entry, key in self._entries}
         old = {page["id"]: page for page in trees.walk(self.before["pages"])}
-        pages = trees.placed(self._nodes(self.folder.entries, keys, old))
+        pages = trees.with_paths(self._nodes(self.folder.entries, keys, old))
         shared = [self._reusable(path, *said) for path, said in self._shared.items()]
         held = {"pages": pages, "files": files, "reusableContents": shared, "variables": self._variables()}
         return {**held, "keys": self._keys}
@@ -199,8 +199,8 @@ class _Loading:
         if text is None:
             return {}, self._not_read(path)
         try:
-            return front_matter.taken_off(text)
-        except front_matter.Unreadable as wrong:
+            return front_matter.parse_page(text)
+        except front_matter.FrontMatterError as wrong:
             self.folder.report(
                 path,
                 f"has front matter that could not be read: {wrong}. The front matter is shown in the text of the page.",
@@ -215,7 +215,7 @@ class _Loading:
             return revisions.text(self.world, page)
         name = shown(str(path))
         why = next(each.message for each in reversed(self.folder.problems) if each.path == name)
-        return f'{{% hint style="warning" %}}\n{trees.escaped(f"{name} {why}")}\n{{% endhint %}}\n'
+        return f'{{% hint style="warning" %}}\n{trees.escape(f"{name} {why}")}\n{{% endhint %}}\n'
 
     def _read_shared(self) -> None:
         """What is kept to be included, and all that pages include, also by including it."""
@@ -244,8 +244,8 @@ class _Loading:
     def _variables(self) -> Json:
         text = self.folder.text(VARIABLES) if self.folder.holds(VARIABLES) else None
         try:
-            return front_matter.read(text or "")
-        except front_matter.Unreadable as wrong:
+            return front_matter.parse(text or "")
+        except front_matter.FrontMatterError as wrong:
             self.folder.report(VARIABLES, f"could not be read: {wrong}. The space has no variables.")
             return {}
 
@@ -299,14 +299,14 @@ class _Loading:
             }
         if entry.kind == "group" or entry.path is None:
             title = entry.title or named(Path(entry.address).name)
-            return {"title": title, "slug": trees.slug_of(Path(entry.address).name or title)}
+            return {"title": title, "slug": trees.page_slug(Path(entry.address).name or title)}
         if (page := self._not_read_now.get(entry.path)) is not None:
             return {name: value for name, value in page.items() if name not in _OF_PLACE}
         matter, body = self._bodies[entry.path]
         stem = shown(_stem(entry.path))
         heading = trees.first_heading(body)
         title = _line(matter.get("title")) or heading or entry.title or named(stem)
-        says: Json = {"title": title, "slug": trees.slug_of(stem)}
+        says: Json = {"title": title, "slug": trees.page_slug(stem)}
         says |= {name: line for name in _FIELDS if (line := _line(matter.get(name)))}
         says |= {name: True for name in _FLAGS if matter.get(name) is True}
         if layout := _layout(matter.get("layout")):

@@ -32,7 +32,7 @@ from reportlab.platypus import (
 
 from octavo.documents import links, trees
 from octavo.documents.blocks import Block, Run
-from octavo.documents.links import Places
+from octavo.documents.links import LinkTargets
 from octavo.documents.parse import parse
 from octavo.documents.trees import Pages
 from octavo.server.store import Json
@@ -80,7 +80,7 @@ class Book:
     title: str
     pages: Pages
     texts: Mapping[str, str]
-    places: Places
+    places: LinkTargets
     pictures: Mapping[str, Callable[[], bytes]]
     _page: Json = field(default_factory=dict)
     _depth: int = 0
@@ -93,7 +93,7 @@ class Book:
         return buffer.getvalue()
 
     def _story(self) -> Iterator[Flowable]:
-        depths = {page["id"]: len(trees.trail(self.pages, page["id"])) - 1 for page in trees.walk(self.pages)}
+        depths = {page["id"]: len(trees.path_to(self.pages, page["id"])) - 1 for page in trees.walk(self.pages)}
         for number, page in enumerate(trees.walk(self.pages)):
             if number:
                 yield PageBreak()

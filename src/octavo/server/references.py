@@ -26,7 +26,7 @@ def as_asked(world: World, revision: Json, page: Json, op: GetPage | GetPageByPa
 
 def stable(text: str, page: Json, revision: Json) -> str:
     """`text` with what its links to pages and files of the space name by id: `/pages/<id>` and `/files/<id>`."""
-    places, path = trees.places_of(revision), trees.link_base(page)
+    places, path = trees.link_targets_of(revision), trees.link_base(page)
 
     def lead(address: str) -> str | None:
         match links.resolve(address, path, places):

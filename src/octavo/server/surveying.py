@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from octavo.documents import anchors, links, trees
 from octavo.documents.parse import parse
-from octavo.documents.usages import Usage, usages
+from octavo.documents.usages import PageReference, references_in
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.permissions import role, sees_collection
 from octavo.server.including import reusable
@@ -29,7 +29,7 @@ _KNOWN: dict[str, Said] = {}
 class Said:
     """What a text speaks of, and the anchors of its headings."""
 
-    usages: tuple[Usage, ...] = ()
+    usages: tuple[PageReference, ...] = ()
     anchors: tuple[str, ...] = ()
 
 
@@ -76,7 +76,7 @@ class Survey:
         self._revision = revision
         self._space = world.store.get(f"/spaces/{revision['space']}")
         self.pages = {page["id"]: page for page in trees.walk(revision["pages"])}
-        self._places = trees.places_of(revision)
+        self._places = trees.link_targets_of(revision)
 
     def found(self, page_id: str | None = None) -> list[Found]:
         """What the pages link to, or one of them."""
@@ -114,7 +114,7 @@ class Survey:
             relation = "reference" if usage.kind == "address" else "dependsOn"
             yield relation, self._led(usage, page), Spot(page["id"], usage.block)
 
-    def _led(self, usage: Usage, page: Json) -> Target:
+    def _led(self, usage: PageReference, page: Json) -> Target:
         if usage.kind == "spec":
             return self._spec(usage.says)
         if usage.kind == "include":
@@ -143,7 +143,7 @@ class Survey:
                 target = self._collection(name, status)
             case links.ToUser(user=name):
                 target = Target(status, "user", name) if self._known("users", name) else None
-            case links.Broken():
+            case links.BrokenLink():
                 target = None
             case _:
                 target = Target("ok", "url", href)
@@ -196,7 +196,7 @@ class Survey:
         if not wanted:
             return Target(status, "space", space)
         revision = revisions.current(self._world, space)
-        found = trees.at_path(revision["pages"], wanted) or trees.find(revision["pages"], wanted)
+        found = trees.find_by_path(revision["pages"], wanted) or trees.find(revision["pages"], wanted)
         if found is None or not has_anchor(self._world, revision, found, anchor):
             return None
         return Target(status, "page", found["id"], space, anchor)
@@ -215,7 +215,7 @@ class Survey:
         return self._world.store.find(f"/{collection}/{name}") if NAME.fullmatch(name) else None
 
     def _reusable(self, says: str, page: Json) -> Target:
-        item = reusable(self._revision, says, posixpath.dirname(trees.place_of(page)))
+        item = reusable(self._revision, says, posixpath.dirname(trees.source_path(page)))
         return (
             Target("ok", "reusable-content", item["id"], self._space["id"]) if item else Target("broken", "url", says)
         )
@@ -242,14 +242,14 @@ def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
     found, left, known = list(said(world, page).anchors), [page], set[str]()
     while left and len(known) < _MOST_INCLUDED:
         part = left.pop()
-        folder = posixpath.dirname(trees.place_of(part))
+        folder = posixpath.dirname(trees.source_path(part))
         for usage in said(world, part).usages:
             item = reusable(revision, usage.says, folder) if usage.kind == "include" else None
             if item is not None and item["id"] not in known:
                 known.add(item["id"])
                 left.append(item)
                 found += said(world, item).anchors
-    return anchors.match(anchor, found) is not None
+    return anchors.match_anchor(anchor, found) is not None
 
 
 def said(world: World, page: Json) -> Said:
@@ -260,7 +260,7 @@ def said(world: World, page: Json) -> Said:
     known = _KNOWN.get(name)
     if known is None:
         document = parse(world.store.text(name))
-        known = Said(tuple(usages(document)), tuple(heading.anchor for heading in document.headings))
+        known = Said(tuple(references_in(document)), tuple(heading.anchor for heading in document.headings))
         if len(_KNOWN) >= _MOST_KNOWN:
             _KNOWN.clear()
         _KNOWN[name] = known

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.documents.emoji import code_of, emoji, found
+from octavo.documents.emoji import code_of, search, sign_of
 from octavo.tui.comments.offers import emoji_begun, ends_in_code
 
 
@@ -50,18 +50,18 @@ def test_whatever_stands_before_is_code_or_not(before: str) -> None:
 
 
 def test_emoji_are_found_by_the_letters_of_a_name_those_called_so_first() -> None:
-    assert found("tad")[0].sign == "🎉"
-    assert [each.name for each in found("heart")][:2] == ["heart", "hearts"]
-    signs = [each.sign for each in found("thumbs")]
+    assert search("tad")[0].sign == "🎉"
+    assert [each.name for each in search("heart")][:2] == ["heart", "hearts"]
+    signs = [each.sign for each in search("thumbs")]
     assert len(signs) == len(set(signs)), "each once"
-    assert found("+1")[0].sign == "👍"
-    assert len(found("a")) == 40
+    assert search("+1")[0].sign == "👍"
+    assert len(search("a")) == 40
 
 
 @pytest.mark.parametrize("sign", ["🎉", "❤", "❤️", "👍🏽", "🏳️\u200d🌈", "1️⃣"])
 def test_an_emoji_is_found_by_itself_and_the_interface_knows_it_by_its_code(sign: str) -> None:
-    (one,) = found(sign)
-    assert emoji(one.code).replace("\ufe0f", "") == sign.replace("\ufe0f", "")
+    (one,) = search(sign)
+    assert sign_of(one.code).replace("\ufe0f", "") == sign.replace("\ufe0f", "")
     assert code_of(sign) == one.code or sign in "❤️"
 
 
@@ -69,4 +69,4 @@ def test_an_emoji_is_found_by_itself_and_the_interface_knows_it_by_its_code(sign
     "words", ["", " ", "x🎉", "<b>", "[@click=app.quit]x[/]", "\x1b[31m", "ta da da", "é", "🎉🎉", "a" * 200]
 )
 def test_what_is_no_name_finds_nothing(words: str) -> None:
-    assert found(words) == []
+    assert search(words) == []

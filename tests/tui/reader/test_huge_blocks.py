@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from octavo.documents.blocks import Block
-from octavo.documents.changes import Changed, Lines
+from octavo.documents.changes import Changed, CodeChange
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.parse import parse
 from octavo.tui.reader.diff_view import DiffView
@@ -284,7 +284,7 @@ def test_of_changed_code_what_is_far_from_a_change_is_only_counted(name: str) ->
         assert list(kept_entries(entry)) == list(kept_entries(entry))
     made = changes(compared.diff, Unfolding(), {}).whole()
     changed = [unit.entry.parts for unit in made.units if isinstance(unit.entry, Changed)]
-    told = [line for parts in changed if isinstance(parts, Lines) for line in parts.lines]
+    told = [line for parts in changed if isinstance(parts, CodeChange) for line in parts.lines]
     assert [line.untold > 0 for line in told] == [True, *[False] * 7, True]
     assert sum(line.untold or 1 for line in told) == len(compared.new.blocks[0].plain().split("\n"))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from octavo.documents.specifications import LARGEST, MOST_VALUES, Unreadable, read_any
+from octavo.documents.specifications import MAX_LENGTH, MAX_VALUES, SpecificationError, read_value
 from octavo.tui.reader.openapi_files import read
 
 PARTS: dict[str, Any] = {
@@ -63,7 +63,7 @@ def test_yaml_is_read_as_its_version_1_2_has_it() -> None:
         None,
         True,
     ]
-    assert read_any(f"a: {said}\n200: {{b: &b {{c: 1}}, d: {{<<: *b}}}}\ne:") == {
+    assert read_value(f"a: {said}\n200: {{b: &b {{c: 1}}, d: {{<<: *b}}}}\ne:") == {
         "a": [*read_as, "1", 0.5, "<<"],
         "200": {"b": {"c": 1}, "d": {"c": 1}},
         "e": None,
@@ -74,9 +74,9 @@ def test_what_names_itself_again_and_again_is_not_written_out() -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
     bomb += "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9))
     for each in (bomb, "a: &a [*a]", "[" * 150 + "]" * 150):
-        with pytest.raises(Unreadable, match=str(MOST_VALUES)):
-            read_any(each)
-    with pytest.raises(Unreadable, match="more than 200 levels"):
-        read_any("[" * 300 + "]" * 300)
-    with pytest.raises(Unreadable, match="larger than"):
-        read_any(" " * (LARGEST + 1))
+        with pytest.raises(SpecificationError, match=str(MAX_VALUES)):
+            read_value(each)
+    with pytest.raises(SpecificationError, match="more than 200 levels"):
+        read_value("[" * 300 + "]" * 300)
+    with pytest.raises(SpecificationError, match="larger than"):
+        read_value(" " * (MAX_LENGTH + 1))

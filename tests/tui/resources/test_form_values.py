@@ -18,7 +18,7 @@ from octavo.api.places import SiteRef
 from octavo.api.text import Colour, Hidden, Id, WebAddress
 from octavo.api.wire import encode, in_path
 from octavo.documents import yaml_values
-from octavo.documents.yaml_values import Fault
+from octavo.documents.yaml_values import YamlError
 from octavo.tui.resources.form_fields import FormField, fields_of, words_of
 from octavo.tui.resources.form_meanings import meaning
 from octavo.tui.resources.form_values import FORM, Made, beginnings, make, refused_field, same
@@ -62,7 +62,7 @@ def asked(kind: type[Operation[Any]]) -> tuple[FormField, ...]:
 def fitting(field: FormField) -> str:
     """Something that fits, as it is written."""
     if field.kind == "structure":
-        return yaml_values.written(STRUCTURES[field.name])
+        return yaml_values.to_yaml(STRUCTURES[field.name])
     kind = field.items if field.kind == "list" and field.items is not None else field.kind
     if kind in ("choice", "choices"):
         return field.choices[-1]
@@ -143,7 +143,7 @@ def test_every_request_can_be_filled_in_with_all_it_has(kind: type[Operation[Any
 
 def yaml_or_text(field: FormField, text: str | None) -> Any:
     if field.kind == "structure" and text:
-        read = yaml_values.read(text)
+        read = yaml_values.parse_yaml(text)
         return read.value if read is not None else None
     return text
 
@@ -478,7 +478,7 @@ def test_what_could_not_be_read_goes_to_the_editor_as_it_is_and_comes_back() -> 
     ],
 )
 def test_a_fault_of_what_comes_back_names_its_line(text: str, line: int, sentence: str) -> None:
-    with pytest.raises(Fault) as fault:
+    with pytest.raises(YamlError) as fault:
         written_of(text, ALL, beginnings(ALL, None))
     assert fault.value.line == line
     assert fault.value.sentence.startswith(sentence)

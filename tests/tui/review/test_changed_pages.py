@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from octavo.api.comments import Comment
 from octavo.api.content import Change, File, Page, Revision
-from octavo.documents.changes import Size
-from octavo.documents.merging.forecast import forecast
-from octavo.documents.revision_changes import between, names_texts
+from octavo.documents.changes import ChangeSize
+from octavo.documents.merging.forecast import predict_merge
+from octavo.documents.revision_changes import changes_between, has_document_ids
 from octavo.tui.review.changed_pages import WHOLE, Marks, changed_pages, discussed, entry_keys, in_words, nodes, order
 from octavo.tui.widgets.tree import Node
 
@@ -42,7 +42,7 @@ def drawn(found: list[Node], depth: int = 0) -> list[str]:
 
 
 def test_changes_of_a_page_are_one_entry() -> None:
-    entries = {entry.key: entry for entry in changed_pages(between(BEFORE, AFTER))}
+    entries = {entry.key: entry for entry in changed_pages(changes_between(BEFORE, AFTER))}
     assert entries["first"].kinds == ("moved", "renamed", "edited")
     assert [str(each) for each in entries["first"].settings] == ["place: Guides → Last", "title: First → The first"]
     assert {key: entry.sign for key, entry in entries.items()} == {
@@ -58,8 +58,10 @@ def test_changes_of_a_page_are_one_entry() -> None:
 
 
 def test_the_tree_shows_pages_where_they_stand_and_deleted_ones_where_they_stood() -> None:
-    entries = changed_pages(between(BEFORE, AFTER))
-    marks = Marks(viewed={"third"}, changed_since={"new"}, sizes={"first": Size(3, 2, 10, 11), "new": Size(7)})
+    entries = changed_pages(changes_between(BEFORE, AFTER))
+    marks = Marks(
+        viewed={"third"}, changed_since={"new"}, sizes={"first": ChangeSize(3, 2, 10, 11), "new": ChangeSize(7)}
+    )
     assert drawn(nodes(entries, (), BEFORE.pages, AFTER.pages, marks)) == [
         "|Guides|dim",
         "   −|Second",
@@ -81,7 +83,7 @@ def test_pages_that_stay_as_they_are_above_one_another_take_one_line() -> None:
     def tree(text: str) -> Revision:
         return revision(page("a", page("b", page("c", page("d", text=text)), page("e", page("f", text=text)))))
 
-    entries = changed_pages(between(tree("one"), tree("two")))
+    entries = changed_pages(changes_between(tree("one"), tree("two")))
     assert drawn(nodes(entries, (), (), tree("two").pages, Marks())) == [
         "|A › B › C|dim",
         "   ~|D",
@@ -91,7 +93,7 @@ def test_pages_that_stay_as_they_are_above_one_another_take_one_line() -> None:
 
 
 def test_without_the_trees_nothing_is_left_out() -> None:
-    entries = changed_pages(between(BEFORE, AFTER))
+    entries = changed_pages(changes_between(BEFORE, AFTER))
     shown = [node.key for node in order(nodes(entries, (), (), (), Marks())) if node.kind != "section"]
     assert shown == [entry.key for entry in entries]
 
@@ -101,7 +103,7 @@ def test_what_is_talked_about_has_an_entry_too() -> None:
         return Comment.model_validate({"id": name, "status": "open", "target": target})
 
     threads = [thread("a", page={"id": "start"}), thread("b", page={"id": "third"}), thread("c")]
-    entries = changed_pages(between(BEFORE, AFTER))
+    entries = changed_pages(changes_between(BEFORE, AFTER))
     also = discussed(threads, entries, {"start": "Start"})
     assert [(entry.key, entry.title) for entry in also] == [(WHOLE, "General comments"), ("start", "Start")]
 
@@ -109,9 +111,9 @@ def test_what_is_talked_about_has_an_entry_too() -> None:
 def test_a_thousand_and_more_changes_are_found_without_the_server() -> None:
     before = revision(*(page(f"p{number}") for number in range(1500)))
     after = revision(*(page(f"p{number}", text="two") for number in range(1500)))
-    assert names_texts(before)
-    assert len(changed_pages(between(before, after))) == 1500
-    assert not names_texts(revision(page("x", text="")))
+    assert has_document_ids(before)
+    assert len(changed_pages(changes_between(before, after))) == 1500
+    assert not has_document_ids(revision(page("x", text="")))
 
 
 def test_what_has_no_diff_is_said_in_words() -> None:
@@ -137,7 +139,7 @@ def test_the_entry_of_a_conflict_is_found_whatever_is_in_conflict() -> None:
         )
 
     base, main, mine = side("base"), side("main"), side("mine")
-    keys = {key for each in forecast((base, main, mine), {}).conflicts for key in entry_keys(each.kind, each.id)}
-    entries = {each.key for each in changed_pages(between(base, main))}
+    keys = {key for each in predict_merge((base, main, mine), {}).conflicts for key in entry_keys(each.kind, each.id)}
+    entries = {each.key for each in changed_pages(changes_between(base, main))}
     assert entries == {"start", "file f", "reusable r", "variables"}
     assert entries <= keys

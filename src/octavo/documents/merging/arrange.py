@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from octavo.documents import trees
-from octavo.documents.sequences import in_order
+from octavo.documents.sequences import unmoved_items
 from octavo.documents.trees import Json, Pages
 
 
 @dataclass(frozen=True)
-class Side:
+class TreeVersion:
     """A page tree, by id."""
 
     pages: Pages
@@ -20,10 +20,10 @@ class Side:
     parents: dict[str, str | None]
 
     @classmethod
-    def of(cls, pages: Pages) -> Side:
+    def of(cls, pages: Pages) -> TreeVersion:
         return cls(pages, {page["id"]: page for page in trees.walk(pages)}, trees.parents(pages))
 
-    def children(self, kept: dict[str, Side]) -> dict[str | None, list[str]]:
+    def children(self, kept: dict[str, TreeVersion]) -> dict[str | None, list[str]]:
         """The pages below each page, those of a page that is not `kept` in its place."""
         result: defaultdict[str | None, list[str]] = defaultdict(list)
 
@@ -38,7 +38,7 @@ class Side:
 
 
 @dataclass
-class Arranged:
+class PageOrder:
     """The ids below each page (None: the root), in order."""
 
     children: dict[str | None, list[str]] = field(default_factory=dict)
@@ -46,11 +46,13 @@ class Arranged:
     """(kind, page id) of what the two sides disagree on: deleted, moved or order."""
 
 
-def arrange(base: Side, main: Side, proposed: Side, *, edited: Callable[[Json, Json], bool]) -> Arranged:
+def merge_page_order(
+    base: TreeVersion, main: TreeVersion, proposed: TreeVersion, *, edited: Callable[[Json, Json], bool]
+) -> PageOrder:
     """The tree `main` with what `proposed` did to its shape since `base`."""
-    arranged = Arranged()
-    decides = _kept(base, main, proposed, edited, arranged)
-    above = _places(base, main, proposed, decides, arranged)
+    arranged = PageOrder()
+    decides = _pages_to_keep(base, main, proposed, edited, arranged)
+    above = _parents_of(base, main, proposed, decides, arranged)
     _break_cycles(main, decides, above, arranged)
     orders = [side.children(decides) for side in (base, main, proposed)]
     members: defaultdict[str | None, set[str]] = defaultdict(set)
@@ -58,15 +60,19 @@ def arrange(base: Side, main: Side, proposed: Side, *, edited: Callable[[Json, J
         members[parent].add(page)
     for parent, pages in members.items():
         before, ours, theirs = ([each for each in order[parent] if each in pages] for order in orders)
-        arranged.children[parent] = _order(before, ours, theirs, arranged)
+        arranged.children[parent] = _merge_order(before, ours, theirs, arranged)
     return arranged
 
 
-def _kept(
-    base: Side, main: Side, proposed: Side, edited: Callable[[Json, Json], bool], arranged: Arranged
-) -> dict[str, Side]:
+def _pages_to_keep(
+    base: TreeVersion,
+    main: TreeVersion,
+    proposed: TreeVersion,
+    edited: Callable[[Json, Json], bool],
+    arranged: PageOrder,
+) -> dict[str, TreeVersion]:
     """The pages that stay, each with the side that says where. Both sides have those of `main` by default."""
-    result: dict[str, Side] = {}
+    result: dict[str, TreeVersion] = {}
     for page in [*main.nodes, *(each for each in proposed.nodes if each not in main.nodes)]:
         here, there = page in main.nodes, page in proposed.nodes
         side = main if here else proposed
@@ -79,8 +85,8 @@ def _kept(
     return result
 
 
-def _places(
-    base: Side, main: Side, proposed: Side, decides: dict[str, Side], arranged: Arranged
+def _parents_of(
+    base: TreeVersion, main: TreeVersion, proposed: TreeVersion, decides: dict[str, TreeVersion], arranged: PageOrder
 ) -> dict[str, str | None]:
     """The page above each page that stays: the nearest that stays too."""
     above: dict[str, str | None] = {}
@@ -95,17 +101,19 @@ def _places(
         parent = side.parents[page]
         if parent is not None and parent not in decides and ("deleted", page) not in arranged.conflicts:
             arranged.conflicts.append(("deleted", page))
-        above[page] = _nearest(side, parent, decides)
+        above[page] = _nearest_kept(side, parent, decides)
     return above
 
 
-def _nearest(side: Side, page: str | None, decides: dict[str, Side]) -> str | None:
+def _nearest_kept(side: TreeVersion, page: str | None, decides: dict[str, TreeVersion]) -> str | None:
     while page is not None and page not in decides:
         page = side.parents[page]
     return page
 
 
-def _break_cycles(main: Side, decides: dict[str, Side], above: dict[str, str | None], arranged: Arranged) -> None:
+def _break_cycles(
+    main: TreeVersion, decides: dict[str, TreeVersion], above: dict[str, str | None], arranged: PageOrder
+) -> None:
     """Put pages that would stand below themselves where the primary content has them.
 
     In every cycle there is such a page that the change request moved: each tree by itself has none.
@@ -119,7 +127,7 @@ def _break_cycles(main: Side, decides: dict[str, Side], above: dict[str, str | N
                 cycle = path[path.index(at) :]
                 moved = next(page for page in cycle if page in main.nodes and decides[page] is not main)
                 decides[moved] = main
-                above[moved] = _nearest(main, main.parents[moved], decides)
+                above[moved] = _nearest_kept(main, main.parents[moved], decides)
                 arranged.conflicts.append(("moved", moved))
                 path, at = [], start
                 continue
@@ -128,7 +136,7 @@ def _break_cycles(main: Side, decides: dict[str, Side], above: dict[str, str | N
         safe.update(path)
 
 
-def _order(before: list[str], ours: list[str], theirs: list[str], arranged: Arranged) -> list[str]:
+def _merge_order(before: list[str], ours: list[str], theirs: list[str], arranged: PageOrder) -> list[str]:
     """`ours` with what `theirs` added and moved since `before`."""
     if ours == theirs or not theirs:
         return ours
@@ -136,8 +144,8 @@ def _order(before: list[str], ours: list[str], theirs: list[str], arranged: Arra
     old, here, there = ([page for page in each if page in everywhere] for each in (before, ours, theirs))
     moved: set[str] = set()
     if here != there:
-        moved_there = everywhere - in_order(old, there)
-        moved_here = everywhere - in_order(old, here)
+        moved_there = everywhere - unmoved_items(old, there)
+        moved_here = everywhere - unmoved_items(old, here)
         moved = moved_there - moved_here
         arranged.conflicts += [("order", page) for page in there if page in moved_there & moved_here]
     added = set(ours) - set(before) - set(theirs)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from octavo.documents.sequences import stretches
+from octavo.documents.sequences import diff_ranges
 from octavo.documents.source_blocks import WORD, Blocks, SourceBlock, sections
 
 _PAIR_LIMIT = 50_000
@@ -43,7 +43,7 @@ def hunks(old: Blocks, new: Blocks) -> list[Hunk]:
     """Return the differences between two lists of siblings. Hunks are as small as possible, but blocks that share many words are in
     one hunk."""
     found: list[Hunk] = []
-    for each in stretches([block.key for block in old], [block.key for block in new], landmarks=True):
+    for each in diff_ranges([block.key for block in old], [block.key for block in new], landmarks=True):
         if not each.equal:
             found += _divided(old, new, Hunk(each.i1, each.i2, each.j1, each.j2))
     for number, hunk in enumerate(found):

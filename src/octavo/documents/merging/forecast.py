@@ -13,18 +13,18 @@ from typing import Any, TypeAlias
 
 from octavo.api.content import Change, File, Page, ReusableContent, Revision
 from octavo.documents.merging import tree
-from octavo.documents.revision_changes import between
+from octavo.documents.revision_changes import changes_between
 from octavo.documents.trees import Json, Pages
 
-Three: TypeAlias = tuple[Revision, Revision, Revision]
+RevisionTriple: TypeAlias = tuple[Revision, Revision, Revision]
 """The common base, the primary content and the change request, in this order."""
 
-_OF_PLACE = {"pages", "path", "urls", "href", "created_at", "updated_at", "document_id", "markdown", "document"}
+_IGNORED_FIELDS = {"pages", "path", "urls", "href", "created_at", "updated_at", "document_id", "markdown", "document"}
 """What is not shown of a page, or follows from where and when it is shown, or from what it says."""
 
 
 @dataclass(frozen=True)
-class Foreseen:
+class PredictedConflict:
     """What both sides changed, each in its way. `kind` is that of `tree.Conflict`."""
 
     kind: str
@@ -36,11 +36,11 @@ class Foreseen:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class MergePrediction:
     """What a merge will come to."""
 
-    conflicts: tuple[Foreseen, ...]
-    suggestions: tuple[Foreseen, ...]
+    conflicts: tuple[PredictedConflict, ...]
+    suggestions: tuple[PredictedConflict, ...]
     """Paragraphs that will be merged by words: both sides changed different words of them."""
     pages: Pages
     """The merged page tree."""
@@ -48,7 +48,7 @@ class Forecast:
     """Whether the merge changes nothing: main has every change of the change request."""
 
 
-def unsettled(three: Three, touched: Collection[str] | None) -> list[str]:
+def pages_to_read(three: RevisionTriple, touched: Collection[str] | None) -> list[str]:
     """The ids of the pages whose texts have to be read, in the order of the change request.
 
     Where documents have ids, most is settled by them. Where a server does not say them, pages the change request did
@@ -70,41 +70,47 @@ def unsettled(three: Three, touched: Collection[str] | None) -> list[str]:
     return found
 
 
-def forecast(three: Three, texts: Mapping[str, tuple[str, str, str]]) -> Forecast:
+def predict_merge(three: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]) -> MergePrediction:
     """Return what a merge will come to. `texts` has the texts of all pages that are `unsettled`, in each revision.
 
     The text of a page that is not in a revision is never looked at.
     """
-    base, main, mine = (_held(each, {name: said[n] for name, said in texts.items()}) for n, each in enumerate(three))
-    outcome = tree.merge(base, main, mine, "", _AsTheyAre())
+    base, main, mine = (
+        _revision_content(each, {name: said[n] for name, said in texts.items()}) for n, each in enumerate(three)
+    )
+    outcome = tree.merge_revisions(base, main, mine, "", _TextsByThemselves())
     names = {name: called for each in three for name, called in _names(each)}
-    conflicts = [Foreseen(each.kind, each.id, names.get(each.id) or each.id) for each in outcome.conflicts]
-    suggestions = [Foreseen("words", each.page, names.get(each.page) or "", each.text) for each in outcome.suggestions]
-    is_on_main = not conflicts and tree.is_same(outcome.held, main)
-    return Forecast(tuple(conflicts), tuple(suggestions), outcome.held["pages"], is_on_main)
+    conflicts = [PredictedConflict(each.kind, each.id, names.get(each.id) or each.id) for each in outcome.conflicts]
+    suggestions = [
+        PredictedConflict("words", each.page, names.get(each.page) or "", each.text) for each in outcome.suggestions
+    ]
+    is_on_main = not conflicts and tree.has_same_content(outcome.held, main)
+    return MergePrediction(tuple(conflicts), tuple(suggestions), outcome.held["pages"], is_on_main)
 
 
-def are_shown(changes: Iterable[Change], three: Three, texts: Mapping[str, tuple[str, str, str]]) -> bool:
+def shows_all_changes(
+    changes: Iterable[Change], three: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]
+) -> bool:
     """Return whether the three revisions show each of the changes that the server lists for the change request.
 
     A change that they do not show looks as if main had it: a file that is replaced at the same URL, reusable content
     without the id of its document, a field that Octavo does not know. `texts` are those given to `forecast`.
     """
     base, _, mine = three
-    shown = {_named(each) for each in between(base, mine)}
+    shown = {_change_key(each) for each in changes_between(base, mine)}
     shown |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}
     # The page tree is shown as a whole, but a server may name other pages as moved for the same order.
-    return all(each.type == "page_moved" or _named(each) in shown for each in changes)
+    return all(each.type == "page_moved" or _change_key(each) in shown for each in changes)
 
 
-def _named(change: Change) -> tuple[str, str]:
+def _change_key(change: Change) -> tuple[str, str]:
     """The type of a change, and the id of what it is about."""
     item = change.reusable_content
     named = change.page or change.file
     return change.type, named.id if named else str(item.get("id", "")) if isinstance(item, dict) else ""
 
 
-class _AsTheyAre:
+class _TextsByThemselves:
     """Texts that are their own names."""
 
     def text(self, name: str, /) -> str:
@@ -120,7 +126,7 @@ def _names(revision: Revision) -> Iterator[tuple[str, str]]:
     yield from ((item.id, item.title) for item in revision.reusable_contents)
 
 
-def _held(revision: Revision, texts: Mapping[str, str]) -> Json:
+def _revision_content(revision: Revision, texts: Mapping[str, str]) -> Json:
     """A revision as a merge takes it."""
     variables = revision.variables
     return {
@@ -138,22 +144,22 @@ def _pages(pages: tuple[Page, ...], texts: Mapping[str, str], seen: set[str]) ->
         if page.id not in seen:
             seen.add(page.id)
             text = texts.get(page.id, page.document_id)
-            result.append({**_said(page, _OF_PLACE), **_text(text), "pages": _pages(page.pages, texts, seen)})
+            result.append({**_fields(page, _IGNORED_FIELDS), **_text(text), "pages": _pages(page.pages, texts, seen)})
     return result
 
 
 def _file(file: File) -> Json:
     # What follows the question mark may be a key that is new each time.
     address = (file.download_url or "").partition("?")[0]
-    return {**_said(file, {"download_url"}), "blob": address}
+    return {**_fields(file, {"download_url"}), "blob": address}
 
 
 def _reusable(item: ReusableContent) -> Json:
     # No operation reads what it says: two documents that are not the same are taken as both changed.
-    return {**_said(item, {"document"}), **_text(item.document)}
+    return {**_fields(item, {"document"}), **_text(item.document)}
 
 
-def _said(thing: Page | File | ReusableContent, but: set[str]) -> dict[str, Any]:
+def _fields(thing: Page | File | ReusableContent, but: set[str]) -> dict[str, Any]:
     # As JSON has them: values that both sides changed are told in words.
     return thing.model_dump(mode="json", exclude=but, exclude_unset=True, exclude_none=True) | {
         "id": thing.id,

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from octavo.documents.conflicts import markers
+from octavo.documents.conflicts import find_markers
 from octavo.documents.merging.merged_page import (
     Conflict,
     MergedBlock,
+    MergedChild,
     MergedPage,
-    Piece,
     conflicts_in,
     side_of,
     without_moved_places,
 )
 
 
-class _Known(NamedTuple):
+class _MarkedPart(NamedTuple):
     """A part of a merged page that is between conflict markers, with the whitespace around that part without markers."""
 
     content: Conflict | MergedBlock
@@ -32,15 +32,15 @@ def read_marked(text: str, known: MergedPage | None = None) -> MergedPage:
     from `known` are one conflict each, with the whole text of both sides and without a base.
     """
     lines = text.split("\n")
-    by_sides: dict[tuple[str, str], list[_Known]] = {}
+    by_sides: dict[tuple[str, str], list[_MarkedPart]] = {}
     for each in _marked_in(known.root) if known is not None else ():
         by_sides.setdefault(_sides(each.content), []).append(each)
-    pieces: list[Piece] = []
+    pieces: list[MergedChild] = []
     end = 0
-    for mark in markers(text):
+    for mark in find_markers(text):
         main = "\n".join(lines[mark.first + 1 : mark.middle])
         request = "\n".join(lines[mark.middle + 1 : mark.last])
-        alike = by_sides.get((_bare(main), _bare(request)))
+        alike = by_sides.get((_strip_blank_lines(main), _strip_blank_lines(request)))
         found = alike.pop(0) if alike else None
         _add_text(pieces, "\n".join(lines[end : mark.first]), found.before if found is not None else None)
         end = mark.last + 1
@@ -50,45 +50,45 @@ def read_marked(text: str, known: MergedPage | None = None) -> MergedPage:
         gap = "\n" + "".join(line + "\n" for line in lines[end:after])
         end = after
         if found is not None:
-            pieces.append(Piece(found.content, found.after if gap == "\n\n" else gap))
+            pieces.append(MergedChild(found.content, found.after if gap == "\n\n" else gap))
         else:
-            sides = [each or None for each in (_bare(main), _bare(request))]
+            sides = [each or None for each in (_strip_blank_lines(main), _strip_blank_lines(request))]
             both = "\n\n".join(each for each in sides if each is not None)
-            pieces.append(Piece(Conflict("blocks", None, sides[0], sides[1], both=both), gap))
+            pieces.append(MergedChild(Conflict("blocks", None, sides[0], sides[1], both=both), gap))
     _add_text(pieces, "\n".join(lines[end:]), None)
     is_ended = pieces and pieces[-1].gap.startswith("\n") and text.endswith("\n")
     return MergedPage(MergedBlock("page", "", "", pieces, "\n" if is_ended else "", ""))
 
 
-def _add_text(pieces: list[Piece], text: str, gap: str | None) -> None:
+def _add_text(pieces: list[MergedChild], text: str, gap: str | None) -> None:
     """Add the text between two conflicts. `gap` is the whitespace behind that text without markers, if it is known."""
     if not text:
         return
     bare = text.rstrip("\n")
     here = text[len(bare) :] + "\n"
-    pieces.append(Piece(bare, gap if gap is not None and here == "\n\n" else here))
+    pieces.append(MergedChild(bare, gap if gap is not None and here == "\n\n" else here))
 
 
-def _marked_in(block: MergedBlock) -> Iterator[_Known]:
+def _marked_in(block: MergedBlock) -> Iterator[_MarkedPart]:
     """Yield the parts of a merged block that are between conflict markers before any choice."""
     gap = block.space_before_children
     for number, (content, after) in enumerate(found := list(without_moved_places(block.pieces)), 1):
         behind = after if number < len(found) else block.space_after_children
         if isinstance(content, Conflict):
-            yield _Known(content, gap, behind)
+            yield _MarkedPart(content, gap, behind)
         elif isinstance(content, MergedBlock) and any(conflicts_in(content)):
             if content.may_hold_markers:
                 yield from _marked_in(content)
             else:
-                yield _Known(content, gap, behind)
+                yield _MarkedPart(content, gap, behind)
         gap = after
 
 
 def _sides(content: Conflict | MergedBlock) -> tuple[str, str]:
-    return _bare(side_of(content, "main") or ""), _bare(side_of(content, "request") or "")
+    return _strip_blank_lines(side_of(content, "main") or ""), _strip_blank_lines(side_of(content, "request") or "")
 
 
-def _bare(text: str) -> str:
+def _strip_blank_lines(text: str) -> str:
     """Return the text without the blank lines around it."""
     lines = text.split("\n")
     said = [number for number, line in enumerate(lines) if line.strip()]

@@ -78,7 +78,7 @@ _Choose: TypeAlias = Callable[[Conflict], Choice | None]
 
 
 @dataclass(eq=False)
-class Piece:
+class MergedChild:
     """A child of a merged block, and the whitespace before the next child."""
 
     content: str | Conflict | MergedBlock | MovedPlace
@@ -92,7 +92,7 @@ class MergedBlock:
     kind: str
     head: str | Conflict
     space_before_children: str
-    pieces: list[Piece]
+    pieces: list[MergedChild]
     space_after_children: str
     tail: str
     is_numbered: bool = False
@@ -111,7 +111,7 @@ class MovedPlace:
     `conflict` is used instead of `pieces` if another place of that text is in conflict: one choice then decides all these places.
     """
 
-    pieces: list[Piece]
+    pieces: list[MergedChild]
     conflict: Conflict
     is_in_conflict: bool = False
 
@@ -132,7 +132,7 @@ class MergedPage:
 
     def with_conflict_before_text(self, conflict: Conflict) -> MergedPage:
         """Return the page with a conflict before its text."""
-        pieces = [Piece(conflict, "\n\n"), Piece(self.root, "")]
+        pieces = [MergedChild(conflict, "\n\n"), MergedChild(self.root, "")]
         return MergedPage(MergedBlock("page", "", "", pieces, "", ""), self.line_end)
 
     @cached_property
@@ -183,7 +183,7 @@ def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
             yield from conflicts_in(each)
 
 
-def without_moved_places(pieces: Sequence[Piece]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
+def without_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
     """Yield the content of pieces, each with the whitespace behind it. A place of moved text gives its pieces, or its conflict."""
     for piece in pieces:
         if not isinstance(piece.content, MovedPlace):

@@ -39,9 +39,9 @@ from octavo.documents.merging.merged_page import (
     SIDES,
     Conflict,
     MergedBlock,
+    MergedChild,
     MergedPage,
     MovedPlace,
-    Piece,
     conflicts_in,
     side_of,
 )
@@ -129,13 +129,13 @@ class _PageMerge:
 
     def _merge_siblings(
         self, blocks: Versions[Blocks], context: Context, joins: _IsJoined | None = None
-    ) -> list[Piece]:
+    ) -> list[MergedChild]:
         """Merge siblings, region by region. Siblings between regions differ in whitespace only.
 
         If `joins` is given, the regions for which it is true, and all regions between them, are one region that is not merged inside.
         If it is true for no region, this region is made of all regions.
         """
-        pieces: list[Piece] = []
+        pieces: list[MergedChild] = []
         joined: Region | None = None
         found = list(regions(blocks, self._moved))
         if joins is not None and found:
@@ -148,12 +148,12 @@ class _PageMerge:
         for region in [*found, end_of_all]:  # the empty region at the end is there for the blocks before that end
             between = _cut(blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True))))
             for each in zip(*between, strict=True):
-                pieces.append(Piece(self._merge_block(Versions(*each)), _merged_gap(Versions(*each))))
+                pieces.append(MergedChild(self._merge_block(Versions(*each)), _merged_gap(Versions(*each))))
             pieces += self._merge_region(_cut(blocks, region), context, merges_inside=region is not joined)
             ends = region.map(lambda each: each.stop or 0)  # only the region at the end has no stop
         return pieces
 
-    def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[Piece]:
+    def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[MergedChild]:
         """Merge a region by the rules of step 4. Without `merges_inside`, changes of both sides are one conflict."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
@@ -168,10 +168,10 @@ class _PageMerge:
             return self._merge_additions(region.main, region.request, context)
         elif merges_inside and _is_one_block(region):
             block = Versions(region.base[0], region.main[0], region.request[0])
-            return [Piece(self._merge_block(block, context), _merged_gap(block))]
+            return [MergedChild(self._merge_block(block, context), _merged_gap(block))]
         elif merges_inside and _can_merge_block_by_block(region):
             blocks = [Versions(*each) for each in zip(*region, strict=True)]
-            return [Piece(self._merge_block(each, context), _merged_gap(each)) for each in blocks]
+            return [MergedChild(self._merge_block(each, context), _merged_gap(each)) for each in blocks]
         else:
             return [self._make_conflict(region, context)]
         if not region.base:
@@ -181,11 +181,11 @@ class _PageMerge:
             pieces[0].gap = _merged_gap(region.map(lambda each: each[0]))
         return self._as_moved_place(pieces, region, context)
 
-    def _merge_additions(self, main: Blocks, request: Blocks, context: Context) -> list[Piece]:
+    def _merge_additions(self, main: Blocks, request: Blocks, context: Context) -> list[MergedChild]:
         """Merge the blocks that both sides added at one place. Blocks that begin or end both additions are kept once. Then front
         matter, moved blocks, and rows and items of both sides are kept. All other blocks are one conflict."""
-        before: list[Piece] = []
-        after: list[Piece] = []
+        before: list[MergedChild] = []
+        after: list[MergedChild] = []
         while main and request and main[0].key == request[0].key:
             before += self._pieces_of_side(main[:1], 0)
             main, request = main[1:], request[1:]
@@ -194,7 +194,9 @@ class _PageMerge:
             main, request = main[:-1], request[:-1]
         if main and request and main[0].kind == request[0].kind == "front":
             empty = replace(main[0], children=())
-            before.append(Piece(self._merge_front_matter(Versions(empty, main[0], request[0])), gap_after(main[0])))
+            before.append(
+                MergedChild(self._merge_front_matter(Versions(empty, main[0], request[0])), gap_after(main[0]))
+            )
             main, request = main[1:], request[1:]
         sides = [main, request]
         for side, other in ((0, 1), (1, 0)):
@@ -219,23 +221,23 @@ class _PageMerge:
         new = [each for each in request if each.key not in known]
         return [*before, *self._pieces_of_additions(main, 0), *self._pieces_of_additions(new, 1), *after]
 
-    def _pieces_of_additions(self, blocks: Blocks, side: int) -> list[Piece]:
+    def _pieces_of_additions(self, blocks: Blocks, side: int) -> list[MergedChild]:
         """Return the pieces of blocks that one side added or moved here."""
-        pieces: list[Piece] = []
+        pieces: list[MergedChild] = []
         for group in _group_deleted(blocks):
             region: Versions[Blocks] = Versions((), *_in_order(group, [], side))
             pieces += self._as_moved_place(self._pieces_of_side(group, side), region, NO_CONTEXT)
         return pieces
 
-    def _pieces_of_side(self, blocks: Blocks, side: int) -> list[Piece]:
+    def _pieces_of_side(self, blocks: Blocks, side: int) -> list[MergedChild]:
         """Return the pieces of blocks of one side, with the other side's changes of moved blocks merged in."""
         found = []
         for group in _group_deleted(blocks):
             content = self._merge_moves_in(group[0], side) if len(group) == 1 else _conflict_of_deletion(group, side)
-            found.append(Piece(content, gap_after(group[-1])))
+            found.append(MergedChild(content, gap_after(group[-1])))
         return found
 
-    def _make_conflict(self, region: Versions[Blocks], context: Context) -> Piece:
+    def _make_conflict(self, region: Versions[Blocks], context: Context) -> MergedChild:
         """Make one conflict of a region, with the whole text of each side."""
         texts = Versions(join(region.base), self._text_of_side(region.main, 0), self._text_of_side(region.request, 1))
         kind = _kind_of([each for blocks in region for each in blocks])
@@ -244,7 +246,7 @@ class _PageMerge:
         if kind == "paragraph" and all(texts):
             conflict.merged_text = leaf_merge.merge_words(*texts.map(lambda text: text or ""))
             conflict.both = conflict.merged_text or conflict.both
-        return Piece(conflict, _merged_gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
+        return MergedChild(conflict, _merged_gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
 
     def _text_of_both_sides(self, region: Versions[Blocks]) -> str | None:
         """Return main's text of a region, then the text of the change request without the sections that main has too. If only one side
@@ -270,7 +272,7 @@ class _PageMerge:
 
     def _text_of_side(self, blocks: Blocks, side: int) -> str | None:
         """Return the text of a side's blocks, with that side of every conflict in that text."""
-        pieces = [Piece(self._merge_moves_in(each, side), gap_after(each)) for each in blocks]
+        pieces = [MergedChild(self._merge_moves_in(each, side), gap_after(each)) for each in blocks]
         return side_of(MergedBlock("blocks", "", "", pieces, "", ""), SIDES[side]) or None
 
     # One block
@@ -328,7 +330,7 @@ class _PageMerge:
             end = names.index(name) + 1
         context = front.main.head + "\n", "\n" + front.main.tail
         merged = (self._merge_field(Versions(*(fields.get(name) for fields in by_name)), context) for name in names)
-        pieces = [Piece(each, "\n") for each in merged if each is not None]
+        pieces = [MergedChild(each, "\n") for each in merged if each is not None]
         return MergedBlock("front", front.main.head, "\n", pieces, "\n", front.main.tail)
 
     def _merge_field(
@@ -367,7 +369,7 @@ class _PageMerge:
         if block.move is not None:
             return self._merge_moved_block(block, side)
         if block.children and any(each.move or each.replaced_blocks for each in block.walk()):
-            pieces = [Piece(self._merge_moves_in(child, side), gap_after(child)) for child in block.children]
+            pieces = [MergedChild(self._merge_moves_in(child, side), gap_after(child)) for child in block.children]
             spaces = block.space_before_children, block.space_after_children
             return MergedBlock(block.kind, block.head, spaces[0], pieces, spaces[1], block.tail)
         return block.source
@@ -404,13 +406,15 @@ class _PageMerge:
         texts = _in_order(text, None, side)
         return Conflict("moved", base.source, *texts, both=texts[0], moved_blocks=frozenset([base]))
 
-    def _as_moved_place(self, pieces: list[Piece], region: Versions[Blocks], context: Context) -> list[Piece]:
+    def _as_moved_place(
+        self, pieces: list[MergedChild], region: Versions[Blocks], context: Context
+    ) -> list[MergedChild]:
         """Make one `MovedPlace` of the pieces of a region, if text was moved to or from there and no piece is a conflict."""
         if not self._moved_base_blocks(region) or any(isinstance(each.content, Conflict) for each in pieces):
             return pieces
         one = self._make_conflict(region, context)
         assert isinstance(one.content, Conflict)
-        return [Piece(MovedPlace(pieces, one.content), one.gap)]
+        return [MergedChild(MovedPlace(pieces, one.content), one.gap)]
 
     def _moved_base_blocks(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
         """Return the blocks of the base that one side moved to or from a region. Blocks that the other side deleted are left out."""
@@ -551,7 +555,7 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
             conflict.decided_with = deciding if conflict is not deciding else None
 
 
-def _conflicts_and_moved_places(pieces: list[Piece]) -> Iterator[Conflict | MovedPlace]:
+def _conflicts_and_moved_places(pieces: list[MergedChild]) -> Iterator[Conflict | MovedPlace]:
     """Yield the conflicts and the places of moved text, in order."""
     for piece in pieces:
         content = piece.content

@@ -27,11 +27,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from octavo.documents.merging import page_merge
-from octavo.documents.merging.arrange import Arranged, Side, arrange
+from octavo.documents.merging.arrange import PageOrder, TreeVersion, merge_page_order
 from octavo.documents.merging.merged_page import MAIN_LABEL, with_markers
 from octavo.documents.trees import Json, Pages, leading_heading
 
-_SETTLED_ELSEWHERE = {"id", "type", "pages", "path", "text", "createdAt", "updatedAt"}
+_OTHER_FIELDS = {"id", "type", "pages", "path", "text", "createdAt", "updatedAt"}
 _ABSENT: Any = object()
 
 
@@ -44,7 +44,7 @@ class Texts(Protocol):
 
 
 @dataclass(frozen=True)
-class Conflict:
+class RevisionConflict:
     """What the two sides disagree on: `kind` is text, field, deleted, moved, order or variable."""
 
     kind: str
@@ -53,7 +53,7 @@ class Conflict:
 
 
 @dataclass(frozen=True)
-class Suggestion:
+class SuggestedParagraph:
     """A paragraph that was merged by words: both sides changed different words of it."""
 
     page: str
@@ -61,57 +61,59 @@ class Suggestion:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RevisionMerge:
     """What came of a merge."""
 
     held: Json
     """What the merged revision holds, by name. Slugs and paths of its pages are not settled yet."""
-    conflicts: tuple[Conflict, ...]
-    suggestions: tuple[Suggestion, ...] = ()
+    conflicts: tuple[RevisionConflict, ...]
+    suggestions: tuple[SuggestedParagraph, ...] = ()
 
 
-def merge(base: Json, main: Json, proposed: Json, name: str, texts: Texts) -> Outcome:
+def merge_revisions(base: Json, main: Json, proposed: Json, name: str, texts: Texts) -> RevisionMerge:
     """The revision `main` with what `proposed` changed since `base`. `name` is the change request's, such as `#42`."""
-    merging = _Merging(name, texts)
-    sides = [Side.of(each["pages"]) for each in (base, main, proposed)]
-    arranged = arrange(*sides, edited=_is_edited)
-    merging.conflicts += [Conflict(kind, page) for kind, page in arranged.conflicts]
+    merging = _RevisionMerger(name, texts)
+    sides = [TreeVersion.of(each["pages"]) for each in (base, main, proposed)]
+    arranged = merge_page_order(*sides, edited=_is_edited)
+    merging.conflicts += [RevisionConflict(kind, page) for kind, page in arranged.conflicts]
     held = {
         "pages": merging.pages(arranged, *(side.nodes for side in sides)),
         "files": merging.items(*(each["files"] for each in (base, main, proposed))),
         "reusableContents": merging.items(*(each["reusableContents"] for each in (base, main, proposed))),
         "variables": merging.fields("variable", "", *(each["variables"] for each in (base, main, proposed)))[0],
     }
-    return Outcome(held, tuple(dict.fromkeys(merging.conflicts)), tuple(merging.suggestions))
+    return RevisionMerge(held, tuple(dict.fromkeys(merging.conflicts)), tuple(merging.suggestions))
 
 
-def is_same(one: Json, other: Json) -> bool:
+def has_same_content(one: Json, other: Json) -> bool:
     """Return whether two revisions hold the same. Pages without `pages` have no pages below them."""
-    return bool({**one, "pages": _whole(one["pages"])} == {**other, "pages": _whole(other["pages"])})
+    return bool(
+        {**one, "pages": _with_page_lists(one["pages"])} == {**other, "pages": _with_page_lists(other["pages"])}
+    )
 
 
-def _whole(pages: Pages) -> Pages:
-    return [{**page, "pages": _whole(page.get("pages", []))} for page in pages]
+def _with_page_lists(pages: Pages) -> Pages:
+    return [{**page, "pages": _with_page_lists(page.get("pages", []))} for page in pages]
 
 
 def _is_edited(before: Json, after: Json) -> bool:
-    ignored = _SETTLED_ELSEWHERE - {"text"}
-    return _only(before, ignored) != _only(after, ignored)
+    ignored = _OTHER_FIELDS - {"text"}
+    return _without(before, ignored) != _without(after, ignored)
 
 
-def _only(node: Json, ignored: Iterable[str]) -> Json:
+def _without(node: Json, ignored: Iterable[str]) -> Json:
     return {name: value for name, value in node.items() if name not in ignored}
 
 
-class _Merging:
+class _RevisionMerger:
     def __init__(self, name: str, texts: Texts) -> None:
         self._name = name
         self._texts = texts
-        self.conflicts: list[Conflict] = []
-        self.suggestions: list[Suggestion] = []
+        self.conflicts: list[RevisionConflict] = []
+        self.suggestions: list[SuggestedParagraph] = []
 
     def pages(
-        self, arranged: Arranged, base: dict[str, Json], main: dict[str, Json], proposed: dict[str, Json]
+        self, arranged: PageOrder, base: dict[str, Json], main: dict[str, Json], proposed: dict[str, Json]
     ) -> Pages:
         def below(parent: str | None) -> Pages:
             result = []
@@ -127,11 +129,11 @@ class _Merging:
     def _node(self, node_id: str, base: Json | None, main: Json | None, proposed: Json | None) -> Json:
         """One page or item of those that have it."""
         if main is None or proposed is None:
-            return _only(main or proposed or {}, {"pages"})
+            return _without(main or proposed or {}, {"pages"})
         if base is None:
             base = {}
-        ignored = _SETTLED_ELSEWHERE
-        values, lost = self.fields("field", node_id, *(_only(each, ignored) for each in (base, main, proposed)))
+        ignored = _OTHER_FIELDS
+        values, lost = self.fields("field", node_id, *(_without(each, ignored) for each in (base, main, proposed)))
         same: Json = {field: main[field] for field in ("id", "type", "createdAt", "path") if field in main}
         merged = {**same, **values}
         stamps = [each["updatedAt"] for each in (main, proposed) if "updatedAt" in each]
@@ -153,10 +155,10 @@ class _Merging:
         old, here, there = (self._texts.text(each) if each else "" for each in (before, ours, theirs))
         merged = page_merge.merge(old, here, there)
         if merged.conflicts:
-            self.conflicts.append(Conflict("text", node_id))
+            self.conflicts.append(RevisionConflict("text", node_id))
         by_words = (each for _, each in merged.named if each.is_suggested)
-        self.suggestions += [Suggestion(node_id, each.merged_text or "") for each in by_words]
-        if _says_its_title(main, here) and _says_its_title(proposed, there):
+        self.suggestions += [SuggestedParagraph(node_id, each.merged_text or "") for each in by_words]
+        if _has_title_heading(main, here) and _has_title_heading(proposed, there):
             lost.pop("title", None)  # The headings are in conflict then, so the text says both titles already.
         whole = self._with_fields(merged.text(request=self._name), lost)
         return self._texts.put_blob(whole) if whole else None
@@ -175,7 +177,7 @@ class _Merging:
             before, ours, theirs = (each.get(field, _ABSENT) for each in (base, main, proposed))
             value = theirs if ours == before else ours
             if ours not in (theirs, before) and theirs != before:
-                self.conflicts.append(Conflict(kind, owner or field))
+                self.conflicts.append(RevisionConflict(kind, owner or field))
                 lost[field] = (ours, theirs)
             if value is not _ABSENT:
                 merged[field] = value
@@ -190,12 +192,12 @@ class _Merging:
             if before is not None and (here is None or there is None):
                 if (here or there) == before:
                     continue
-                self.conflicts.append(Conflict("deleted", item_id))
+                self.conflicts.append(RevisionConflict("deleted", item_id))
             result.append(self._node(item_id, before, here, there))
         return result
 
 
-def _says_its_title(page: Json, markdown: str) -> bool:
+def _has_title_heading(page: Json, markdown: str) -> bool:
     return leading_heading(markdown) == page.get("title")
 
 

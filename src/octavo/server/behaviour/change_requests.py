@@ -221,7 +221,7 @@ def update_from_main(world: World, document: Json) -> Json:
     return {"revision": revision["id"], "result": "conflicts" if outcome.conflicts else "update"}
 
 
-def _merged(world: World, document: Json, main: Json) -> tree.Outcome:
+def _merged(world: World, document: Json, main: Json) -> tree.RevisionMerge:
     base = revisions.get(world, document["space"], base_of(document))
     proposed = revisions.get(world, document["space"], document["revision"])
-    return tree.merge(base, main, proposed, f"#{document['number']}", world.store)
+    return tree.merge_revisions(base, main, proposed, f"#{document['number']}", world.store)

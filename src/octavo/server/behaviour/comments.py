@@ -161,9 +161,9 @@ def written(body: Markdown) -> str:
     """What somebody wrote, as it is kept: as markdown."""
     if body.document is None:
         return body.markdown
-    from octavo.documents.json_to_markdown import markdown  # few clients write that way
+    from octavo.documents.json_to_markdown import to_markdown  # few clients write that way
 
-    return markdown(body.document)
+    return to_markdown(body.document)
 
 
 def _refuse_empty(markdown: str) -> None:

@@ -8,8 +8,8 @@ from urllib.parse import quote
 from octavo.api import content
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.documents import trees
-from octavo.documents.markdown_to_json import body
-from octavo.documents.revision_changes import NOTHING, differences, document_id
+from octavo.documents.markdown_to_json import content_body
+from octavo.documents.revision_changes import EMPTY_REVISION, document_id, revision_differences
 from octavo.server import references
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.change_requests import base_of, present_change_request
@@ -149,7 +149,7 @@ def _get_page(op: content.GetPage, world: World) -> Json:
 @handle.register
 def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
     revision = revisions.at(world, op.at)
-    found = trees.at_path(revision["pages"], op.page_path)
+    found = trees.find_by_path(revision["pages"], op.page_path)
     if found is None:
         raise Refused(404, f"There is no page at “{op.page_path[:300]}”. The page may have been moved or deleted.")
     return _with_body(world, revision, found, op)
@@ -159,7 +159,7 @@ def _with_body(world: World, revision: Json, found: Json, op: content.GetPage | 
     shown = present_page(found, app_of(world, op.at), metadata=op.metadata)
     if found["type"] != "document":
         return shown
-    return shown | body(references.as_asked(world, revision, found, op), op.format)
+    return shown | content_body(references.as_asked(world, revision, found, op), op.format)
 
 
 @handle.register
@@ -190,8 +190,8 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
         before = revisions.get(world, op.at.space_id, base_of(world.store.get(path)))
     else:
         parents = after["parents"]
-        before = revisions.get(world, op.at.space_id, parents[0]) if parents else NOTHING
-    every = differences(before, after, lambda file: file_address(world, file))
+        before = revisions.get(world, op.at.space_id, parents[0]) if parents else EMPTY_REVISION
+    every = revision_differences(before, after, lambda file: file_address(world, file))
     limit = CHANGES_LIMIT if op.limit is None else op.limit
     answer: Json = {"changes": every[:limit]}
     if len(every) > limit:

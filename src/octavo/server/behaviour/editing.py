@@ -10,7 +10,7 @@ from typing import Any
 
 from octavo.api import content
 from octavo.documents import front_matter, trees
-from octavo.documents.reverting import UnknownBlock, reverted
+from octavo.documents.reverting import UnknownBlock, revert_blocks
 from octavo.documents.trees import Pages
 from octavo.server.behaviour import change_requests, revisions
 from octavo.server.behaviour.content import present_file
@@ -118,19 +118,19 @@ class Editing:
                 given = {**given, "title": heading}
             self._texts[page["id"]] = markdown
         elif "title" in given and says:
-            self._texts[page["id"]] = trees.retitled(says, before, given["title"])
+            self._texts[page["id"]] = trees.change_leading_heading(says, before, given["title"])
         page = {**page, **{_FIELDS[name]: value for name, value in given.items() if name in _FIELDS}}
         page["title"] = given.get("title", before)
         if "slug" in given and "slug" in page:
-            page["slug"] = trees.slug_of(given["slug"] or page["title"])
+            page["slug"] = trees.page_slug(given["slug"] or page["title"])
         return {name: value for name, value in page.items() if value is not None}
 
     @_apply.register
     def _insert(self, change: content.InsertPage) -> None:
         markdown = self._markdown(change.document)
         try:
-            matter, body = front_matter.taken_off(markdown)
-        except front_matter.Unreadable:
+            matter, body = front_matter.parse_page(markdown)
+        except front_matter.FrontMatterError:
             matter, body = {}, markdown  # the page shows why
         given = {
             **self._given(change),
@@ -149,7 +149,7 @@ class Editing:
     @_apply.register
     def _delete(self, change: content.DeletePage) -> None:
         self._page(change.page)
-        self._pages = trees.without(self._pages, {change.page})
+        self._pages = trees.remove_pages(self._pages, {change.page})
         self.done.append({"object": "deleted_page", "page": change.page})
 
     @_apply.register
@@ -178,7 +178,7 @@ class Editing:
 
     def _revert_blocks(self, then: Json, now: Json, keys: set[str]) -> None:
         try:
-            text = reverted(revisions.text(self._world, then), self._text(now), keys)
+            text = revert_blocks(revisions.text(self._world, then), self._text(now), keys)
         except UnknownBlock as unknown:
             raise self._refused(
                 400, f"there is no block “{unknown}” in “{now['title']}”, before or after the changes"
@@ -189,18 +189,18 @@ class Editing:
     def _restore(self, then: Json, pages: Pages) -> None:
         """Bring back a deleted page, and those below it that are gone too."""
         here = {page["id"] for page in trees.walk(self._pages)}
-        restored = trees.without([then], here)[0]
-        above, place = trees.place(pages, then["id"])
-        self._pages = trees.inserted(self._pages, restored, above if above in here else None, place)
+        restored = trees.remove_pages([then], here)[0]
+        above, place = trees.position_of(pages, then["id"])
+        self._pages = trees.insert_page(self._pages, restored, above if above in here else None, place)
 
     def _back(self, page_id: str, pages: Pages) -> None:
         """Move a page below the one it stood below in `pages`, if that is there and can hold it."""
-        above, place = trees.place(pages, page_id)
+        above, place = trees.position_of(pages, page_id)
         stands = trees.parents(self._pages)
         page = self._page(page_id)
         inside = {each["id"] for each in trees.walk([page])}
         if stands[page_id] != above and (above is None or above in stands) and above not in inside:
-            self._pages = trees.inserted(trees.without(self._pages, {page_id}), page, above, place)
+            self._pages = trees.insert_page(trees.remove_pages(self._pages, {page_id}), page, above, place)
 
     @_apply.register
     def _insert_files(self, change: content.InsertFiles) -> None:
@@ -240,9 +240,9 @@ class Editing:
                 )
             if page["type"] == "group":
                 raise self._refused(400, f"“{page['title']}” is a group, and groups can only be at the top level")
-            if len(trees.trail(self._pages, into)) + _depth(page) > DEPTH_LIMIT:
+            if len(trees.path_to(self._pages, into)) + _depth(page) > DEPTH_LIMIT:
                 raise self._refused(400, f"pages can be nested at most {DEPTH_LIMIT} levels deep")
-        self._pages = trees.inserted(self._pages, page, into, at)
+        self._pages = trees.insert_page(self._pages, page, into, at)
 
     def _move(self, page_id: str, into: str | None, at: int | None) -> None:
         page = self._page(page_id)
@@ -250,7 +250,7 @@ class Editing:
             raise self._refused(400, f"“{page['title']}” cannot be moved below itself")
         if into is not None:
             self._page(into)
-        self._pages = trees.without(self._pages, {page_id})
+        self._pages = trees.remove_pages(self._pages, {page_id})
         self._insert_into(page, into, at)
 
     def _page(self, page_id: str) -> Json:
@@ -260,7 +260,7 @@ class Editing:
         return page
 
     def _put(self, page: Json) -> None:
-        self._pages = trees.changed(self._pages, page)
+        self._pages = trees.replace_page(self._pages, page)
 
     def _text(self, page: Json) -> str:
         written = self._texts.get(page["id"])

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from octavo.api import openapi
-from octavo.documents.specifications import LARGEST, Unreadable, read
+from octavo.documents.specifications import MAX_LENGTH, SpecificationError, read_specification
 from octavo.server.background import Errand
 from octavo.server.behaviour.permissions import allows, need_in_organization, organization_role
 from octavo.server.fetching import Fetcher, NotFetched
@@ -102,7 +102,7 @@ def _filed(op: openapi.Create | openapi.Put, world: World, path: str, slug: str)
         document["sourceURL"] = op.source.url
     world.store.put(path, document)
     return Errand(
-        partial(_read, op.source, Fetcher(private=world.private_imports, largest=LARGEST)),
+        partial(_read, op.source, Fetcher(private=world.private_imports, largest=MAX_LENGTH)),
         partial(_settle, world, path, document["attempt"]),
         answered=present_spec(world, {**document, "processingState": "pending"}),
     )
@@ -111,10 +111,10 @@ def _filed(op: openapi.Create | openapi.Put, world: World, path: str, slug: str)
 def _read(source: openapi.Source, fetcher: Fetcher) -> Reading:
     try:
         text = fetcher.fetch(source.url).text if source.url is not None else source.text or ""
-        return Reading(json.dumps(read(text), separators=(",", ":")).encode("ascii"))
+        return Reading(json.dumps(read_specification(text), separators=(",", ":")).encode("ascii"))
     except NotFetched as failure:
         return Reading(code=failure.code, sentences=(f"The source could not be fetched: {failure}.",))
-    except Unreadable as failure:
+    except SpecificationError as failure:
         return Reading(code="PARSE_ERROR", sentences=failure.sentences)
 
 

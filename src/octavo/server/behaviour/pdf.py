@@ -35,7 +35,7 @@ def _get(op: pdf.Get, world: World) -> Json:
     wanted = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}
     wanted["until"] = (world.now() + LASTS).timestamp()
     payload = urlsafe_b64encode(json.dumps(wanted).encode()).decode().rstrip("=")
-    name = trees.slug_of((page or space)["title"])
+    name = trees.page_slug((page or space)["title"])
     return {"url": world.url(f"/~/pdf/{payload}/{_signature(world, payload)}/{name}.pdf")}
 
 
@@ -61,7 +61,7 @@ def printing(world: World, payload: str, signature: str) -> Callable[[], bytes]:
     # What makes PDFs is large, and most platforms never print.
     from octavo.server.printing import Book
 
-    return Book(space["title"], pages, texts, trees.places_of(revision), data).made
+    return Book(space["title"], pages, texts, trees.link_targets_of(revision), data).made
 
 
 def _blob(world: World, name: str) -> bytes:

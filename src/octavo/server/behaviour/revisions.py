@@ -78,7 +78,7 @@ def add(
         "createdAt": world.timestamp(),
         "author": world.caller,
         **{name: held.get(name, empty()) for name, empty in HELD.items()},
-        "pages": trees.placed(held["pages"]),
+        "pages": trees.with_paths(held["pages"]),
     }
     if merged_from is not None:
         revision["mergedFrom"] = merged_from
@@ -113,7 +113,7 @@ def move_primary(world: World, space_id: str, revision: Json, *, found_later: bo
 def new_page(world: World, title: str, markdown: str = "", **fields: object) -> Json:
     """A document page that is in no tree yet."""
     now = world.timestamp()
-    page: Json = {"id": world.new_id(), "type": "document", "title": title, "slug": trees.slug_of(title)}
+    page: Json = {"id": world.new_id(), "type": "document", "title": title, "slug": trees.page_slug(title)}
     page |= {"createdAt": now, "updatedAt": now, **fields, "pages": []}
     return written(world, page, markdown)
 

@@ -139,7 +139,7 @@ def _pages(world: World, space: Json, found: Iterable[Found], typed: str) -> lis
     """The pages of a space that were found, in the order of their best sections."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {each["id"]: each for each in trees.walk(revision["pages"])}
-    places: links.Places | None = None
+    places: links.LinkTargets | None = None
     app = world.url(f"/o/{space['organization']}/s/{space['id']}")
     hits: dict[str, Json] = {}
     for section in found:
@@ -152,7 +152,7 @@ def _pages(world: World, space: Json, found: Iterable[Found], typed: str) -> lis
             at = f"#{section.anchor}" if section.anchor else ""
             body = _parts_found(world, section, typed) if section.unmarked else together(section.snippet)
             if next(mentions(body), None):
-                places = places or trees.places_of(revision)
+                places = places or trees.link_targets_of(revision)
                 body, _ = with_titles(body, partial(_title, tree, places, document))
             words = {"title": together(section.title), "body": body}
             path = document["path"] + at
@@ -172,7 +172,7 @@ def _parts_found(world: World, section: Found, typed: str) -> str:
     return f"{'…' if start else ''}{body[start:end]}{'…' if end < len(body) else ''}"
 
 
-def _title(tree: dict[str, Json], places: links.Places, page: Json, address: str) -> str | None:
+def _title(tree: dict[str, Json], places: links.LinkTargets, page: Json, address: str) -> str | None:
     """How the page is called that a mention on `page` leads to. None if it is not in this space."""
     target = links.resolve(address, trees.link_base(page), places)
     return str(tree[target.page]["title"]) if isinstance(target, links.ToPage) else None

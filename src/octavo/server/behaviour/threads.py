@@ -9,7 +9,7 @@ from typing import Any
 from octavo.api.bodies import Format
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.documents import trees
-from octavo.documents.markdown_to_json import body
+from octavo.documents.markdown_to_json import content_body
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.change_requests import base_of, path_of
 from octavo.server.behaviour.permissions import allows, role
@@ -89,7 +89,7 @@ class Threads:
         return {
             "object": kind,
             **document,
-            "body": body(document["body"]["markdown"], format),
+            "body": content_body(document["body"]["markdown"], format),
             "postedBy": present_user(self.world, document["postedBy"]),
             "reactions": [self._reaction(each) for each in document.get("reactions", ())],
             "urls": {"location": self.world.url(f"/v1{path}")},

@@ -38,7 +38,7 @@ def _parts(url: str, world: World) -> list[str]:
     """The steps of an address of the app that follow its organization. Raises Refused for others."""
     for origin in (world.origin, *(f"https://{host}" for host in links.APP_HOSTS)):
         if url.startswith(f"{origin}/"):
-            parts = links.steps(urlsplit(url).path)
+            parts = links.path_steps(urlsplit(url).path)
             parts = parts[2:] if parts[:1] == ["o"] else parts
             return ["s" if part == "spaces" and place == 0 else part for place, part in enumerate(parts)]
     raise Refused(400, f"url must be a link to this server: it must begin with {world.origin}/.")
@@ -67,7 +67,7 @@ def _in_space(world: World, name: str, number: str | None, path: list[str]) -> J
     path = path[1:] if path[:1] == ["pages"] else path
     if path and path[0] != "~":
         pages = revisions.at(world, at)["pages"]
-        page = trees.at_path(pages, "/".join(path)) or trees.find(pages, "/".join(path))
+        page = trees.find_by_path(pages, "/".join(path)) or trees.find(pages, "/".join(path))
         if page is None:
             raise Missing(f"/spaces/{name}/pages/{'/'.join(path)}")
         answer["page"] = present_page(page, app_of(world, at))

@@ -21,7 +21,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.content import DocumentBody
 from octavo.api.places import ChangeRequestRef, CollectionRef, Discussion, OrganizationRef, SpaceRef
 from octavo.documents import trees
-from octavo.documents.markdown_to_json import json_document
+from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.parse import parse
 from octavo.server.behaviour import revisions, spaces
 from octavo.server.behaviour.comments import post
@@ -86,7 +86,7 @@ def _write(world: World, names: Names, place: str, kind: str, chance: Random) ->
         answer(collections.Create(at=at, title="Harbours"), world.asked_by(people.PEOPLE[0].id))
         said = collections.Update(at=CollectionRef(collection_id=_COLLECTION), description="A book for each place")
         answer(said, world.asked_by(people.PEOPLE[0].id))
-    names.name = trees.slug_of(f"{place} {kind}")
+    names.name = trees.page_slug(f"{place} {kind}")
     space = spaces.new(writer, people.ORGANIZATION, title=f"{place}: {kind.lower()}", parent=_COLLECTION, emoji="🧭")
     names.name = f"{space['id']}-page"
     first = revisions.new_page(writer, f"{kind} of {place}", _said(chance, "about", place, "") + "\n")
@@ -211,7 +211,7 @@ class _Proposal:
         subject = _said(chance, "subject", book.place, month)
         answer(change_requests.Create(at=SpaceRef(space_id=book.id), subject=subject), world)
         if why := _said(chance, "why", book.place, month):
-            answer(change_requests.Update(at=self.at, description=json_document(why)), world)
+            answer(change_requests.Update(at=self.at, description=to_json_document(why)), world)
         wanted = set(chance.sample(book.months, chance.choice((1, 1, 2, 4))))
         self.names.name = f"{self.id}-edit"
         edits = tuple(

@@ -42,7 +42,7 @@ def pages_below(world: World, at: ContentRef, folder: str) -> Iterator[Json]:
 def place_after(world: World, at: ContentRef, file: str) -> int:
     """The place right after a page, among those it stands with."""
     tree = revisions.at(world, at)["pages"]
-    return trees.place(tree, page_at(world, at, file)["id"])[1] + 1
+    return trees.position_of(tree, page_at(world, at, file)["id"])[1] + 1
 
 
 def replaced(text: str, words: str, others: str) -> str:

@@ -11,7 +11,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.content import DocumentBody
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.documents.markdown_to_json import json_document
+from octavo.documents.markdown_to_json import to_json_document
 from octavo.server.behaviour import revisions
 from octavo.server.demo import pages
 from octavo.server.world import World
@@ -26,7 +26,7 @@ def started(change: Any, at: ChangeRequestRef, world: World) -> Iterator[Operati
     """Open a draft, with a description if there is one."""
     yield change_requests.Create(at=SpaceRef(space_id=at.space_id), subject=change["subject"])
     if "about" in change:
-        yield change_requests.Update(at=at, description=json_document(change["about"]))
+        yield change_requests.Update(at=at, description=to_json_document(change["about"]))
 
 
 def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:

@@ -32,7 +32,7 @@ from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.users import User
-    from octavo.documents.emoji import Named
+    from octavo.documents.emoji import NamedEmoji
     from octavo.tui.comments.offers import MentionCandidates
 
 _QUOTED_LINES = 3
@@ -314,7 +314,7 @@ class Composer(Dialog[str | None]):
             self._declined = None
         elif is_letter and begins != self._declined:
 
-            def chosen(answer: Named | str | None) -> None:
+            def chosen(answer: NamedEmoji | str | None) -> None:
                 here = writing.cursor_location
                 if isinstance(answer, str):
                     self._declined = begins

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from octavo.api.users import User
 from octavo.documents import emoji
-from octavo.documents.emoji import Named
+from octavo.documents.emoji import NamedEmoji
 from octavo.tui.widgets.chooser import Choice, Chooser, Found, answering
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.filter_input import FilterInput
@@ -181,24 +181,24 @@ class EmojiNames:
 
     async def ask(self) -> None:
         """Read the names."""
-        await asyncio.to_thread(emoji.found, "tada")
+        await asyncio.to_thread(emoji.search, "tada")
         self._are_read = True
 
-    def named(self, words: str) -> list[Named]:
+    def named(self, words: str) -> list[NamedEmoji]:
         """Return the emoji that match these words, best first."""
-        return emoji.found(words) if self._are_read else []
+        return emoji.search(words) if self._are_read else []
 
-    def choices(self, query: str) -> list[tuple[Choice[Named], Match | None]]:
+    def choices(self, query: str) -> list[tuple[Choice[NamedEmoji], Match | None]]:
         """Each with its name."""
         return [(Choice(each, in_columns(each.sign, each.name)), None) for each in self.named(query)]
 
-    def whole(self, typed: str) -> Named | str | None:
+    def whole(self, typed: str) -> NamedEmoji | str | None:
         """An emoji whose whole name is typed, with its second `:`. What none is called by was meant as it is."""
         name = typed.removesuffix(":")
         if not self._are_read:
             return None
-        if name != typed and (sign := emoji.character(name)) is not None:
-            return Named(name, sign)
+        if name != typed and (sign := emoji.from_name(name)) is not None:
+            return NamedEmoji(name, sign)
         return typed if typed.endswith((" ", ":")) or not self.named(typed) else None
 
 

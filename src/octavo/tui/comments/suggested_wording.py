@@ -10,7 +10,7 @@ from octavo.api import content
 from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import Discussion, RevisionRef
-from octavo.documents.suggesting import applied, source_of, suggestions
+from octavo.documents.suggesting import apply_suggestion, find_block_source, suggestions
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
 
@@ -49,7 +49,7 @@ class Suggested:
         return self._fates.get((block, text), "")
 
     async def _judge(self, block: Block, text: str, page: str) -> None:
-        done = await asyncio.to_thread(applied, page, block[2], self._was[block], text)
+        done = await asyncio.to_thread(apply_suggestion, page, block[2], self._was[block], text)
         if page == self._page:
             self._fates[block, text] = done.kind
             self._changed()
@@ -93,7 +93,7 @@ class Suggested:
             found = await (live.known(op) if revision else live.fetch(op))
         except ApiError:
             return  # what is suggested is shown as it was written
-        was = await asyncio.to_thread(source_of, found.markdown or "", key)
+        was = await asyncio.to_thread(find_block_source, found.markdown or "", key)
         if was is None:
             return
         self._was[block] = was

@@ -12,8 +12,8 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.comment_text import plain_text
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import NewWrite
-from octavo.documents.emoji import emoji
-from octavo.documents.suggesting import fenced
+from octavo.documents.emoji import sign_of
+from octavo.documents.suggesting import suggestion_fence
 from octavo.tui.render.quotes import excerpt_of, quoted
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import not_allowed_with
@@ -113,7 +113,7 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
     else:
         op = comments.Update(at=at, comment_id=comment.id, **change)
     doing = "remove the reaction" if mine else "react"
-    said = f"Removing {emoji(chosen)}…" if mine else f"Reacting with {emoji(chosen)}…"
+    said = f"Removing {sign_of(chosen)}…" if mine else f"Reacting with {sign_of(chosen)}…"
     app.writes.queue(NewWrite(op, doing, context=name(comment)), said=said)
 
 
@@ -273,7 +273,7 @@ def compose(
         about=FileNote(title, place, state.namespace),
         people=People(app, at),
         can_hold=hold is not None,
-        suggestion=fenced(source) if source else "",
+        suggestion=suggestion_fence(source) if source else "",
         replies=app.settings.quick_replies,
     )
     app.push_screen(composer, closed)

@@ -20,7 +20,7 @@ from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
-from octavo.documents.emoji import emoji
+from octavo.documents.emoji import sign_of
 from octavo.documents.suggesting import suggestions
 from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.comments.suggested_wording import Suggested
@@ -309,7 +309,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             body = lay_out(parse(text).blocks, room, look, source=text).lines
         lines += [Line([Piece(" " * (indent + 2)), *line.pieces]) for line in body]
         if message.reactions:
-            said = "  ".join(f"{emoji(each.emoji)} {each.count}" for each in message.reactions)
+            said = "  ".join(f"{sign_of(each.emoji)} {each.count}" for each in message.reactions)
             lines.append(Line([Piece(" " * (indent + 2)), Piece(said, look.muted)]))
         return lines
 

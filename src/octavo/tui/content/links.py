@@ -18,7 +18,7 @@ from octavo.api.links import Link, Location
 from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.documents.links import Broken
+from octavo.documents.links import BrokenLink
 from octavo.tui.content.link_locations import go_to, key_of, part_of, title_of, trails
 from octavo.tui.render.link_targets import LinkContext, Targets
 from octavo.tui.shell.list_view import SECTIONS, ListView
@@ -250,7 +250,7 @@ class LinksScreen(ListView[Place]):
                 return "Broken: the content that this page embeds does not exist."
             case "broken":
                 found = Targets(self._ground, self._page_of(each)).target(each.address)
-                reason = found.reason if isinstance(found, Broken) else "The target does not exist."
+                reason = found.reason if isinstance(found, BrokenLink) else "The target does not exist."
                 return f"Broken: {in_a_line(reason)}."
             case "in-app":
                 return "This link contains a GitBook app URL. Link directly to the page or space instead, so that the link still works if the URL changes."

@@ -292,7 +292,7 @@ class PageHistoryScreen(View):
             case links.ToAnchor(anchor=anchor):
                 if not self.view.place.go_to_anchor(anchor) and self._side:
                     self.shell.say(f"This diff does not contain the heading “{anchor}”.", tone="care")
-            case links.ToShared() as target if (version := self.rows.item) is not None:
+            case links.ToReusableContent() as target if (version := self.rows.item) is not None:
                 places = [version.at, self.space.ref if self._side == "now" else version.before]
                 pages = [page_to_read(place, self.page_id) for place in places if place is not None]
                 sources = view.contents.sources

@@ -104,7 +104,7 @@ class PageTitles:
     def __init__(self, space: str, pages: Iterable[PageName]) -> None:
         self._pages = {page.id: page for page in pages}
         paths = ((page.id, page.path.rstrip("/"), page.file or None) for page in self._pages.values())
-        self._places = links.Places(links.by_path(paths), frozenset(self._pages), None, space)
+        self._places = links.LinkTargets(links.ids_by_path(paths), frozenset(self._pages), None, space)
 
     def title(self, page: str) -> str | None:
         """Return the title of the page with an id or at a path. None if there is no such page."""

@@ -323,7 +323,7 @@ class DiffNavigation:
     def go_to_anchor(self, anchor: str) -> bool:
         """Go to the heading of the new page that a link to `anchor` leads to. Returns False if there is none."""
         headings = self.contents.compared.new.headings if self.contents.compared is not None else ()
-        if (heading := anchors.find(anchor.lstrip("#"), headings)) is None:
+        if (heading := anchors.find_heading(anchor.lstrip("#"), headings)) is None:
             return False
         block = heading.block
         if self.contents.shows_source or self.contents.layout_now == "old":

@@ -65,7 +65,7 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
 
 def _follow(screen: FollowsLinks, message: LinkFollowed) -> None:
     target = _target(screen, message.href)
-    if message.outside and not isinstance(target, links.Broken | links.Blocked | links.ToShared):
+    if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ToReusableContent):
         open_address(screen.shell, address_of(screen, message.href), "link", words=message.words)
         return
     match target:
@@ -75,7 +75,7 @@ def _follow(screen: FollowsLinks, message: LinkFollowed) -> None:
         case links.ToAnchor(anchor=anchor):
             if not screen.view.place.go_to_anchor(anchor):
                 screen.view.place.miss(anchor)
-        case links.ToShared(path=path) if (shared := screen.view.links.shared(target)) is not None:
+        case links.ToReusableContent(path=path) if (shared := screen.view.links.shared(target)) is not None:
             sources = screen.view.contents.sources
             _show_sheet(screen.shell, sources, shared, partial(follow, screen), f"Reusable content {path}")
         case _:
@@ -106,7 +106,7 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
             app.background(_save_file(app, at, target))
         case links.ToFile(name=name):
             app.say(f"{name} is a file in the space. Press F to list the files.", tone="care")
-        case links.ToShared(path=path):
+        case links.ToReusableContent(path=path):
             clipboard.copy(
                 app,
                 path,
@@ -118,9 +118,9 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
             app.background(_open_site(app, target))
         case links.ToUser():
             app.say("This link goes to a member's profile. Octavo cannot show member profiles.", tone="care")
-        case links.Blocked(scheme=scheme):
+        case links.BlockedScheme(scheme=scheme):
             app.say(f"Octavo does not open links that begin with “{scheme}:”.", tone="care")
-        case links.Broken(reason=reason):
+        case links.BrokenLink(reason=reason):
             app.say(f"This link is broken. {reason}", tone="care")
 
 
@@ -131,7 +131,7 @@ def _is_not_here(app: Shell, target: links.Target) -> bool:
             return False
         case links.ToSpace(space=space) | links.ToChangeRequest(space=space):
             return app.workspace.space(space) is None
-        case links.Broken(is_beyond=is_beyond):
+        case links.BrokenLink(is_beyond=is_beyond):
             return is_beyond
     return isinstance(target, links.ToCollection | links.ToSite | links.ToUser)
 
@@ -190,7 +190,7 @@ def address_of(screen: FollowsLinks, href: str) -> str:
     match target:
         case links.ToUrl(url=url):
             return url
-        case links.ToShared(path=path):
+        case links.ToReusableContent(path=path):
             return path
         case _ if _is_not_here(screen.shell, target):
             return href if "://" in href else ""
@@ -204,7 +204,7 @@ def address_of(screen: FollowsLinks, href: str) -> str:
         case links.ToSpace(space=name, page=wanted, anchor=anchor) if (space := known.space(name)) is not None:
             base = space.urls.app or ""
             return _with_anchor(f"{base.rstrip('/')}/{wanted}" if wanted and base else base, anchor)
-        case links.Broken() | links.Blocked():
+        case links.BrokenLink() | links.BlockedScheme():
             return ""
         case _:
             return href if href.startswith(("https://", "http://")) else ""
@@ -219,7 +219,7 @@ def _with_anchor(address: str, anchor: str | None) -> str:
 
 def _target(screen: FollowsLinks, href: str) -> links.Target:
     targets = screen.view.contents.sources.targets
-    return targets.target(href) if targets is not None else links.resolve(href, "", links.Places(files=None))
+    return targets.target(href) if targets is not None else links.resolve(href, "", links.LinkTargets(files=None))
 
 
 async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
@@ -239,7 +239,7 @@ async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
 
 async def show_shared(
     app: Shell,
-    target: links.ToShared,
+    target: links.ToReusableContent,
     pages: Sequence[GetPage],
     sources: Sources,
     follow: Callable[[LinkFollowed], None],
@@ -262,7 +262,7 @@ async def show_shared(
     leave(app, target)
 
 
-def _shared_in(text: str, targets: Targets | None, target: links.ToShared) -> Block | None:
+def _shared_in(text: str, targets: Targets | None, target: links.ToReusableContent) -> Block | None:
     """What a page includes of a file of shared words."""
     from octavo.documents.parse import parse  # the parser takes 30 ms to load, and few links lead here
 

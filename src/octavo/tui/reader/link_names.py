@@ -11,7 +11,7 @@ from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, SiteRef, SpaceRef
 from octavo.documents import links
-from octavo.documents.emoji import emoji
+from octavo.documents.emoji import sign_of
 from octavo.tui.reader.linked_files import file_of
 from octavo.tui.render.async_cache import AsyncCache
 from octavo.tui.render.link_targets import NOT_HERE, LinkContext, LinkTitle, Targets, TitleQuery, origins
@@ -71,7 +71,7 @@ def name_targets(screen: ShowsPage) -> None:
 
     def space_of(space_id: str) -> LinkTitle | None:
         known = octavo.workspace.space(space_id)
-        return LinkTitle(known.title or "Untitled", emoji(known.emoji), "space") if known is not None else None
+        return LinkTitle(known.title or "Untitled", sign_of(known.emoji), "space") if known is not None else None
 
     if before is not None and before.page_id == page.id and before.ground is ground:
         return
@@ -166,8 +166,8 @@ async def _space(live: Live, target: links.ToSpace) -> LinkTitle:
     space = await live.known(spaces.Get(at=at))
     where = space.title or "Untitled"
     if target.page is None:
-        return LinkTitle(where, emoji(space.emoji), "space")
+        return LinkTitle(where, sign_of(space.emoji), "space")
     page = (await live.known(content.ListPages(at=at))).named(target.page)
     if page is None:
         return LinkTitle(trouble=f"There is no page {target.page} in {where}.")
-    return LinkTitle(page.title or "Untitled", emoji(page.emoji), f"{where} › {page.path}" if page.path else where)
+    return LinkTitle(page.title or "Untitled", sign_of(page.emoji), f"{where} › {page.path}" if page.path else where)

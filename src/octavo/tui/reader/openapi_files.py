@@ -49,7 +49,7 @@ async def at_address(
             address = url
         case links.ToFile(name=name, path=path):
             address = path or name
-        case links.Broken(reason=reason):
+        case links.BrokenLink(reason=reason):
             return Specification(trouble=f"The link to the OpenAPI specification is broken. {reason}")
         case _:
             return Specification(trouble="The link does not point to an OpenAPI specification.")

@@ -9,7 +9,7 @@ from typing import Any
 from textual.content import Content
 from textual.strip import Strip
 
-from octavo.documents.blocks import Block, Document, Run, words
+from octavo.documents.blocks import Block, Document, Run, plain_text
 from octavo.tui.reader.late_sources import LateSources
 from octavo.tui.reader.pane import MARK, Contents, Pane, Stop
 from octavo.tui.reader.table_reading import TableReading
@@ -206,7 +206,7 @@ class PageContents(Contents):
 
     def finder(self) -> Finder:
         blocks = ((index, unit.part or unit.block) for index, unit in enumerate(self.pane.galley.units))
-        return Finder(blocks, self.sources.targets.reads if self.sources.targets is not None else words)
+        return Finder(blocks, self.sources.targets.reads if self.sources.targets is not None else plain_text)
 
     def is_hidden(self, find: Find, known: dict[tuple[int, int], bool]) -> bool:
         return self.pane.folds.hides(find.path, known)
@@ -234,7 +234,7 @@ def left_out(blocks: Sequence[Block], head: Head) -> Block | None:
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
         return None
-    return first if same_title(words(first.runs), head[0]) else None
+    return first if same_title(plain_text(first.runs), head[0]) else None
 
 
 def stops_apart(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:

@@ -72,7 +72,7 @@ async def place_of(session: Session, at: ContentRef, target: links.Target) -> Pl
             if not url.startswith("https://"):
                 raise NotShown("Octavo does not load images over an unencrypted connection (http).")
             return Place(url, file_name(url))
-        case links.Broken(reason=reason):
+        case links.BrokenLink(reason=reason):
             raise NotShown(reason)
         case _:
             raise NotShown("The link does not point to an image.")

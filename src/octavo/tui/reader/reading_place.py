@@ -106,7 +106,7 @@ class ReadingPlace:
             self.turn_source()
         self.coming_back = self._left_standing = None
         here = self.here()
-        heading = anchors.find(wanted, document.headings)
+        heading = anchors.find_heading(wanted, document.headings)
         if heading is not None and heading.anchor != wanted and not self.contents.is_whole:
             heading = None  # the heading with exactly this anchor may be still to come
         block = heading.block if heading is not None else None

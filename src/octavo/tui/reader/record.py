@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from textual import on
 from textual.app import App, ComposeResult
 
-from octavo.documents.blocks import Block, words
+from octavo.documents.blocks import Block, plain_text
 from octavo.tui.reader.page_view import Excerpt, PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.table_reading import Leaving
@@ -87,7 +87,7 @@ class RecordSheet(Dialog[Leaving]):
         rows = self.table.children
         number = next((index for index, row in enumerate(rows, 1) if row is self._row), 1)
         document = record_of(self.table, self._row)
-        first = next((text for cell in self._row.children if (text := " ".join(words(cell.runs).split()))), "Row")
+        first = next((text for cell in self._row.children if (text := " ".join(plain_text(cell.runs).split()))), "Row")
         self.query_one(Frame).name_it(
             first if len(first) <= _TITLE else f"{first[:_TITLE]}…", f"row {number} of {len(rows)}"
         )

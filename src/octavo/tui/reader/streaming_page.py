@@ -23,7 +23,7 @@ from octavo.tui.render.unit_layout import LaidUnits, UnitLayout, lay_out
 from octavo.tui.terminal import polite_thread
 
 if TYPE_CHECKING:
-    from octavo.documents.parse import Reading
+    from octavo.documents.parse import IncrementalParse
 
 FIRST = 24
 """Blocks of the first screen."""
@@ -69,9 +69,9 @@ class PageReading:
 
     def steps(self) -> Iterator[None]:
         """Read the page, and pause after each block."""
-        from octavo.documents.parse import Reading  # lazy: the parser, 30 ms
+        from octavo.documents.parse import IncrementalParse  # lazy: the parser, 30 ms
 
-        reading = Reading(self.markdown)
+        reading = IncrementalParse(self.markdown)
         until = time.perf_counter() + TO_PLACE
         first = FIRST
         for block in reading.read():
@@ -95,7 +95,7 @@ class PageReading:
             time.sleep(0.001)
             yield
 
-    def _page(self, reading: Reading) -> ReadPage:
+    def _page(self, reading: IncrementalParse) -> ReadPage:
         blocks, known, self._cut = reading.blocks, self._cut, len(reading.blocks)
         if known:
             self._units += units(blocks[known:], blocks[known - 1])

@@ -9,7 +9,7 @@ from operator import is_not
 from typing import NamedTuple
 from unicodedata import combining
 
-from octavo.documents.blocks import NOTHING, Block, Run
+from octavo.documents.blocks import NO_ATTRS, Block, Run
 from octavo.tui.render.kept_results import KeptResults
 from octavo.tui.render.merged_cells import placed
 
@@ -339,7 +339,7 @@ def _source_of(block: Block, text: str, most: float) -> Iterator[Block]:
 def _texts(block: Block, most: float) -> Iterator[Block]:
     """What was given to a block in a text of its own, as a text."""
     text = block.text or "\n".join(child.plain() for child in block.children)
-    inner = Block("code", NOTHING, text=text, lines=block.lines, key=block.key)
+    inner = Block("code", NO_ATTRS, text=text, lines=block.lines, key=block.key)
     for piece in _code(inner, most):
         cut = cut_of(piece)
         assert cut is not None, "the block must be a slice of another block"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.style import Style
 
-from octavo.documents.blocks import Block, Column, words
+from octavo.documents.blocks import Block, Column, plain_text
 from octavo.tui.render.block_slices import whole_of
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.inline import inline
@@ -29,7 +29,7 @@ def cards(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         room = width
     wide = (room - (count - 1)) // count
     columns = columns_of(block)
-    titled = not block.attrs.get("titles_hidden") and any(words(column.title).strip() for _, column in columns)
+    titled = not block.attrs.get("titles_hidden") and any(plain_text(column.title).strip() for _, column in columns)
     out: list[Line] = []
     for start in range(0, len(block.children), count):
         group = block.children[start : start + count]
@@ -61,7 +61,7 @@ def _body(
         if not any(piece.text.strip() for piece in pieces):
             continue
         runs = [run for run in card.children[index].runs if run.text.strip() or run.kind == "icon"]
-        column_title = words(column.title).strip() if titled else ""
+        column_title = plain_text(column.title).strip() if titled else ""
         if all(run.kind in ("icon", "emoji") for run in runs) and not column_title:
             icons += [*pieces, Piece(" ", PLAIN, None, True)]
             continue

@@ -10,7 +10,7 @@ from functools import cached_property
 from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Changed, Diff, Moved
 from octavo.documents.diff import diff
-from octavo.documents.source_diff import Hunk, source_diff
+from octavo.documents.source_diff import SourceHunk, source_diff
 from octavo.tui.render.block_slices import is_long, kept_slices
 from octavo.tui.render.code import shape
 from octavo.tui.render.diff_units import kept_entries
@@ -50,7 +50,7 @@ class Compared:
         return id(block) in self.olds
 
     @cached_property
-    def hunks(self) -> tuple[Hunk, ...]:
+    def hunks(self) -> tuple[SourceHunk, ...]:
         """What differs between the sources."""
         return source_diff(self.old.source, self.new.source)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from octavo.api.safety import text as safe_text
-from octavo.documents.blocks import Document, words
+from octavo.documents.blocks import Document, plain_text
 from octavo.documents.changes import Added, Changed, Moved
 from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict, MergedPage
 from octavo.tui.render.comparison import Compared, compare
@@ -88,7 +88,7 @@ def prepare(
     """
     around, lines = _around(page)
     compared = compare(safe_text(around if main is None else main), safe_text(around))
-    headings = [(block.lines[0], words(block.runs)) for block in compared.new.blocks if block.kind == "heading"]
+    headings = [(block.lines[0], plain_text(block.runs)) for block in compared.new.blocks if block.kind == "heading"]
     found: list[tuple[int, Shown]] = []
     seen = Counter[str]()
     for (name, conflict), line in zip(page.places, lines, strict=True):

@@ -20,7 +20,7 @@ from octavo.tui.render.wrap import wrap
 
 
 def changed_code(
-    setting: LayoutContext, old: Block, new: Block, lines: Sequence[model.Line], room: SideWidths, part: int = 0
+    setting: LayoutContext, old: Block, new: Block, lines: Sequence[model.LineChange], room: SideWidths, part: int = 0
 ) -> list[Part]:
     """Lines of code that changed, with a few around them, or those of its slice `part`."""
     look, tokens = setting.look, [tokens_of(setting, block) or [] for block in (old, new)]
@@ -45,13 +45,13 @@ def _said(words: str, block: Block | None, number: int | None, look: Styles, roo
     return gutter([Line(pieces, block)], " ", number, look, room.side)
 
 
-def changed_source(lines: Sequence[model.Line], look: Styles, room: SideWidths) -> list[Part]:
+def changed_source(lines: Sequence[model.LineChange], look: Styles, room: SideWidths) -> list[Part]:
     """Lines of source, those that changed in both sides."""
     return exchanged((part for line in lines for part in _line(line, look, room, (None, None), ([], []))), room)
 
 
 def _line(
-    line: model.Line,
+    line: model.LineChange,
     look: Styles,
     room: SideWidths,
     blocks: tuple[Block | None, Block | None],

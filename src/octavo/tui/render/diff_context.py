@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from octavo.documents.blocks import Block, kinds_with, words
+from octavo.documents.blocks import Block, kinds_with, plain_text
 from octavo.tui.render.diff_units import DiffUnit, Unfolding, cut
 
 _CLIP = 3
@@ -83,9 +83,9 @@ def name_of(block: Block) -> str:
         return ""
     by = _NAMED_BY.get(block.kind, ("title", "date"))
     title = next((str(given) for name in by if (given := block.attrs.get(name))), "") or _operation(block)
-    title = title or words(block.runs)
+    title = title or plain_text(block.runs)
     if not title and (named := naming(block)) is not None:
-        title = words(named.runs)
+        title = plain_text(named.runs)
     name = _NAMES.get(block.kind, block.kind.replace("-", " "))
     title = " ".join(title.split())
     return f"{name} “{title}”" if title else name

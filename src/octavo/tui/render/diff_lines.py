@@ -9,7 +9,7 @@ from operator import is_
 
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block
-from octavo.documents.setting_diff import changed_settings
+from octavo.documents.setting_diff import changed_attributes
 from octavo.tui.render.block_slices import SliceBounds, whole_of
 from octavo.tui.render.diff_code import changed_code, changed_source
 from octavo.tui.render.diff_context import name_of, said_of
@@ -37,9 +37,9 @@ def guess(unit: DiffUnit) -> int:
         return len(unit.lines) + 4 * len(unit.threads)
     if isinstance(unit.entry, (model.Changed, model.Moved)):
         match unit.entry.parts:
-            case model.Table(rows=rows):
+            case model.TableChange(rows=rows):
                 return 2 * len(rows) + 2
-            case model.Lines(lines=lines):
+            case model.CodeChange(lines=lines):
                 return len(lines) + 2
     span = max([block.lines[1] - block.lines[0] for block in unit.blocks], default=1)
     return 2 * max(1, span) if unit.kind == "entry" else max(1, span) + 1
@@ -254,7 +254,7 @@ def _entry(setting: LayoutContext, unit: DiffUnit, entry: model.Entry, room: Sid
     return []
 
 
-def _is_on_show(change: model.Setting, block: Block, sides: Sequence[Part]) -> bool:
+def _is_on_show(change: model.AttributeChange, block: Block, sides: Sequence[Part]) -> bool:
     """Whether an image as it was and as it is show what would be said of it."""
     if (
         block.kind not in ("image", "figure")
@@ -291,7 +291,7 @@ def _frame(unit: DiffUnit, entry: model.Added | model.Removed, room: SideWidths,
     if block.kind == "step":
         path = unit.within if is_new else unit.was_within
         name = f"step {_place(block, path[-2]) + 1}" if len(path) > 1 else name
-    given = changed_settings(Block(block.kind), block)
+    given = changed_attributes(Block(block.kind), block)
     said = ", ".join([name, *(f"{each.name} {each.new}" for each in given if each.name != "title")])
     lines = [Line(part, block) for part in wrap([Piece(signs_of(look, said), look.strong)], room.words)]
     shown = gutter(lines, "+" if is_new else "-", block.lines[0] + 1, look, room.side)
@@ -302,14 +302,14 @@ def _parts(
     setting: LayoutContext, unit: DiffUnit, old: Block, new: Block, parts: model.Parts, room: SideWidths
 ) -> list[Part]:
     match parts:
-        case model.Words() if not parts.is_rewritten:
+        case model.TextChange() if not parts.is_rewritten:
             leads = (_lead(old, unit.was_within, setting.look), _lead(new, unit.within, setting.look))
             return words(setting.look, old, new, parts, room, leads)
-        case model.Lines():
+        case model.CodeChange():
             return changed_code(setting, old, new, parts.lines, room, unit.part)
-        case model.Table():
+        case model.TableChange():
             return changed_table(setting, old, new, parts, room, unit.part)
-        case model.Inside(title=title):
+        case model.ContainerChange(title=title):
             return words(setting.look, old, new, title, room) if title is not None and title.sorts else []
     if parts is None and old.kind == new.kind and old.plain() == new.plain() and old.kind not in ("image", "figure"):
         return [

@@ -7,9 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from octavo.documents.blocks import Block, Document, kinds_with, words
-from octavo.documents.changes import Added, Changed, Diff, Entry, Inside, Moved, Removed, Restructured, Same, Size
-from octavo.documents.source_diff import Hunk
+from octavo.documents.blocks import Block, Document, kinds_with, plain_text
+from octavo.documents.changes import (
+    Added,
+    Changed,
+    ChangeSize,
+    ContainerChange,
+    Diff,
+    Entry,
+    Moved,
+    Removed,
+    Restructured,
+    Unchanged,
+)
+from octavo.documents.source_diff import SourceHunk
 from octavo.tui.render.block_slices import is_long
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.diff_context import PLAIN_FRAMES, PlacedUnit, Stretch, folded, name_of, naming
@@ -48,7 +59,7 @@ def one_side(compared: Compared, side: str, threads: Mapping[str, Sequence[Threa
     )
 
 
-def _rewritten(size: Size, side: str) -> str:
+def _rewritten(size: ChangeSize, side: str) -> str:
     """Return the note above one side of a rewritten page."""
     what = f"This page was rewritten: {size.removed} of {size.before} words removed, {size.added} added."
     if side == "new":
@@ -56,7 +67,7 @@ def _rewritten(size: Size, side: str) -> str:
     return f"{what} Below is the old page. Press | for the diff."
 
 
-def source_changes(hunks: Sequence[Hunk]) -> Changes:
+def source_changes(hunks: Sequence[SourceHunk]) -> Changes:
     """The units of a diff of two sources."""
     out = Changes()
 
@@ -115,7 +126,7 @@ def _together(entries: Iterable[Entry | _Exchange]) -> Iterator[Entry | _Exchang
     """The entries, blocks that moved together as one."""
     run: list[Moved] = []
     for entry in entries:
-        is_move = isinstance(entry, Moved) and not (entry.arrives and isinstance(entry.parts, Inside))
+        is_move = isinstance(entry, Moved) and not (entry.arrives and isinstance(entry.parts, ContainerChange))
         if run and not (isinstance(entry, Moved) and is_move and _goes_on(run[-1], entry)):
             yield _Moves(tuple(run))
             run = []
@@ -231,7 +242,7 @@ class _Writer:
             yield DiffUnit("title", text=self._title, tight=True)
 
     def _says_title(self, block: Block | None) -> bool:
-        return block is not None and block.kind == "heading" and words(block.runs) == self._title
+        return block is not None and block.kind == "heading" and plain_text(block.runs) == self._title
 
     def _settings(self, diff: Diff) -> None:
         for setting in diff.metadata:
@@ -262,9 +273,11 @@ class _Writer:
                     self._put(DiffUnit("exchange", come[0], gone=gone, come=come, change=self._next()))
                     self._threads_of((*gone, *come), elsewhere=len(gone) + len(come) > 2)
                     self._passed(come[-1])
-                case Same(old=old, new=new):
+                case Unchanged(old=old, new=new):
                     self._same(old, new)
-                case Changed(parts=Inside() as inside) | Moved(parts=Inside() as inside, arrives=True):
+                case (
+                    Changed(parts=ContainerChange() as inside) | Moved(parts=ContainerChange() as inside, arrives=True)
+                ):
                     self._container(entry, inside)
                 case Restructured():
                     if entry.note:
@@ -328,7 +341,7 @@ class _Writer:
             self._entries(entry.entries)
             self._put_threads(block.key, block)
 
-    def _container(self, entry: Changed | Moved, inside: Inside) -> None:
+    def _container(self, entry: Changed | Moved, inside: ContainerChange) -> None:
         has_title = inside.title is not None and bool(inside.title.sorts)
         with self._within(entry.old, entry.new):
             if isinstance(entry, Moved) or entry.notes or has_title:
@@ -372,7 +385,7 @@ class _Writer:
         """What follows lies under this heading, unless what it lies in is called by it."""
         level = self._levels[-1]
         if block.kind == "heading" and block is not level.called_by:
-            said = "" if self._says_title(block) else words(block.runs)  # the title stands above it all
+            said = "" if self._says_title(block) else plain_text(block.runs)  # the title stands above it all
             level.heading = " ".join(said.split())
 
     @contextmanager

@@ -9,7 +9,7 @@ from rich.style import Style
 
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Column, Run
-from octavo.documents.setting_diff import changed_runs, shortened
+from octavo.documents.setting_diff import changed_run_attributes, shorten
 from octavo.tui.render.diff_sides import Part, SideWidths
 from octavo.tui.render.diff_words import gutter, in_place, marked, notes, settings, unseen
 from octavo.tui.render.inline import inline_parts
@@ -38,7 +38,7 @@ class _Row:
 
 
 def changed_table(
-    setting: LayoutContext, old: Block, new: Block, table: model.Table, room: SideWidths, part: int = 0
+    setting: LayoutContext, old: Block, new: Block, table: model.TableChange, room: SideWidths, part: int = 0
 ) -> list[Part]:
     """The rows of a table that changed, below its head, or of its slice `part`; rows between them are counted."""
     look, inner = setting.look, room.words
@@ -104,17 +104,17 @@ def changed_table(
 
 
 def _rows(
-    table: model.Table, pairs: Sequence[model.ColumnPair], look: Styles
-) -> tuple[list[_Row | int], list[model.Setting]]:
+    table: model.TableChange, pairs: Sequence[model.ColumnPair], look: Styles
+) -> tuple[list[_Row | int], list[model.AttributeChange]]:
     """The rows that changed, how many unchanged ones are between them, and which links in them lead elsewhere."""
     rows: list[_Row | int] = []
-    elsewhere: list[model.Setting] = []
+    elsewhere: list[model.AttributeChange] = []
     olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
     for given in table.rows:
         # Rows of which one was made, or that were made of one, are compared as one.
         entry = given.entries[0] if isinstance(given, model.Restructured) else given
         match entry:
-            case model.Same(new=same):
+            case model.Unchanged(new=same):
                 rows.append(len(same))
             case model.Added(block=row):
                 rows.append(_Row(None, _row(row, news, pairs, look), row, row))
@@ -124,8 +124,8 @@ def _rows(
                 faint = [[Piece("".join(p.text for p in cell), look.muted)] for cell in _row(row, olds, pairs, look)]
                 rows.append(_Row(faint, None, row, row, (">", "")))
             case (
-                model.Changed(old=was, new=now, parts=model.Cells(cells=cells))
-                | model.Moved(old=was, new=now, parts=model.Cells(cells=cells))
+                model.Changed(old=was, new=now, parts=model.RowChange(cells=cells))
+                | model.Moved(old=was, new=now, parts=model.RowChange(cells=cells))
             ):
                 cells = cells[:_MOST_COLUMNS]
                 both = [
@@ -142,9 +142,11 @@ def _rows(
     return rows, elsewhere
 
 
-def _said(entry: model.Changed | model.Moved, cells: Sequence[model.Cell], *, is_same: bool) -> Iterator[model.Setting]:
+def _said(
+    entry: model.Changed | model.Moved, cells: Sequence[model.CellChange], *, is_same: bool
+) -> Iterator[model.AttributeChange]:
     """What differs in a row beside what is on show; `is_same`: both of its sides look the same."""
-    title = shortened(next((child.plain() for child in entry.new.children if child.plain()), ""))
+    title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(setting for cell in cells for setting in cell.settings)):
         if is_same or each.name != "value":  # a box or stars are on show
@@ -152,7 +154,7 @@ def _said(entry: model.Changed | model.Moved, cells: Sequence[model.Cell], *, is
     said = {(each.old, each.new) for each in entry.settings}  # the target of a card is in a cell as well
     for cell in cells:
         if cell.words is not None:
-            yield from (each for each in changed_runs(cell.words.words) if (each.old, each.new) not in said)
+            yield from (each for each in changed_run_attributes(cell.words.words) if (each.old, each.new) not in said)
             if is_same and "words" in cell.words.sorts:
                 yield unseen(cell.words.words)
 
@@ -173,7 +175,7 @@ def _row(row: Block, places: Sequence[int | None], pairs: Sequence[model.ColumnP
     return out
 
 
-def _cell(cell: model.Cell, pair: model.ColumnPair, op: str, look: Styles) -> list[Piece]:
+def _cell(cell: model.CellChange, pair: model.ColumnPair, op: str, look: Styles) -> list[Piece]:
     side, column = (cell.old, pair.old) if op == "delete" else (cell.new, pair.new)
     if side is None:
         return []

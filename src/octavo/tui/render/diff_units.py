@@ -10,7 +10,19 @@ from itertools import zip_longest
 from typing import NamedTuple, TypeVar
 
 from octavo.documents.blocks import Block, Run
-from octavo.documents.changes import Added, Changed, Entry, Line, Lines, Moved, Removed, Setting, Table, Word, Words
+from octavo.documents.changes import (
+    Added,
+    AttributeChange,
+    Changed,
+    CodeChange,
+    Entry,
+    LineChange,
+    Moved,
+    Removed,
+    TableChange,
+    TextChange,
+    TextPart,
+)
 from octavo.tui.render.block_slices import SLICE_WEIGHT, is_long, kept_slices, slices, texts, weight, whole_of
 from octavo.tui.render.kept_results import KeptResults
 from octavo.tui.render.thread_lines import ThreadLine
@@ -47,13 +59,13 @@ class DiffUnit(NamedTuple):
     """Where what follows lies: the section and what holds it, outermost first."""
     change: int = -1
     """Which change it is, counted from 0; -1 for what is none."""
-    lines: tuple[Line, ...] = ()
+    lines: tuple[LineChange, ...] = ()
     threads: tuple[tuple[ThreadLine, str], ...] = ()
     tight: bool = False
     """It stands right below what is before it."""
     part: int = 0
     """Which slice of a long change it is, counted from 1; 0 for the whole."""
-    setting: Setting | None = None
+    setting: AttributeChange | None = None
     gone: tuple[Block, ...] = ()
     come: tuple[Block, ...] = ()
     """What came in place of what is gone. Of a move, where all that moved together was and is."""
@@ -183,7 +195,7 @@ def kept_entries(entry: Changed | Moved) -> Iterator[Entry]:
         _kept.keep(entry, found)
 
 
-def source_units(lines: Sequence[Line], count: int) -> Iterator[DiffUnit]:
+def source_units(lines: Sequence[LineChange], count: int) -> Iterator[DiffUnit]:
     """The units of lines of source that changed: the change numbered `count`."""
     block = Block("change", key=f"change {count}")
     for at, some in enumerate(_stretches(part for line in lines for part in _parts(line))):
@@ -216,17 +228,17 @@ def _numbered(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUnit, T
 
 def _entries(entry: Changed | Moved) -> Iterator[Entry]:
     match entry.parts:
-        case Table() as table:
+        case TableChange() as table:
             yield from _tables(entry, table)
-        case Lines(lines=lines):
+        case CodeChange(lines=lines):
             for some in _stretches(near_changes(lines)):
-                yield replace(entry, parts=Lines(some))
-        case Words(words=words) as parts if not parts.is_rewritten and not any(
+                yield replace(entry, parts=CodeChange(some))
+        case TextChange(words=words) as parts if not parts.is_rewritten and not any(
             _is_long(word.run.text) for word in words
         ):
             for chunk in _chunks(words):
                 yield entry if len(chunk) == len(words) else replace(entry, parts=replace(parts, words=chunk))
-        case None | Words() if is_long(entry.old) or is_long(entry.new):
+        case None | TextChange() if is_long(entry.old) or is_long(entry.new):
             pairs = zip_longest(kept_slices(entry.old), kept_slices(entry.new))
             if len(both := list(pairs)) > 1:
                 entry = replace(entry, parts=None)  # of a slice its own words are shown, not those of all
@@ -245,7 +257,7 @@ def _pair(entry: Changed | Moved, old: Block | None, new: Block | None) -> Entry
     return Removed(old)
 
 
-def _tables(entry: Changed | Moved, table: Table) -> Iterator[Entry]:
+def _tables(entry: Changed | Moved, table: TableChange) -> Iterator[Entry]:
     """A table in parts of some rows. A row with more in it than is set at a time is shown as it was and as it is."""
     some: list[Entry] = []
 
@@ -280,9 +292,9 @@ def _is_wordy(row: Entry) -> bool:
     return False
 
 
-def _chunks(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
+def _chunks(words: Sequence[TextPart]) -> Iterator[tuple[TextPart, ...]]:
     """Words of a text, so many as are set at a time."""
-    some: list[Word] = []
+    some: list[TextPart] = []
     held = 0
     for word in words:
         for part in _pieces_of(word):
@@ -295,7 +307,7 @@ def _chunks(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
         yield tuple(some)
 
 
-def _pieces_of(word: Word) -> Iterator[Word]:
+def _pieces_of(word: TextPart) -> Iterator[TextPart]:
     """A stretch of words as several, where it is one that stayed as it was."""
     if word.op != "equal" or len(word.run.text) <= SLICE_WEIGHT or word.old is not None:
         yield word
@@ -304,16 +316,16 @@ def _pieces_of(word: Word) -> Iterator[Word]:
         yield replace(word, run=word.run._replace(text=text))
 
 
-def near_changes(lines: Sequence[Line]) -> Iterator[Line]:
+def near_changes(lines: Sequence[LineChange]) -> Iterator[LineChange]:
     """Lines of code, those that are too long as several; of those far from a change is only told how many they are."""
-    waiting: deque[Line] = deque()
+    waiting: deque[LineChange] = deque()
     """Lines that stayed, and of which it is not known whether they stand before a change."""
     untold, since = 0, CONTEXT
     for line in lines:
         for part in _parts(line) if _is_long(line.old) or _is_long(line.new) else (line,):
             if part.op != "equal":
                 if untold:
-                    yield Line("equal", untold=untold)
+                    yield LineChange("equal", untold=untold)
                 yield from waiting
                 waiting.clear()
                 untold = since = 0
@@ -326,12 +338,12 @@ def near_changes(lines: Sequence[Line]) -> Iterator[Line]:
                 if len(waiting) > CONTEXT:
                     untold += waiting.popleft().untold or 1
     if untold := untold + sum(line.untold or 1 for line in waiting):
-        yield Line("equal", untold=untold)
+        yield LineChange("equal", untold=untold)
 
 
-def _stretches(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
+def _stretches(lines: Iterable[LineChange]) -> Iterator[tuple[LineChange, ...]]:
     """Lines of code or source, so many as are set at a time."""
-    some: list[Line] = []
+    some: list[LineChange] = []
     held = 0
     for line in lines:
         if held > SLICE_WEIGHT and (line.untold or held > 2 * SLICE_WEIGHT):
@@ -343,19 +355,19 @@ def _stretches(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
         yield tuple(some)
 
 
-def _parts(line: Line) -> Iterator[Line]:
+def _parts(line: LineChange) -> Iterator[LineChange]:
     """A line that is too long to be set at a time as several."""
     if not _is_long(line.old) and not _is_long(line.new):
         yield line
         return
     if line.op == "equal":
         for text in texts(line.new):
-            yield replace(line, old=text, new=text, words=(Word("equal", Run(text)),))
+            yield replace(line, old=text, new=text, words=(TextPart("equal", Run(text)),))
         return
     for text in texts(line.old) if line.op != "insert" else ():
-        yield replace(line, op="delete", old=text, new="", words=(Word("delete", Run(text)),))
+        yield replace(line, op="delete", old=text, new="", words=(TextPart("delete", Run(text)),))
     for text in texts(line.new) if line.op != "delete" else ():
-        yield replace(line, op="insert", old="", new=text, words=(Word("insert", Run(text)),))
+        yield replace(line, op="insert", old="", new=text, words=(TextPart("insert", Run(text)),))
 
 
 def _is_long(text: str) -> bool:

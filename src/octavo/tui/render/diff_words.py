@@ -8,7 +8,7 @@ from rich.style import Style
 
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Run
-from octavo.documents.setting_diff import changed_runs, in_words
+from octavo.documents.setting_diff import changed_run_attributes, describe_whitespace
 from octavo.tui.render.diff_sides import GUTTER, Part, SideWidths
 from octavo.tui.render.inline import inline_parts
 from octavo.tui.render.styled_lines import Line, Piece, cells, indented, on, padded
@@ -92,7 +92,7 @@ def notes(
 
 
 def settings(
-    changed: Iterable[model.Setting], kind: str, look: Styles, room: SideWidths, block: Block | None
+    changed: Iterable[model.AttributeChange], kind: str, look: Styles, room: SideWidths, block: Block | None
 ) -> list[Part]:
     """What became of attributes: in a line each, those of code in as few as they fit, or when that is too short, as it was and
     as it is."""
@@ -146,7 +146,7 @@ def about(lines: list[Line], block: Block | None) -> list[Line]:
 
 
 def words(
-    look: Styles, old: Block, new: Block, parts: model.Words, room: SideWidths, leads: tuple[str, str] = ("", "")
+    look: Styles, old: Block, new: Block, parts: model.TextChange, room: SideWidths, leads: tuple[str, str] = ("", "")
 ) -> list[Part]:
     """The old text and the new one, or where they look the same only that, and what else differs. `leads` stand before
     their first lines."""
@@ -162,7 +162,7 @@ def words(
         pieces = marked(kept, runs, look, base, {op: style, **others})
         rows = wrap(pieces, room.words - cells(lead)) if any(piece.text.strip() for piece in pieces) else []
         sides.append(hanging([Line(row, block) for row in rows], lead, look))
-    said = list(changed_runs(parts.words))
+    said = list(changed_run_attributes(parts.words))
     is_same = looks_the_same(*sides)
     if is_same and "words" in parts.sorts:
         said.append(unseen(parts.words))
@@ -180,11 +180,11 @@ def looks_the_same(old: Sequence[Line], new: Sequence[Line]) -> bool:
     return [line.text.rstrip() for line in old] == [line.text.rstrip() for line in new]
 
 
-def unseen(words: Iterable[model.Word]) -> model.Setting:
+def unseen(words: Iterable[model.TextPart]) -> model.AttributeChange:
     """What came and went in a text that looks the same."""
     gone, come = ("".join(word.run.text for word in words if word.op == op) for op in ("delete", "insert"))
-    return model.Setting(
-        "invisible characters", *(in_words(text) if not text.strip() else text for text in (gone, come))
+    return model.AttributeChange(
+        "invisible characters", *(describe_whitespace(text) if not text.strip() else text for text in (gone, come))
     )
 
 
@@ -202,7 +202,7 @@ def hanging(lines: list[Line], lead: str, look: Styles) -> list[Line]:
 
 
 def marked(
-    words: Sequence[model.Word], runs: Sequence[Run], look: Styles, base: Style | None, styles: dict[str, Style]
+    words: Sequence[model.TextPart], runs: Sequence[Run], look: Styles, base: Style | None, styles: dict[str, Style]
 ) -> list[Piece]:
     """Runs in the style their words' fate asks for."""
     out: list[Piece] = []

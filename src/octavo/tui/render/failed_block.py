@@ -37,9 +37,9 @@ def guarded(work: Callable[[], T], instead: Callable[[], T]) -> T:
 
 def written_in(source: str, block: Block) -> str:
     """How a block stands in a source. Empty where it has none."""
-    from octavo.documents.suggesting import written  # no frame needs it
+    from octavo.documents.suggesting import block_source  # no frame needs it
 
-    return written(source, block) if source else ""
+    return block_source(source, block) if source else ""
 
 
 def unset(block: Block, written: Callable[[Block], str], look: Styles, width: int) -> list[Line]:

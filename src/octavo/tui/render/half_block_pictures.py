@@ -11,7 +11,7 @@ from rich.color import Color, ColorType
 from rich.color_triplet import ColorTriplet
 from rich.style import Style
 
-from octavo.documents.blocks import Block, Run, words
+from octavo.documents.blocks import Block, Run, plain_text
 from octavo.tui.render.styled_lines import Piece
 from octavo.tui.terminal.scaled_picture import ScaledPicture
 
@@ -61,7 +61,7 @@ def _in(block: Block) -> Iterator[PictureReference]:
     attrs = block.attrs
     if block.kind == "image":
         yield PictureReference(
-            _line(attrs.get("src")), _line(attrs.get("alt")), _line(words(block.runs)), _line(attrs.get("dark"))
+            _line(attrs.get("src")), _line(attrs.get("alt")), _line(plain_text(block.runs)), _line(attrs.get("dark"))
         )
     elif block.kind == "card" and attrs.get("cover"):
         yield PictureReference(_line(attrs.get("cover")), dark=_line(attrs.get("cover_dark")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from octavo.documents.emoji import of_editor
+from octavo.documents.emoji import from_editor_name
 from octavo.tui.terminal.ascii_twins import TWINS
 
 _BY_SIGN = {
@@ -203,5 +203,5 @@ def _parts(name: str) -> list[str]:
 
 def _emoji(name: str) -> str | None:
     """The emoji of that name, as letters are drawn where terminals differ about its width."""
-    found = (of_editor(name) or "").replace("\ufe0f", "") if len(name) > 2 else ""
+    found = (from_editor_name(name) or "").replace("\ufe0f", "") if len(name) > 2 else ""
     return found if len(found) == 1 else None

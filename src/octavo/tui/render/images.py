@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.style import Style
 
 from octavo.api.folding import fold
-from octavo.documents.blocks import Block, Run, words
+from octavo.documents.blocks import Block, Run, plain_text
 from octavo.tui.render.block_slices import begins, whole_of
 from octavo.tui.render.embeds import file_name, host_of
 from octavo.tui.render.layout_context import LayoutContext
@@ -85,7 +85,7 @@ def _caption(setting: LayoutContext, block: Block) -> list[Piece]:
 
 def _says_caption(block: Block) -> bool:
     """Whether the caption stands in the frame: where there is no alternative text, or it says the same."""
-    alt, caption = (_ONLY_WORDS.sub("", fold(said)) for said in (_alt(block), words(block.runs)))
+    alt, caption = (_ONLY_WORDS.sub("", fold(said)) for said in (_alt(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 
 

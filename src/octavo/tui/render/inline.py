@@ -10,7 +10,7 @@ from rich.style import Style
 
 from octavo.api.folding import fold
 from octavo.documents.blocks import Run
-from octavo.documents.html import file_part
+from octavo.documents.html import file_name
 from octavo.tui.render.icons import icon, in_words
 from octavo.tui.render.link_addresses import LinkDestination, leads
 from octavo.tui.render.styled_lines import Piece, Spot, steady
@@ -121,7 +121,7 @@ def _pieces(
         case "break":
             return [Piece("\n", ground)]
         case "image":
-            name = text.strip() or file_part(str(attrs.get("src") or "")) or "image"
+            name = text.strip() or file_name(str(attrs.get("src") or "")) or "image"
             style, seen = look.muted + Style(italic=True), Spot("image", str(attrs.get("src") or ""))
             sign = unbroken(f"{glyphs.picture} ", look)  # stays with its name at the end of a line
             if run.link is None:

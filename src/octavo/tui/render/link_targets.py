@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from octavo.documents.blocks import Run
-from octavo.documents.emoji import emoji
+from octavo.documents.emoji import sign_of
 from octavo.tui.render.async_cache import AsyncCache
 from octavo.tui.render.link_addresses import LinkDestination
 from octavo.tui.widgets.wording import in_a_line
@@ -63,14 +63,14 @@ class LinkContext:
         return {page.id: page for page in self.tree.walk()}
 
     @cached_property
-    def places(self) -> links.Places:
+    def places(self) -> links.LinkTargets:
         """What links may lead to."""
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
-        pages = links.by_path(
+        pages = links.ids_by_path(
             (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
         )
-        return links.Places(pages, frozenset(self.pages), None, self.at.space_id, self.origins)
+        return links.LinkTargets(pages, frozenset(self.pages), None, self.at.space_id, self.origins)
 
     def path(self, page_id: str) -> str:
         """Where a page lies, as its relative links see it."""
@@ -114,17 +114,17 @@ class Targets:
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
         match self.target(href):
-            case links.Broken(is_beyond=True) if self.ground.is_folder:
+            case links.BrokenLink(is_beyond=True) if self.ground.is_folder:
                 return LinkTitle(where=NOT_HERE)
-            case links.Broken(reason=reason):
+            case links.BrokenLink(reason=reason):
                 return LinkTitle(trouble=reason)
             case links.ToPage(page=name, anchor=anchor):
                 page = self.ground.pages[name]
                 where = (page.path or "") + (f"#{anchor}" if anchor else "")
-                return LinkTitle(page.title or "Untitled", emoji(page.emoji), where)
+                return LinkTitle(page.title or "Untitled", sign_of(page.emoji), where)
             case links.ToSpace(space=name, page=None) if (known := self._space_of(name)) is not None:
                 return known
-            case links.ToUrl() | links.ToAnchor() | links.Blocked() | links.ToShared():
+            case links.ToUrl() | links.ToAnchor() | links.BlockedScheme() | links.ToReusableContent():
                 return None
             case target:
                 return self._titles.get(TitleQuery(self.ground.at, target)) if self._titles is not None else None
@@ -134,7 +134,7 @@ class Targets:
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
         match self.target(href):
-            case links.Blocked():
+            case links.BlockedScheme():
                 return LinkDestination.REFUSED
             case links.ToAnchor():
                 return LinkDestination.ANCHOR

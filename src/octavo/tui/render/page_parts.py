@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from textual.message import Message
 
 from octavo.api.folding import fold
-from octavo.documents.blocks import NOTHING, Block, Document, Run
+from octavo.documents.blocks import NO_ATTRS, Block, Document, Run
 
 _PIECE, _LONGEST = 2_000, 8_000
 """Characters of a source that are set at a time, and of one line of it."""
@@ -62,7 +62,7 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), of: Block | None = 
         if not key or key in known:
             key = f"source-{len(out)}"
         known.add(key)
-        attrs = {"of": owner.kind} if owner is not None else NOTHING
+        attrs = {"of": owner.kind} if owner is not None else NO_ATTRS
         out.append(Block("source", attrs, text=text, lines=(first, last), key=key))
     return out
 

@@ -6,7 +6,7 @@ import re
 
 from rich.style import Style
 
-from octavo.documents.blocks import Block, words
+from octavo.documents.blocks import Block, plain_text
 from octavo.tui.render.block_slices import begins, cut_of, ends, whole_of
 from octavo.tui.render.inline import raised
 from octavo.tui.render.layout_context import LayoutContext
@@ -61,7 +61,7 @@ def paragraph(setting: LayoutContext, block: Block, width: int) -> list[Line]:
 
 def runs_from_right(block: Block) -> bool:
     """Whether the words of a block are read from right to left."""
-    return reads_from_right(words(block.runs))
+    return reads_from_right(plain_text(block.runs))
 
 
 def _aligned(lines: list[Line], block: Block, width: int) -> list[Line]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from octavo.documents.blocks import Block, Column, Document, Run, words
+from octavo.documents.blocks import Block, Column, Document, Run, plain_text
 from octavo.tui.render.block_slices import cut_of
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.merged_cells import placed
@@ -27,8 +27,8 @@ def record_of(table: Block, row: Block) -> Document:
     for number, (column, cell) in enumerate(zip_longest(given, line), 1):
         cell = cell or Block("cell", key=f"{row.key} field {number}")
         column = column or Column()
-        title = column.title if words(column.title).strip() else (Run(f"Column {number}"),)
-        if words(column.title).strip() or cell.runs or cell.attrs:
+        title = column.title if plain_text(column.title).strip() else (Run(f"Column {number}"),)
+        if plain_text(column.title).strip() or cell.runs or cell.attrs:
             columns.append(column._replace(title=title))
             fields.append(cell._replace(key=cell.key or f"{row.key} field {number}"))
     block = Block("record", {"columns": tuple(columns)}, children=tuple(fields), lines=row.lines, key=row.key)
@@ -41,7 +41,7 @@ def record(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     cut, columns = cut_of(block), block.attrs["columns"]
     if cut is not None:
         columns = columns[cut.start : cut.start + len(block.children)]
-    names = [" ".join(words(column.title).split()) for column in columns]
+    names = [" ".join(plain_text(column.title).split()) for column in columns]
     beside = min(_LABEL, max(map(cells, names), default=0))
     if width < 2 * beside or width < 40:
         beside = 0
@@ -65,7 +65,9 @@ def as_text(block: Block) -> str:
     """What is copied of a block: of a table and its rows lines of fields between tabs, of others the words."""
     if block.kind == "table":
         columns: tuple[Column, ...] = tuple(block.attrs.get("columns") or ())
-        head = [] if block.attrs.get("header_hidden") else ["\t".join(_field(words(each.title)) for each in columns)]
+        head = (
+            [] if block.attrs.get("header_hidden") else ["\t".join(_field(plain_text(each.title)) for each in columns)]
+        )
         return "\n".join([*head, *(_row(row, columns) for row in block.children)])
     if block.kind == "row":
         return _row(block, ())
@@ -77,7 +79,7 @@ def _row(row: Block, columns: tuple[Column, ...]) -> str:
     for at, cell in enumerate(row.children):
         value = cell.attrs.get("value")
         column = columns[at] if at < len(columns) else Column()
-        text = words(cell.runs)
+        text = plain_text(cell.runs)
         if column.type == "select":
             text = ", ".join(select_labels(cell, column))
         fields.append(_field(text) if value is None else str(value).lower())

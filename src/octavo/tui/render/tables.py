@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from octavo.documents.blocks import Block, Column, words
+from octavo.documents.blocks import Block, Column, plain_text
 from octavo.tui.render.block_slices import cut_of, leveled, shortened, weight, whole_of
 from octavo.tui.render.inline import inline, unbroken
 from octavo.tui.render.kept_results import KeptResults
@@ -108,7 +108,7 @@ def cell_pieces(
         return [piece for chip in chips for piece in chip][:-1]
     pieces = inline(cell.runs, look, base, targets)
     if column.type == "users":
-        return [Piece(f"@{steady(words(cell.runs)).strip().removeprefix('@')}", look.note)] if pieces else []
+        return [Piece(f"@{steady(plain_text(cell.runs)).strip().removeprefix('@')}", look.note)] if pieces else []
     if column.type in ("files", "image") and pieces:
         kind, sign = ("file", glyphs.down_load) if column.type == "files" else ("image", glyphs.picture)
         spots = {id(piece.spot): Spot(kind, piece.spot.target) for piece in pieces if piece.spot is not None}
@@ -119,7 +119,7 @@ def cell_pieces(
 
 def select_labels(cell: Block, column: Column) -> list[str]:
     """What is chosen in a cell of a select, as people read it."""
-    ids = (part.strip() for part in words(cell.runs).split(","))
+    ids = (part.strip() for part in plain_text(cell.runs).split(","))
     return [steady(" ".join(column.options.get(each, each).split())) for each in ids if each]
 
 
@@ -132,7 +132,7 @@ def read(
     is_first = cut_at is None or cut_at.is_first
     by_column = placed(rows)
     head: list[list[list[Piece]]] = []
-    if not block.attrs.get("header_hidden") and any(words(column.title).strip() for _, column in columns):
+    if not block.attrs.get("header_hidden") and any(plain_text(column.title).strip() for _, column in columns):
         head.append([inline(column.title, look, look.strong, targets) for _, column in columns])
     body: list[list[list[Piece]]] = []
     shown: list[Block] = []

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.api.folding import FoldedText, fold
-from octavo.documents.blocks import Block, Run, words
+from octavo.documents.blocks import Block, Run, plain_text
 from octavo.tui.render.block_slices import begins
 from octavo.tui.render.styled_lines import Line, cells
 
@@ -63,7 +63,7 @@ class Finder:
     def __init__(
         self,
         blocks: Iterable[tuple[int, Block]],
-        reads: Callable[[tuple[Run, ...]], str] = words,
+        reads: Callable[[tuple[Run, ...]], str] = plain_text,
         letters: int = _LETTERS,
     ) -> None:
         """`blocks`: each top block, or slice of one, with the number of its unit. `reads` gives runs as they are shown. A
@@ -124,7 +124,7 @@ class Finder:
         if begins(block):
             own += [value for name in _NAMES if isinstance(value := block.attrs.get(name), str)]
             if block.kind in ("table", "cards"):
-                own += [words(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
+                own += [plain_text(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
         entry = _Entry(unit, block, path)
         for text in own:
             if text:

@@ -175,7 +175,7 @@ def _as_text(example: Any) -> str:
     """Return an example as it is typed into its field: a list of text has one item per line, an object is YAML."""
     if isinstance(example, list) and all(isinstance(each, str) for each in example):
         return "\n".join(example)
-    return example if isinstance(example, str) else yaml_values.written(example).rstrip("\n")
+    return example if isinstance(example, str) else yaml_values.to_yaml(example).rstrip("\n")
 
 
 def _plain(made: FormField, shape: _Shape) -> FormField:

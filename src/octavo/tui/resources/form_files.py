@@ -14,7 +14,7 @@ from octavo.api.places import OrganizationRef
 from octavo.data.writes import uploads
 from octavo.data.writes.uploads import FileToUpload
 from octavo.documents import yaml_values
-from octavo.documents.yaml_values import Fault
+from octavo.documents.yaml_values import YamlError
 from octavo.tui.resources.form_fields import FormField, file_of
 from octavo.tui.shell.file_facts import size_in_words
 
@@ -60,11 +60,11 @@ def with_file(field: FormField, written: str | None, path: str) -> str:
     if field.file != "customization_font":
         return path
     try:
-        read = yaml_values.read(written or "")
+        read = yaml_values.parse_yaml(written or "")
         faces = read.value if read is not None and isinstance(read.value, list) else []
-    except Fault:
+    except YamlError:
         return written or ""
-    return yaml_values.written([*faces, {"weight": weight_of(path), "storageKey": path}]).rstrip("\n")
+    return yaml_values.to_yaml([*faces, {"weight": weight_of(path), "storageKey": path}]).rstrip("\n")
 
 
 def told_by(field: FormField, text: str | None) -> Mapping[str, str]:

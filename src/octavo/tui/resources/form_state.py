@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.errors import ApiError, NotFound, Outcome
 from octavo.api.operation import SPECS, Model, Operation
 from octavo.data.writes.uploads import NotSendable
-from octavo.documents.yaml_values import Fault
+from octavo.documents.yaml_values import YamlError
 from octavo.tui.resources import form_yaml
 from octavo.tui.resources.form_fields import FormField, fields_of
 from octavo.tui.resources.form_files import SentFiles, stood_in
@@ -193,7 +193,7 @@ class FormState:
             return True
         try:
             written = form_yaml.written_of(text, self.fields, self.begin)
-        except Fault as fault:
+        except YamlError as fault:
             self.fault, self.fault_line = f"{fault.place}: {fault.sentence}", fault.line
             self.editor_draft.keep(text)
             return False

@@ -19,7 +19,7 @@ from pydantic_core import ErrorDetails
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wrong_values import rule
 from octavo.documents import yaml_values
-from octavo.documents.yaml_values import Fault
+from octavo.documents.yaml_values import YamlError
 from octavo.tui.resources.form_fields import FormField, constants_of
 
 Written = Mapping[str, str | None]
@@ -84,7 +84,7 @@ def as_written(made: FormField, value: Any) -> str | None:
     if value is None:
         return None if made.nullable and made.kind in ("choice", "reference", "yes or no") else ""
     if made.kind == "structure":
-        return yaml_values.written(_plain(value)).rstrip("\n") if value not in ((), {}, []) else ""
+        return yaml_values.to_yaml(_plain(value)).rstrip("\n") if value not in ((), {}, []) else ""
     if made.kind == "yes or no":
         return {True: "yes", False: "no"}.get(value, "") if isinstance(value, bool) else ""
     if made.kind in ("list", "choices"):
@@ -188,7 +188,7 @@ def _fill(
     for each in fields:
         try:
             value = _value(each, written[each.name], begin[each.name] or "")
-        except Fault as fault:
+        except YamlError as fault:
             wrong[each.name] = f"{fault.place}: {fault.sentence}"
         else:
             if value is not _MISSING:
@@ -229,7 +229,7 @@ def _value(made: FormField, written: str | None, begin: str) -> Any:
     if made.kind == "yes or no":
         return {"yes": True, "no": False}.get(text, text)
     if made.kind == "structure":
-        read = yaml_values.read(text)
+        read = yaml_values.parse_yaml(text)
         return read.value if read is not None else None
     if made.kind == "choices" or (made.kind == "list" and text not in made.choices):
         return [_item(made, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
@@ -252,9 +252,9 @@ def _item(made: FormField, number: int, line: str) -> Any:
     if made.items != "line" or not line.startswith("{"):
         return line
     try:
-        read = yaml_values.read(line)
-    except Fault as fault:
-        raise Fault(number, fault.sentence) from None
+        read = yaml_values.parse_yaml(line)
+    except YamlError as fault:
+        raise YamlError(number, fault.sentence) from None
     return read.value if read is not None else line
 
 
@@ -292,7 +292,7 @@ def _found(text: str, inside: Sequence[int | str]) -> tuple[str, Sequence[int | 
     """Where in a text something stands, or what it would be in; and the way to it, without the names of shapes."""
     bare = text.strip()  # as it was read for its value: some control characters are blanks to `strip`
     above = text[: text.find(bare)].count("\n")
-    read = yaml_values.read(bare)
+    read = yaml_values.parse_yaml(bare)
     way: list[int | str] = []
     for number, part in enumerate(inside):
         below = None

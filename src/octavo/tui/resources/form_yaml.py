@@ -12,7 +12,7 @@ from textwrap import wrap
 from typing import Any
 
 from octavo.documents import yaml_values
-from octavo.documents.yaml_values import Fault, Read
+from octavo.documents.yaml_values import YamlError, YamlValue
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_values import Written, same
 
@@ -37,12 +37,12 @@ def text_of(title: str, fields: Sequence[FormField], begin: Written, written: Wr
 
 def written_of(text: str, fields: Sequence[FormField], begin: Written) -> dict[str, str | None]:
     """What such a text says, by field. Raises Fault, which names the line."""
-    read = yaml_values.read(text)
+    read = yaml_values.parse_yaml(text)
     found = dict(begin)
     if read is None or read.value is None:
         return found
     if read.text is not None or read.items or not isinstance(read.value, dict):
-        raise Fault(read.line, "Each value needs a name, for example “title: Tides”.")
+        raise YamlError(read.line, "Each value needs a name, for example “title: Tides”.")
     _take(read, fields, 0, begin, found)
     return found
 
@@ -85,7 +85,7 @@ def _field(made: FormField, depth: int, written: Written) -> Iterator[str]:
     if not made.is_there(written) or (value is not None and not value.strip()):
         yield f"{margin}# {name}:"
         return
-    for line in yaml_values.written({name: _value(made, value)}).splitlines():
+    for line in yaml_values.to_yaml({name: _value(made, value)}).splitlines():
         yield f"{margin}{line}" if line else ""
 
 
@@ -105,8 +105,8 @@ def _value(made: FormField, written: str | None) -> Any:
         return [_item(line.strip()) for line in text.splitlines() if line.strip()]
     if made.kind == "structure":
         try:
-            read = yaml_values.read(text)
-        except Fault:
+            read = yaml_values.parse_yaml(text)
+        except YamlError:
             return text
         return read.value if read is not None else None
     return text
@@ -115,8 +115,8 @@ def _value(made: FormField, written: str | None) -> Any:
 def _item(line: str) -> Any:
     if line.startswith("{"):
         try:
-            read = yaml_values.read(line)
-        except Fault:
+            read = yaml_values.parse_yaml(line)
+        except YamlError:
             return line
         return read.value if read is not None else line
     return line
@@ -125,19 +125,21 @@ def _item(line: str) -> Any:
 # Reading
 
 
-def _take(read: Read, fields: Sequence[FormField], depth: int, begin: Written, found: dict[str, str | None]) -> None:
+def _take(
+    read: YamlValue, fields: Sequence[FormField], depth: int, begin: Written, found: dict[str, str | None]
+) -> None:
     for name, part in read.parts.items():
         here = [each for each in fields if each.wire[depth] == name]
         if not here:
             names = ", ".join(dict.fromkeys(each.wire[depth] for each in fields))
-            raise Fault(part.line, f"Unknown name “{name[:60]}”. Valid names: {names}.")
+            raise YamlError(part.line, f"Unknown name “{name[:60]}”. Valid names: {names}.")
         if len(here[0].wire) == depth + 1:
             found[here[0].name] = _as_before(here[0], begin, _read(here[0], part))
         elif part.value is None:
             found |= {each.name: None if begin[each.name] is None else "" for each in here}
         elif not part.parts:
             inner = ", ".join(dict.fromkeys(each.wire[depth + 1] for each in here))
-            raise Fault(part.line, f"{name} must contain values with these names: {inner}.")
+            raise YamlError(part.line, f"{name} must contain values with these names: {inner}.")
         else:
             _take(part, here, depth + 1, begin, found)
 
@@ -148,27 +150,27 @@ def _as_before(made: FormField, begin: Written, text: str | None) -> str | None:
     return before if same(text, before) else text
 
 
-def _read(made: FormField, part: Read) -> str | None:
+def _read(made: FormField, part: YamlValue) -> str | None:
     if part.value is None:
         return None if made.nullable and made.kind in ("choice", "reference", "yes or no") else ""
     if made.kind == "structure":
         if isinstance(part.value, str):
             return part.value  # what could not be read when it was shown
-        return yaml_values.written(part.value).rstrip("\n") if part.value not in ([], {}) else ""
+        return yaml_values.to_yaml(part.value).rstrip("\n") if part.value not in ([], {}) else ""
     if made.kind in ("list", "choices") and part.text is None:
         if part.parts:
-            raise Fault(part.line, f"{made.wire[-1]} must be a list: start each item on its own line with “- ”.")
+            raise YamlError(part.line, f"{made.wire[-1]} must be a list: start each item on its own line with “- ”.")
         return "\n".join(_line(made, each) for each in part.items)
     if part.text is None:
-        raise Fault(part.line, f"{made.wire[-1]} must be a single value.")
+        raise YamlError(part.line, f"{made.wire[-1]} must be a single value.")
     if isinstance(part.value, bool):
         return "yes" if part.value else "no"
     return part.text
 
 
-def _line(made: FormField, item: Read) -> str:
+def _line(made: FormField, item: YamlValue) -> str:
     if item.text is not None and "\n" not in item.text:
         return item.text
     if made.items == "line" and item.parts:
         return json.dumps(item.value, ensure_ascii=False)
-    raise Fault(item.line, f"Each item in {made.wire[-1]} must be one line of text.")
+    raise YamlError(item.line, f"Each item in {made.wire[-1]} must be one line of text.")

@@ -13,7 +13,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
 from octavo.documents import conditions, yaml_values
-from octavo.documents.yaml_values import Fault
+from octavo.documents.yaml_values import YamlError
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.changing_text import ChangingText
@@ -101,15 +101,15 @@ class TryCondition(Dialog[None]):
     def outcome(self) -> str:
         """Return the result of the condition, or the error and its position."""
         try:
-            read = yaml_values.read(self._claims)
-        except Fault as fault:
+            read = yaml_values.parse_yaml(self._claims)
+        except YamlError as fault:
             return f"Could not read the claims. {fault.place}: {fault.sentence}"
         claims = read.value if read is not None else {}
         if not isinstance(claims, dict):
             return 'Could not read the claims. Enter an object, for example {"plan": "pro"}.'
         try:
-            is_so = conditions.holds(self.query_one("#condition", LineInput).value, claims)
-        except conditions.Fault as fault:
+            is_so = conditions.evaluate(self.query_one("#condition", LineInput).value, claims)
+        except conditions.ConditionError as fault:
             return f"Could not evaluate the condition. {fault}"
         return (
             "True: visitors with these claims see the content."

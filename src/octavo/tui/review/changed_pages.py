@@ -12,7 +12,7 @@ from textual.content import Content
 from octavo.api.comments import Comment
 from octavo.api.content import Change, Page, PageReference
 from octavo.data.unsent_index import UnsentText
-from octavo.documents.changes import Setting, Size
+from octavo.documents.changes import AttributeChange, ChangeSize
 from octavo.tui.review.merge_checks import name
 from octavo.tui.shell.left_unsent import mark
 from octavo.tui.shell.tree_rows import open_counts
@@ -72,28 +72,28 @@ class ChangedPage:
         return "deleted" not in self.kinds
 
     @property
-    def settings(self) -> tuple[Setting, ...]:
+    def settings(self) -> tuple[AttributeChange, ...]:
         """What changes besides the text, and can be said in a line."""
-        found: list[Setting] = []
+        found: list[AttributeChange] = []
         for change in self.changes:
             if change.parent is not None:
                 places = (change.parent.before, change.parent.after)
                 before, after = (place.title or "Untitled" if place else "the top level" for place in places)
                 found.append(
-                    Setting("place", before, after)
+                    AttributeChange("place", before, after)
                     if before != after
-                    else Setting("position", "old position", "new position")
+                    else AttributeChange("position", "old position", "new position")
                 )
             found += settings_of(change.attributes)
         return tuple(found)
 
 
-def settings_of(values: object) -> Iterator[Setting]:
+def settings_of(values: object) -> Iterator[AttributeChange]:
     """The values that changed, of attributes or of variables, as a change names them."""
     for what, sides in values.items() if isinstance(values, dict) else ():
         if isinstance(sides, dict) and what not in _UNSEEN:
             before, after = (_said(sides.get(when)) for when in ("before", "after"))
-            yield Setting(_NAMES.get(what, str(what)), before, after)
+            yield AttributeChange(_NAMES.get(what, str(what)), before, after)
 
 
 def _said(value: object) -> str | None:
@@ -164,7 +164,7 @@ class Marks:
     changed_since: Collection[str] = ()
     """What changed after it was marked as viewed."""
     open_threads: Mapping[str, int] = field(default_factory=dict)
-    sizes: Mapping[str, Size] = field(default_factory=dict)
+    sizes: Mapping[str, ChangeSize] = field(default_factory=dict)
     conflicting: Collection[str] = ()
     """Keys of the entries that may conflict with main."""
     unsent: Mapping[str, Sequence[UnsentText]] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.data.writes.content_writes import EditOutcome, edit, page_source
-from octavo.documents.conflicts import markers
+from octavo.documents.conflicts import find_markers
 from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict
 from octavo.tui.review.conflict_finder import OpenConflicts
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
@@ -213,6 +213,6 @@ async def _read_back(
     for page, raw in zip(pages, now, strict=False):
         wanted = page.text(decided, f"#{change_request.number}")
         said = raw.text if raw is not None else ""
-        marked += bool(markers(said))
-        other += not markers(said) and said != wanted
+        marked += bool(find_markers(said))
+        other += not find_markers(said) and said != wanted
     return marked, other

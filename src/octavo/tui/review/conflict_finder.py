@@ -17,8 +17,8 @@ from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRe
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import page_source
-from octavo.documents.changes import Setting
-from octavo.documents.conflicts import Markers, markers
+from octavo.documents.changes import AttributeChange
+from octavo.documents.conflicts import ConflictMarkers, find_markers
 from octavo.documents.merging import forecast
 from octavo.documents.merging.marked_page import read_marked
 from octavo.documents.merging.merged_page import Choice, Conflict, MergedPage
@@ -87,7 +87,7 @@ class ConflictedPage:
         heading = leading_heading(text) if self.is_titled else None
         return heading[:LONGEST_TITLE] if heading else None
 
-    def outcome(self, choices: Mapping[str, Choice], name: str) -> tuple[str, tuple[Setting, ...]]:
+    def outcome(self, choices: Mapping[str, Choice], name: str) -> tuple[str, tuple[AttributeChange, ...]]:
         """Return the text with the choices made, and the title and the like in main and after the choices."""
         about = self.conflicts[0][0]
         text = self.text({about: Choice("main"), **choices} if self.fields else choices, name)
@@ -95,7 +95,7 @@ class ConflictedPage:
         if about not in choices:
             settings = not_resolved(settings)
         if (title := self.title_after(text)) is not None:
-            settings = (Setting("title", leading_heading(self.main or "") or None, title), *settings)
+            settings = (AttributeChange("title", leading_heading(self.main or "") or None, title), *settings)
         return text, settings
 
     def is_of_fields(self, name: str) -> bool:
@@ -251,7 +251,7 @@ async def look(
     both: Collection[str] = [page.id for page in pages] if told is not None else ()
     if source is not None and three is not None:
         others, fields = await asyncio.to_thread(shapes, three, tree)
-        both = [each for each in forecast.unsettled(three, touched) if all(side.find(each) for side in three)]
+        both = [each for each in forecast.pages_to_read(three, touched) if all(side.find(each) for side in three)]
     reading = _Reading(live, at, source, three)
     found = await gather_bounded(
         lambda page: reading.page(
@@ -291,7 +291,7 @@ class _Reading:
     async def page(self, page: Page, fields: Fields, *, is_merged: bool, is_told: bool) -> ConflictedPage | None:
         """Return the page if it has conflicts. Without marks in its text, it is looked at only if it `is_merged`."""
         now = await self._text(self.at, page.id)
-        marks = markers(now)
+        marks = find_markers(now)
         if not marks and not is_merged:
             return None
         if self.met is None or self.met.base is None:
@@ -381,7 +381,7 @@ def _main_of(at: ChangeRequestRef | SpaceRef) -> ContentRef | None:
     return at.space if isinstance(at, ChangeRequestRef) else None
 
 
-def _field_lines(text: str, mark: Markers) -> tuple[str, str] | None:
+def _field_lines(text: str, mark: ConflictMarkers) -> tuple[str, str] | None:
     """Return what both sides say of a page between the marks at the top of its text. None if the text itself is between them."""
     lines = text.split("\n")
     sides = lines[mark.first + 1 : mark.middle], lines[mark.middle + 1 : mark.last]

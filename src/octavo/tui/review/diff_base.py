@@ -18,7 +18,7 @@ from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRe
 from octavo.api.reviews import Review
 from octavo.data.live import Live, Snapshot
 from octavo.data.queries import reviews_of
-from octavo.documents.revision_changes import between, names_texts
+from octavo.documents.revision_changes import changes_between, has_document_ids
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
 from octavo.tui.review.diff_cache import Comparisons, Sides
 from octavo.tui.review.merge_checks import forecast
@@ -253,8 +253,8 @@ class Comparison:
             self.before = before.pages
             if self.left_out and self.changed is not None:
                 after = await read(self._view.live, sides.new)
-                if names_texts(after):
-                    found = changed_pages(await asyncio.to_thread(between, before, after))
+                if has_document_ids(after):
+                    found = changed_pages(await asyncio.to_thread(changes_between, before, after))
                     keys = {each.key for each in found}
                     self.changed = (*found, *(each for each in self.changed if each.key not in keys))
                     self.left_out, self._completed = 0, (sides, listed, self.changed)
@@ -280,8 +280,8 @@ class Comparison:
                 )
                 self._find_changes()
             return
-        found = changed_pages(await asyncio.to_thread(between, before, after))
-        if not names_texts(after) and self._listed is not None:
+        found = changed_pages(await asyncio.to_thread(changes_between, before, after))
+        if not has_document_ids(after) and self._listed is not None:
             # Which texts differ is not said: those that the change request changed are looked at.
             keys = {each.key for each in found}
             found += tuple(each for each in changed_pages(self._listed.changes) if each.key not in keys)
@@ -313,9 +313,9 @@ class Comparison:
         before, after = await asyncio.gather(
             read(self._view.live, self._at(revision)), read(self._view.live, self.head)
         )
-        if not (names_texts(before) and names_texts(after)):
+        if not (has_document_ids(before) and has_document_ids(after)):
             return None
-        return changed_pages(await asyncio.to_thread(between, before, after))
+        return changed_pages(await asyncio.to_thread(changes_between, before, after))
 
     # Choosing
 

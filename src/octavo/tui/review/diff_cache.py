@@ -13,8 +13,8 @@ from octavo.api.places import ContentRef, RevisionRef
 from octavo.concurrency import report_error
 from octavo.data.live import Live
 from octavo.data.sync_queue import Rank
-from octavo.documents.changes import Size
-from octavo.documents.conflicts import markers
+from octavo.documents.changes import ChangeSize
+from octavo.documents.conflicts import find_markers
 from octavo.tui.render.comparison import Compared, compare
 from octavo.tui.review.changed_pages import ChangedPage
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
@@ -63,7 +63,7 @@ class Comparisons:
         self._is_at_rest = False
         self._measured: dict[str, Name] = {}
         """Of which comparison of a page the size is."""
-        self.sizes: dict[str, Size] = {}
+        self.sizes: dict[str, ChangeSize] = {}
         """How much of each page changed, of those that were compared."""
         self.undecided: set[str] = set()
         """The pages that hold both sides of a conflict between marks, of those that were compared."""
@@ -169,7 +169,7 @@ class Comparisons:
             self._kept[_name(page)] = found
         self.sizes[page.key] = found.diff.size
         self._measured[page.key] = _name(page)
-        if markers(after):
+        if find_markers(after):
             self.undecided.add(page.key)
         else:
             self.undecided.discard(page.key)

@@ -28,8 +28,8 @@ from octavo.tui.widgets import wording
 from octavo.tui.widgets.fact_list import Fact
 
 if TYPE_CHECKING:
-    from octavo.documents.merging.forecast import Foreseen
-    from octavo.documents.namesakes import Namesake
+    from octavo.documents.merging.forecast import PredictedConflict
+    from octavo.documents.namesakes import DuplicatePage
 
 FORECAST_PAGES = 60
 """More pages than this are not read before a merge; the dialog says so."""
@@ -169,7 +169,7 @@ class _Effects:
     facts: tuple[Fact, ...]
     marked: tuple[str, ...] = ()
     """Pages with both sides of a conflict in their text."""
-    namesakes: tuple[Namesake, ...] = ()
+    namesakes: tuple[DuplicatePage, ...] = ()
     """The pages that come to stand beside others of the same name, where main did not move on."""
 
 
@@ -199,10 +199,10 @@ async def _effects(
     return _Effects(on, tuple(facts), titles, beside)
 
 
-def _beside(both: merge_effects.PagesBeforeAndAfter) -> tuple[Namesake, ...]:
-    from octavo.documents.namesakes import namesakes_in
+def _beside(both: merge_effects.PagesBeforeAndAfter) -> tuple[DuplicatePage, ...]:
+    from octavo.documents.namesakes import find_duplicates
 
-    return tuple(namesakes_in(both.tree_before.pages, both.tree_after.pages))
+    return tuple(find_duplicates(both.tree_before.pages, both.tree_after.pages))
 
 
 async def _both(
@@ -224,14 +224,14 @@ async def _both(
 class Forecast:
     """What a merge may not be able to decide."""
 
-    conflicts: tuple[Foreseen, ...] = ()
+    conflicts: tuple[PredictedConflict, ...] = ()
     unread: int = 0
     """How many pages that both sides changed were not read."""
     is_known: bool = True
     """Whether the revision that both sides come from could be seen."""
-    namesakes: tuple[Namesake, ...] = ()
+    namesakes: tuple[DuplicatePage, ...] = ()
     """The pages that come to stand beside others of the same name."""
-    suggestions: tuple[Foreseen, ...] = ()
+    suggestions: tuple[PredictedConflict, ...] = ()
     """Paragraphs that will be merged by words."""
     is_on_main: bool = False
     """Whether main has every change already."""
@@ -265,7 +265,7 @@ async def forecast(
     `main` is the revision of main if that is known: revisions that are cached are not loaded again.
     """
     from octavo.documents.merging import forecast as merging
-    from octavo.documents.namesakes import namesakes_in
+    from octavo.documents.namesakes import find_duplicates
 
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None
@@ -282,16 +282,16 @@ async def forecast(
         return Forecast(is_known=False)
     touched = None if changed.more else {each.page.id for each in changed.changes if each.page}
     base, theirs, ours = three
-    unsettled = await asyncio.to_thread(merging.unsettled, (base, theirs, ours), touched)
+    unsettled = await asyncio.to_thread(merging.pages_to_read, (base, theirs, ours), touched)
     texts = dict.fromkeys(unsettled, ("", "", ""))
     read = unsettled[:FORECAST_PAGES]
     texts.update(zip(read, await asyncio.gather(*(_texts(live, sides, page) for page in read)), strict=True))
-    found = await asyncio.to_thread(merging.forecast, (base, theirs, ours), texts)
-    beside = await asyncio.to_thread(namesakes_in, theirs.pages, found.pages)
+    found = await asyncio.to_thread(merging.predict_merge, (base, theirs, ours), texts)
+    beside = await asyncio.to_thread(find_duplicates, theirs.pages, found.pages)
     unread = len(unsettled) - len(read)
     is_on_main = found.is_on_main and not unread and bool(changed.changes) and not unlisted(changed)
     if is_on_main:
-        is_on_main = await asyncio.to_thread(merging.are_shown, changed.changes, (base, theirs, ours), texts)
+        is_on_main = await asyncio.to_thread(merging.shows_all_changes, changed.changes, (base, theirs, ours), texts)
     return Forecast(found.conflicts, unread, True, tuple(beside), () if is_on_main else found.suggestions, is_on_main)
 
 
@@ -396,7 +396,7 @@ def _shortened(text: str) -> str:
     return said if len(said) <= LONGEST_QUOTE else f"{said[: LONGEST_QUOTE - 1]}…"
 
 
-def names_fact(change_request: ChangeRequest, found: tuple[Namesake, ...]) -> tuple[Fact, ...]:
+def names_fact(change_request: ChangeRequest, found: tuple[DuplicatePage, ...]) -> tuple[Fact, ...]:
     """Return the pages that would be beside a page of the same name, with the paths of both."""
     said = []
     for each in found[:3]:

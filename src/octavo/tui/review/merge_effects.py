@@ -113,10 +113,10 @@ def _dead(ground: LinkContext, texts: Mapping[str, str]) -> list[str]:
     from octavo.documents import anchors
     from octavo.documents import links as leading
     from octavo.documents.parse import parse
-    from octavo.documents.usages import usages
+    from octavo.documents.usages import references_in
 
     documents = {page_id: parse(text) for page_id, text in texts.items()}
-    found = {page_id: list(usages(document)) for page_id, document in documents.items()}
+    found = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Reusable content, which is not read here, may have further headings.
     whole = {page_id for page_id, of_page in found.items() if all(usage.kind != "include" for usage in of_page)}
 
@@ -127,8 +127,8 @@ def _dead(ground: LinkContext, texts: Mapping[str, str]) -> list[str]:
             case leading.ToPage(page=there, anchor=anchor):
                 pass
             case _:
-                return isinstance(target, leading.Broken)
-        return bool(anchor) and there in whole and anchors.find(anchor or "", documents[there].headings) is None
+                return isinstance(target, leading.BrokenLink)
+        return bool(anchor) and there in whole and anchors.find_heading(anchor or "", documents[there].headings) is None
 
     said = []
     for page_id, of_page in found.items():
@@ -161,12 +161,12 @@ async def pictures(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]
 def _silent(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[str, str]]:
     """The names of pictures without words that were on none of the pages before, each with a page it is on."""
     from octavo.documents.parse import parse
-    from octavo.documents.usages import without_words
+    from octavo.documents.usages import images_without_text
 
-    stood = Counter(picture for text in before.values() for picture in without_words(parse(text)))
+    stood = Counter(picture for text in before.values() for picture in images_without_text(parse(text)))
     found: list[tuple[str, str]] = []
     for page, text in after.items():
-        for picture in without_words(parse(text)):
+        for picture in images_without_text(parse(text)):
             if stood[picture]:
                 stood[picture] -= 1
             else:
@@ -241,9 +241,9 @@ async def marked(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]) 
 
 
 def _marks(page: Page | None) -> int:
-    from octavo.documents.conflicts import markers
+    from octavo.documents.conflicts import find_markers
 
-    return len(markers(text_of(page)))
+    return len(find_markers(text_of(page)))
 
 
 # Where it goes live

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
-from octavo.documents.changes import Setting
+from octavo.documents.changes import AttributeChange
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.render.comparison import Compared, compare
 from octavo.tui.shell.view import View
@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
     text: str
     main: str | None
     """None if it is not known."""
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[AttributeChange, ...] = ()
     """The title, the place and the like, in main and as they will be."""
 
 
@@ -87,7 +87,7 @@ class OutcomeScreen(View):
     async def _compare(self) -> None:
         title, text, main, settings = self._outcome
         compared: Compared = await asyncio.to_thread(compare, safe_text(main or ""), safe_text(text))
-        safe = tuple(Setting(each.name, _line(each.old), _line(each.new)) for each in settings)
+        safe = tuple(AttributeChange(each.name, _line(each.old), _line(each.new)) for each in settings)
         diff = replace(compared.diff, metadata=(*safe, *compared.diff.metadata))
         self.view.show(replace(compared, diff=diff), title=title, key="outcome")
         why = self._why_not_send()

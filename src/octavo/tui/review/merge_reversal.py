@@ -15,7 +15,7 @@ from octavo.data.live import Live
 from octavo.data.writes.content_writes import page_source
 from octavo.data.writes.restore_pages import FIELDS, NEVER_NONE
 from octavo.documents.merging.page_merge import merge
-from octavo.documents.revision_changes import between, names_texts
+from octavo.documents.revision_changes import changes_between, has_document_ids
 from octavo.tui.review.merge_checks import name
 
 _OTHER = {"file": "files", "reusable_content": "reusable content", "variables": "variables"}
@@ -93,8 +93,8 @@ async def sides(live: Live, space: SpaceRef, change_request: ChangeRequest, now:
 
 async def changes_of(live: Live, space: SpaceRef, three: Sides) -> tuple[Change, ...]:
     """What the merge changed. Raises ApiError."""
-    if names_texts(three.merged):
-        return await asyncio.to_thread(between, three.before, three.merged)
+    if has_document_ids(three.merged):
+        return await asyncio.to_thread(changes_between, three.before, three.merged)
     said = await live.known(content.ListChanges(at=_ref(space, three.merged.id), limit=1000))
     return said.changes
 
@@ -107,11 +107,11 @@ def plan(three: Sides, changes: Iterable[Change]) -> Plan:
 class _Planning:
     def __init__(self, three: Sides, changes: tuple[Change, ...]) -> None:
         self._changes = changes
-        self._named = names_texts(three.merged)
+        self._named = has_document_ids(three.merged)
         self._before, self._merged, self._now = (_Tree(each) for each in (three.before, three.merged, three.now))
-        self._since = _ids(between(three.merged, three.now))
+        self._since = _ids(changes_between(three.merged, three.now))
         """The pages that somebody touched since, as far as revisions tell."""
-        self._apart = _ids(between(three.before, three.now))
+        self._apart = _ids(changes_between(three.before, three.now))
         """The pages that are not as they were."""
         self._left: list[str] = []
 

@@ -17,7 +17,7 @@ from octavo.data.unsent_index import UnsentText, by_block, unsent_draft
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Diff
-from octavo.documents.suggesting import suggestions, written
+from octavo.documents.suggesting import block_source, suggestions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_discussion import PageDiscussion
 from octavo.tui.comments.thread_anchoring import BothSides
@@ -174,7 +174,7 @@ class PageDiff:
                 self._view.shell.say(f"Could not open the link: {change.title} is not in main yet.", tone="care")
             case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor):
                 self._view.shell.go(ToPage(self._comparison.space.space_id, change.page.id, anchor or ""))
-            case links.ToShared() as target if (sides := self._comparison.sides) is not None:
+            case links.ToReusableContent() as target if (sides := self._comparison.sides) is not None:
                 places = [place for place in (sides.new, sides.old) if place is not None]
                 pages = [page_to_read(place, change.page.id) for place in places]
                 shown = link_following.show_shared(
@@ -350,7 +350,7 @@ class PageDiff:
         if self._documents is None or self.is_on_old_side:
             return ""
         new = self._documents[1]
-        return written(new.source, new.find(block.key) or block)
+        return block_source(new.source, new.find(block.key) or block)
 
     def threads_on(self, block: Block) -> list[Comment]:
         if block.kind == "thread":

@@ -81,12 +81,15 @@ def _archive(app: Shell, request: RequestAtHand) -> None:
 
 
 def _describe(app: Shell, request: RequestAtHand) -> None:
-    from octavo.documents.document_as_markdown import as_markdown, edited  # lazy: the markdown reader, rarely needed
+    from octavo.documents.document_as_markdown import (  # lazy: the markdown reader, rarely needed
+        apply_markdown_edit,
+        document_to_markdown,
+    )
     from octavo.tui.widgets.confirm import Confirm, Field
 
     change_request, at = request.about, request.at
     place = f"{at.space_id} {at.change_request_id}"
-    text = as_markdown(change_request.description)
+    text = document_to_markdown(change_request.description)
     subject = DialogDraft(app, f"subject {place}", change_request.subject)
     description = DialogDraft(app, f"description {place}", text or "")
 
@@ -101,7 +104,7 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         if answer.text != change_request.subject:
             given["subject"] = answer.text
         if text is not None and answer.also != text.strip():
-            given["description"] = edited(change_request.description, answer.also)
+            given["description"] = apply_markdown_edit(change_request.description, answer.also)
         if given:
             drafts = (subject, description) if text is not None else (subject,)
             _send_description(app, request, given, drafts)

@@ -13,7 +13,7 @@ from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.writes.content_writes import page_source
 from octavo.data.writes.restore_pages import restore_pages
 from octavo.documents.blocks import Block
-from octavo.documents.reverting import UnknownBlock, reverted
+from octavo.documents.reverting import UnknownBlock, revert_blocks
 from octavo.tui.render.diff_context import said_of
 from octavo.tui.review.changed_pages import ChangedPage
 from octavo.tui.review.diff_base import Comparison
@@ -93,7 +93,7 @@ async def _ask_block(app: Shell, back: RevertedRange, block: Block) -> None:
     keys = {each.key for each in block.walk()}
     before = then.text if then is not None else ""
     try:
-        after = await asyncio.to_thread(reverted, before, now.text, keys)
+        after = await asyncio.to_thread(revert_blocks, before, now.text, keys)
     except UnknownBlock:
         app.say(
             "Press ( or ) to select a block first. If you see the source diff, press \\ to switch to the rendered diff.",

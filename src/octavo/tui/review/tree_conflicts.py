@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from octavo.api.content import ContentEdit, DeletePage, Page, PageTree, UpdatePage
-from octavo.documents.changes import Setting
+from octavo.documents.changes import AttributeChange
 from octavo.documents.merging import forecast
 from octavo.documents.merging.merged_page import Choice
-from octavo.documents.namesakes import Namesake, namesakes_in
+from octavo.documents.namesakes import DuplicatePage, find_duplicates
 from octavo.tui.render.conflict_page import Question
 from octavo.tui.widgets.wording import plural
 
@@ -33,7 +33,7 @@ class TreeConflict:
     """What taking main means, and what taking this change request means. Empty if there is nothing to choose."""
     edits: tuple[ContentEdit | None, ContentEdit | None] = (None, None)
     """The edits that make the page as in main, and as in this change request. None if the page is so already."""
-    settings: tuple[tuple[Setting, ...], tuple[Setting, ...]] = ((), ())
+    settings: tuple[tuple[AttributeChange, ...], tuple[AttributeChange, ...]] = ((), ())
     """What becomes of the title, the place and the like if main is taken, and if this change request is taken."""
     main: str | None = field(default=None, repr=False)
     """The text of the page in main. None if it is not known."""
@@ -68,7 +68,7 @@ class TreeConflict:
         """Return the edit for a choice. None if nothing is chosen, or if the page is so already."""
         return None if choice is None else self.edits[choice.kind == "request"]
 
-    def outcome(self, choice: Choice | None) -> tuple[str, tuple[Setting, ...]]:
+    def outcome(self, choice: Choice | None) -> tuple[str, tuple[AttributeChange, ...]]:
         """Return the text of the page after a choice, and its title, place and the like, compared with main."""
         if choice is None:
             return self.text, not_resolved(self.settings[0])
@@ -93,12 +93,12 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, Choice])
     return [*moves, *(edit for edit in edits if edit is not None)]
 
 
-def shapes(three: forecast.Three, now: PageTree) -> tuple[list[TreeConflict], dict[str, Fields]]:
+def shapes(three: forecast.RevisionTriple, now: PageTree) -> tuple[list[TreeConflict], dict[str, Fields]]:
     """Return the conflicts besides texts in a change request that has the pages `now`; and by page, the values of main and of the
     change request where they conflict."""
-    unsettled = forecast.unsettled(three, None)
+    unsettled = forecast.pages_to_read(three, None)
     # The texts are not read: conflicts in them are between marks.
-    foreseen = forecast.forecast(three, dict.fromkeys(unsettled, ("", "", ""))).conflicts
+    foreseen = forecast.predict_merge(three, dict.fromkeys(unsettled, ("", "", ""))).conflicts
     asked = {each.id for each in foreseen if each.kind == "deleted"}
     fields: dict[str, Fields] = {}
     found = []
@@ -108,10 +108,10 @@ def shapes(three: forecast.Three, now: PageTree) -> tuple[list[TreeConflict], di
         if each.kind != "text" or not any(side.find(each.id) for side in three):
             found.append(_shape(each.kind, each.id, each.name, three, now, fields.get(each.id, {}), asked))
     shown = [shape for shape in found if shape is not None]
-    return [*shown, *(_same_name(each) for each in namesakes_in(three[1].pages, now.pages))], fields
+    return [*shown, *(_same_name(each) for each in find_duplicates(three[1].pages, now.pages))], fields
 
 
-def _same_name(page: Namesake) -> TreeConflict:
+def _same_name(page: DuplicatePage) -> TreeConflict:
     first, second = page.titles
     called = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have the same path"
     whose = "page in main" if page.is_other_in_main else "other page in this change request"
@@ -133,15 +133,15 @@ def _fields(page_id: str, trees: Sequence[PageTree]) -> Fields:
     }
 
 
-def settings_of(fields: Fields, *, is_main: bool) -> tuple[Setting, ...]:
+def settings_of(fields: Fields, *, is_main: bool) -> tuple[AttributeChange, ...]:
     """Return fields as they are in main, and as they are after a choice."""
     return tuple(
-        Setting(name.replace("_", " "), _said(main), _said(main if is_main else mine))
+        AttributeChange(name.replace("_", " "), _said(main), _said(main if is_main else mine))
         for name, (main, mine) in fields.items()
     )
 
 
-def not_resolved(settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
+def not_resolved(settings: tuple[AttributeChange, ...]) -> tuple[AttributeChange, ...]:
     """Return settings as they are before a choice."""
     return tuple(replace(each, new="not resolved") for each in settings)
 
@@ -190,7 +190,9 @@ def _deleted(here: Page, title: str, trees: Sequence[PageTree], now: PageTree, a
     keep = f"Keep the page as it is in {other}."
     if lost:
         keep += f" Its {plural(lost, 'subpage')} will stay deleted."
-    kept, deleted = (Setting("page", "in main" if is_in_main else "deleted", each) for each in ("kept", "deleted"))
+    kept, deleted = (
+        AttributeChange("page", "in main" if is_in_main else "deleted", each) for each in ("kept", "deleted")
+    )
     edit = DeletePage(page=here.id)
     said = f"This page was deleted in {who} and changed in {other}."
     if is_in_main:
@@ -220,7 +222,7 @@ def _moved(kind: str, here: Page, title: str, mine: PageTree, now: PageTree) -> 
     in_main, in_mine = _described(*_place(now, here.id)), _described(above, place)
     answers = (f"Keep the page {in_main}, as in main.", f"Move the page {in_mine}, as in this change request.")
     move = UpdatePage(page=here.id, into=above.id if above is not None else None, at=place)
-    settings = ((Setting("place", in_main, in_main),), (Setting("place", in_main, in_mine),))
+    settings = ((AttributeChange("place", in_main, in_main),), (AttributeChange("place", in_main, in_mine),))
     return TreeConflict(kind, here.id, title, both, answers, (None, move), settings)
 
 
@@ -236,7 +238,7 @@ def _changed(here: Page, title: str, fields: Fields) -> TreeConflict | None:
     return TreeConflict("field", here.id, title, said, answers, (None, UpdatePage(page=here.id, **mine)), settings)
 
 
-def _values(settings: tuple[Setting, ...]) -> str:
+def _values(settings: tuple[AttributeChange, ...]) -> str:
     return "\n".join(f"{each.name}: {each.new or 'none'}" for each in settings)
 
 

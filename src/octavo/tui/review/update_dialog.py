@@ -70,7 +70,7 @@ async def _comes(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, main: str | None
 ) -> tuple[content.Change, ...]:
     """Return the changes of main since the change request was started or last updated."""
-    from octavo.documents.revision_changes import between
+    from octavo.documents.revision_changes import changes_between
 
     if not change_request.outdated or change_request.base is None or main is None:
         return ()
@@ -79,7 +79,7 @@ async def _comes(
         before, after = await asyncio.gather(*(live.known(content.Get(at=each)) for each in sides))
     except (NotFound, Forbidden):
         return ()
-    return await asyncio.to_thread(between, before, after)
+    return await asyncio.to_thread(changes_between, before, after)
 
 
 Resolve = Callable[[], bool]

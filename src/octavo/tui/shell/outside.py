@@ -30,7 +30,7 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
     from octavo.tui.terminal import browser, clipboard
     from octavo.tui.widgets.confirm import Confirm
 
-    target = links.outside(url)
+    target = links.external_target(url)
     if not isinstance(target, links.ToUrl):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")
         return
@@ -49,7 +49,7 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
                 "Copied the email address." if is_mail else "Copied the link.",
             )
 
-    said = [links.doubt(words, target), links.other_letters(target.host)]
+    said = [links.host_mismatch_warning(words, target), links.punycode_warning(target.host)]
     if isinstance(found, browser.Browser):
         where = "This link opens an external website." if target.host not in links.APP_HOSTS else ""
         verb, said = "Open in browser", [where, *said]

@@ -15,7 +15,7 @@ from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import edit, page_source
 from octavo.data.writes.direct import SendResult
-from octavo.documents.suggesting import applied, source_of
+from octavo.documents.suggesting import apply_suggestion, find_block_source
 
 _TIMES = 3
 """How often it is tried again when others write all the time."""
@@ -105,7 +105,7 @@ async def _put_in(
                 fates.append((each, "gone"))
                 continue
             before[each.page] = after[each.page] = found
-        done = await asyncio.to_thread(applied, after[each.page].text, each.key, was[each], each.text)
+        done = await asyncio.to_thread(apply_suggestion, after[each.page].text, each.key, was[each], each.text)
         after[each.page] = Raw(done.text)
         fates.append((each, done.kind))
     written = [page for page in after if after[page] != before[page]]
@@ -115,7 +115,7 @@ async def _put_in(
 async def _was(live: Live, at: ChangeRequestRef, of: Wording) -> str | None:
     """What the block said when it was suggested, as it was written."""
     text = await page_source(live, _at(at, of.revision), of.page) if of.revision is not None else None
-    return await asyncio.to_thread(source_of, text.text, of.key) if text is not None else None
+    return await asyncio.to_thread(find_block_source, text.text, of.key) if text is not None else None
 
 
 def _says(pages: Mapping[str, Raw]) -> tuple[UpdatePage, ...]:

@@ -15,7 +15,7 @@ from octavo.api.places import SpaceRef
 from octavo.api.text import Raw
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import page_source
-from octavo.documents.conflicts import markers
+from octavo.documents.conflicts import find_markers
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.progress import meanwhile
@@ -97,7 +97,7 @@ class PageEdit:
         choices: list[Choice[Callable[[], Coroutine[Any, Any, None]]]] = []
         for draft, name in zip(drafts, named, strict=True):
             group = f"Unsent draft from {long_age(draft.saved_at)} for {name}"
-            marked = len(markers(draft.text.text))
+            marked = len(find_markers(draft.text.text))
             if marked and draft.place.change_request:
                 said = f"{plural(marked, 'conflict')} with the change request"
                 choices.append(Choice(partial(self._settle_draft, draft), "Resolve conflicts", said, group=group))
@@ -229,7 +229,7 @@ class PageEdit:
         """Send it. Where conflicts are still marked in it, ask before."""
         from octavo.tui.widgets.confirm import Confirm
 
-        number = len(markers(mine.text))
+        number = len(find_markers(mine.text))
         if not number:
             self.send(place, into, mine)
             return

@@ -10,7 +10,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.writes.direct import SendResult
-from octavo.documents.suggesting import beside, suggestions
+from octavo.documents.suggesting import suggestions, with_conflict_markers
 from octavo.tui.shell.permissions import not_allowed_in, why_no_editing
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.wording import plural
@@ -171,7 +171,7 @@ def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, wording: Wording
             app.say(f"Could not open {title}: {error}", tone="failed")
             return
         edit = PageEdit(app, at.space, wording.page, title, about)
-        await edit.open_with(lambda page: beside(page, wording.key, wording.text))
+        await edit.open_with(lambda page: with_conflict_markers(page, wording.key, wording.text))
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:

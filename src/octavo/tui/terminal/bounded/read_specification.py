@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from octavo.documents.specifications import Unreadable, read_any
+from octavo.documents.specifications import SpecificationError, read_value
 
 DEEPEST = 3
 """How long places are: `paths`, a path and a method name an operation. Whoever reads the lines rests between them."""
@@ -16,8 +16,8 @@ DEEPEST = 3
 
 def main() -> None:
     try:
-        value = read_any(sys.stdin.buffer.read().decode("utf-8-sig", "replace"))
-    except Unreadable as failure:
+        value = read_value(sys.stdin.buffer.read().decode("utf-8-sig", "replace"))
+    except SpecificationError as failure:
         print(json.dumps(str(failure)))  # noqa: T201  # it is what this program says
         return
     for place, part in parts(value):
