@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from zipfile import BadZipFile, ZipFile
 
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.server.folders import ASSETS
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ class Html:
         except RecursionError:
             raise Unconverted("is nested too deeply") from None
         text = _BLANK_LINES.sub("\n\n", text).strip() + "\n"
-        if not trees.first_heading(text) and self.title:
-            text = f"# {trees.escape(self.title)}\n\n{text}"
+        if not page_trees.first_heading(text) and self.title:
+            text = f"# {page_trees.escape(self.title)}\n\n{text}"
         return text
 
 

@@ -11,7 +11,7 @@ from io import BytesIO
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from zipfile import BadZipFile, ZipFile
 
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.server import converting
 from octavo.server.converting import Html, Unconverted
 from octavo.server.fetching import Fetched, Fetcher, NotFetched
@@ -82,7 +82,7 @@ def _document(source: str, fetched: Fetched) -> Gathered:
 
 def _stem(url: str) -> str:
     name = posixpath.splitext(posixpath.basename(urlsplit(url).path.rstrip("/")))[0]
-    return trees.page_slug(unquote(name)) if name else "page"
+    return page_trees.page_slug(unquote(name)) if name else "page"
 
 
 def _website(url: str, fetcher: Fetcher) -> Gathered:
@@ -163,7 +163,7 @@ def _paths(within: str, addresses: list[str]) -> dict[str, str]:
 
 
 def _bare(path: str) -> str:
-    steps = [trees.page_slug(unquote(step)) for step in _HTML.sub("", path).split("/") if step]
+    steps = [page_trees.page_slug(unquote(step)) for step in _HTML.sub("", path).split("/") if step]
     return "/".join(steps)
 
 
@@ -209,7 +209,7 @@ def _add(gathered: Gathered, path: str, content: bytes) -> None:
         text = Fetched(path, "text/html", None, content).text
         gathered.add(f"{stem}.md", converting.html(text).markdown(_to_markdown))
     elif _DOCX.search(path):
-        converted = converting.docx(content, trees.page_slug(posixpath.basename(stem)))
+        converted = converting.docx(content, page_trees.page_slug(posixpath.basename(stem)))
         gathered.files.update(converted.files)
         gathered.add(f"{stem}.md", converted.markdown)
     else:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from urllib.parse import unquote
 
 from octavo.api.folding import fold
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.documents.tags import TagScanner
 from octavo.server.folders import relinked
 from octavo.server.store import Json, Store
@@ -30,7 +30,7 @@ def dereferenced(store: Store, text: str, page: Json, revision: Json) -> str:
     if "include" not in text or not revision["reusableContents"]:
         return text
     room = [_MOST_ADDED]
-    return _expanded(store, text, posixpath.dirname(trees.source_path(page)), revision, (), room)
+    return _expanded(store, text, posixpath.dirname(page_trees.source_path(page)), revision, (), room)
 
 
 def _expanded(store: Store, text: str, folder: str, revision: Json, within: tuple[str, ...], room: list[int]) -> str:
@@ -61,7 +61,7 @@ def _shared(
     if not item.get("text"):
         return ""
     room[0] -= _COST  # what brings nothing, many times in many times, takes long too
-    own = posixpath.dirname(trees.source_path(item) or f"{_LIKE_A_FILE}/{item['id']}")
+    own = posixpath.dirname(page_trees.source_path(item) or f"{_LIKE_A_FILE}/{item['id']}")
     text = store.text(item["text"]).strip("\n")
     body = relinked(
         _expanded(store, text, own, revision, (*within, item["id"]), room), lambda each: _moved(each, own, folder)
@@ -107,5 +107,5 @@ def reusable(revision: Json, says: str, folder: str = "") -> Json | None:
     by_file = (each for each in items if (each.get("git") or {}).get("path") == path)
     by_id = (each for each in items if each["id"] in (says, stem))
     alike = (each for each in items if fold((each.get("git") or {}).get("path") or "") == fold(path))
-    by_name = (each for each in items if fold(trees.page_slug(each["title"])) == fold(stem))
+    by_name = (each for each in items if fold(page_trees.page_slug(each["title"])) == fold(stem))
     return next(by_file, None) or next(by_id, None) or next(alike, None) or next(by_name, None)

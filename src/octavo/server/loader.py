@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from octavo.documents import front_matter, trees
-from octavo.documents.merging import tree
+from octavo.documents import front_matter, page_trees
+from octavo.documents.merging import revision_merge
+from octavo.documents.page_trees import Pages
 from octavo.documents.revision_changes import EMPTY_REVISION, revision_differences
-from octavo.documents.trees import Pages
 from octavo.server.behaviour import revisions, spaces
 from octavo.server.folder import ELSEWHERE, Entry, Folder, Problem, shown, walk
 from octavo.server.folders import ASSETS, SHARED, VARIABLES, addresses, includes, kept, named, read
@@ -120,8 +120,8 @@ def _move(
     if known and not revision_differences(before, after, _blob):
         return None, 0
     main = revisions.current(world, space["id"])
-    outcome = tree.merge_revisions(before, main, after, SIDE, world.store)
-    held = {**outcome.held, "pages": trees.with_paths(outcome.held["pages"])}
+    outcome = revision_merge.merge_revisions(before, main, after, SIDE, world.store)
+    held = {**outcome.held, "pages": page_trees.with_paths(outcome.held["pages"])}
     if not revision_differences(main, {**main, **held}, _blob):
         return None, 0
     revision = revisions.next_after(world, main, **held)
@@ -184,8 +184,8 @@ class _Loading:
         self._read_shared()
         files = self._files()
         keys = {id(entry): key for entry, key in self._entries}
-        old = {page["id"]: page for page in trees.walk(self.before["pages"])}
-        pages = trees.with_paths(self._nodes(self.folder.entries, keys, old))
+        old = {page["id"]: page for page in page_trees.walk(self.before["pages"])}
+        pages = page_trees.with_paths(self._nodes(self.folder.entries, keys, old))
         shared = [self._reusable(path, *said) for path, said in self._shared.items()]
         held = {"pages": pages, "files": files, "reusableContents": shared, "variables": self._variables()}
         return {**held, "keys": self._keys}
@@ -210,12 +210,12 @@ class _Loading:
     def _not_read(self, path: Path) -> str:
         """Return the text of a page whose file cannot be read: the one from before, else the reason."""
         page_id = self.before["keys"].get(f"page:{path}")
-        if (page := trees.find(self.before["pages"], page_id or "")) is not None:
+        if (page := page_trees.find(self.before["pages"], page_id or "")) is not None:
             self._not_read_now[path] = page
             return revisions.text(self.world, page)
         name = shown(str(path))
         why = next(each.message for each in reversed(self.folder.problems) if each.path == name)
-        return f'{{% hint style="warning" %}}\n{trees.escape(f"{name} {why}")}\n{{% endhint %}}\n'
+        return f'{{% hint style="warning" %}}\n{page_trees.escape(f"{name} {why}")}\n{{% endhint %}}\n'
 
     def _read_shared(self) -> None:
         """What is kept to be included, and all that pages include, also by including it."""
@@ -264,7 +264,7 @@ class _Loading:
         gone = {name for key, name in known.items() if key not in here}
         by_text = {
             page["text"]: page["id"]
-            for page in trees.walk(self.before["pages"])
+            for page in page_trees.walk(self.before["pages"])
             if page["id"] in gone and "text" in page
         }
         for entry, key in self._entries:
@@ -299,14 +299,14 @@ class _Loading:
             }
         if entry.kind == "group" or entry.path is None:
             title = entry.title or named(Path(entry.address).name)
-            return {"title": title, "slug": trees.page_slug(Path(entry.address).name or title)}
+            return {"title": title, "slug": page_trees.page_slug(Path(entry.address).name or title)}
         if (page := self._not_read_now.get(entry.path)) is not None:
             return {name: value for name, value in page.items() if name not in _OF_PLACE}
         matter, body = self._bodies[entry.path]
         stem = shown(_stem(entry.path))
-        heading = trees.first_heading(body)
+        heading = page_trees.first_heading(body)
         title = _line(matter.get("title")) or heading or entry.title or named(stem)
-        says: Json = {"title": title, "slug": trees.page_slug(stem)}
+        says: Json = {"title": title, "slug": page_trees.page_slug(stem)}
         says |= {name: line for name in _FIELDS if (line := _line(matter.get(name)))}
         says |= {name: True for name in _FLAGS if matter.get(name) is True}
         if layout := _layout(matter.get("layout")):

@@ -30,11 +30,11 @@ from reportlab.platypus import (
     TableStyle,
 )
 
-from octavo.documents import links, trees
+from octavo.documents import links, page_trees
 from octavo.documents.blocks import Block, Run
 from octavo.documents.links import LinkTargets
+from octavo.documents.page_trees import Pages
 from octavo.documents.parse import parse
-from octavo.documents.trees import Pages
 from octavo.server.store import Json
 from octavo.server.typefaces import BODY, MONO, typeset
 
@@ -93,14 +93,16 @@ class Book:
         return buffer.getvalue()
 
     def _story(self) -> Iterator[Flowable]:
-        depths = {page["id"]: len(trees.path_to(self.pages, page["id"])) - 1 for page in trees.walk(self.pages)}
-        for number, page in enumerate(trees.walk(self.pages)):
+        depths = {
+            page["id"]: len(page_trees.path_to(self.pages, page["id"])) - 1 for page in page_trees.walk(self.pages)
+        }
+        for number, page in enumerate(page_trees.walk(self.pages)):
             if number:
                 yield PageBreak()
             self._page = page
             yield _Bookmark(page["id"], page["title"], depths[page["id"]])
             text = self.texts.get(page["id"], "")
-            if trees.leading_heading(text) != page["title"]:
+            if page_trees.leading_heading(text) != page["title"]:
                 yield Paragraph(f"<b>{typeset(page['title'])}</b>", _HEADINGS[0])
             if page.get("description"):
                 yield Paragraph(typeset(page["description"]), _SMALL)
@@ -207,7 +209,7 @@ class Book:
             yield Paragraph(words, _CAPTION)
 
     def _picture(self, address: str) -> Flowable | None:
-        match links.resolve(address, trees.link_base(self._page), self.places):
+        match links.resolve(address, page_trees.link_base(self._page), self.places):
             case links.ToFile(file=name) if name in self.pictures:
                 return _shown(self.pictures[name]())
         return None
@@ -249,8 +251,8 @@ class Book:
 
     def _linked(self, words: str, address: str) -> str:
         """Words that lead to a page of the PDF, or out of it. Others are words."""
-        match links.resolve(address, trees.link_base(self._page), self.places):
-            case links.ToPage(page=name) if trees.find(self.pages, name):
+        match links.resolve(address, page_trees.link_base(self._page), self.places):
+            case links.ToPage(page=name) if page_trees.find(self.pages, name):
                 leads = f"#{name}"
             case links.ToUrl(url=url):
                 leads = url

@@ -4,7 +4,7 @@ by id."""
 from __future__ import annotations
 
 from octavo.api.content import GetPage, GetPageByPath
-from octavo.documents import links, trees
+from octavo.documents import links, page_trees
 from octavo.server.behaviour import revisions
 from octavo.server.evaluating import evaluated, outside_code
 from octavo.server.folders import relinked
@@ -26,7 +26,7 @@ def as_asked(world: World, revision: Json, page: Json, op: GetPage | GetPageByPa
 
 def stable(text: str, page: Json, revision: Json) -> str:
     """`text` with what its links to pages and files of the space name by id: `/pages/<id>` and `/files/<id>`."""
-    places, path = trees.link_targets_of(revision), trees.link_base(page)
+    places, path = page_trees.link_targets_of(revision), page_trees.link_base(page)
 
     def lead(address: str) -> str | None:
         match links.resolve(address, path, places):

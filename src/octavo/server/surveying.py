@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from octavo.documents import anchors, links, trees
+from octavo.documents import anchors, links, page_trees
+from octavo.documents.links import PageReference, references_in
 from octavo.documents.parse import parse
-from octavo.documents.usages import PageReference, references_in
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.permissions import role, sees_collection
 from octavo.server.including import reusable
@@ -75,8 +75,8 @@ class Survey:
         self._world = world
         self._revision = revision
         self._space = world.store.get(f"/spaces/{revision['space']}")
-        self.pages = {page["id"]: page for page in trees.walk(revision["pages"])}
-        self._places = trees.link_targets_of(revision)
+        self.pages = {page["id"]: page for page in page_trees.walk(revision["pages"])}
+        self._places = page_trees.link_targets_of(revision)
 
     def found(self, page_id: str | None = None) -> list[Found]:
         """What the pages link to, or one of them."""
@@ -127,7 +127,7 @@ class Survey:
         in_app = href.startswith((origin, *(f"https://{host}/" for host in links.APP_HOSTS)))
         there = href.removeprefix(self._world.origin) if in_app else href
         status = "in-app" if in_app else "ok"
-        match links.resolve(there, trees.link_base(page), self._places):
+        match links.resolve(there, page_trees.link_base(page), self._places):
             case links.ToPage(page=name, anchor=anchor):
                 target = self._page(self._space["id"], name, anchor or "", status)
             case links.ToAnchor(anchor=anchor):
@@ -196,7 +196,7 @@ class Survey:
         if not wanted:
             return Target(status, "space", space)
         revision = revisions.current(self._world, space)
-        found = trees.find_by_path(revision["pages"], wanted) or trees.find(revision["pages"], wanted)
+        found = page_trees.find_by_path(revision["pages"], wanted) or page_trees.find(revision["pages"], wanted)
         if found is None or not has_anchor(self._world, revision, found, anchor):
             return None
         return Target(status, "page", found["id"], space, anchor)
@@ -215,7 +215,7 @@ class Survey:
         return self._world.store.find(f"/{collection}/{name}") if NAME.fullmatch(name) else None
 
     def _reusable(self, says: str, page: Json) -> Target:
-        item = reusable(self._revision, says, posixpath.dirname(trees.source_path(page)))
+        item = reusable(self._revision, says, posixpath.dirname(page_trees.source_path(page)))
         return (
             Target("ok", "reusable-content", item["id"], self._space["id"]) if item else Target("broken", "url", says)
         )
@@ -242,7 +242,7 @@ def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
     found, left, known = list(said(world, page).anchors), [page], set[str]()
     while left and len(known) < _MOST_INCLUDED:
         part = left.pop()
-        folder = posixpath.dirname(trees.source_path(part))
+        folder = posixpath.dirname(page_trees.source_path(part))
         for usage in said(world, part).usages:
             item = reusable(revision, usage.says, folder) if usage.kind == "include" else None
             if item is not None and item["id"] not in known:

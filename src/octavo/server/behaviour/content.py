@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from octavo.api import content
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.documents.markdown_to_json import content_body
 from octavo.documents.revision_changes import EMPTY_REVISION, document_id, revision_differences
 from octavo.server import references
@@ -149,7 +149,7 @@ def _get_page(op: content.GetPage, world: World) -> Json:
 @handle.register
 def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
     revision = revisions.at(world, op.at)
-    found = trees.find_by_path(revision["pages"], op.page_path)
+    found = page_trees.find_by_path(revision["pages"], op.page_path)
     if found is None:
         raise Refused(404, f"There is no page at “{op.page_path[:300]}”. The page may have been moved or deleted.")
     return _with_body(world, revision, found, op)

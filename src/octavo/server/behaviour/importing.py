@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from octavo.api import imports
 from octavo.api.folding import fold
 from octavo.api.places import ChangeRequestRef
-from octavo.documents.trees import Pages
+from octavo.documents.page_trees import Pages
 from octavo.server.background import Errand
 from octavo.server.behaviour import change_requests, revisions, storage
 from octavo.server.behaviour.permissions import need

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from octavo.api import links
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.change_requests import base_of, path_of, present_change_request
 from octavo.server.behaviour.collections import present_collection
@@ -148,7 +148,7 @@ class Showing:
 
     @cached_property
     def _pages(self) -> dict[str, Json]:
-        return {each["id"]: each for each in trees.walk(self._revision["pages"])}
+        return {each["id"]: each for each in page_trees.walk(self._revision["pages"])}
 
     @cached_property
     def _app(self) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from octavo.api import openapi
-from octavo.documents.specifications import MAX_LENGTH, SpecificationError, read_specification
+from octavo.documents.openapi import MAX_LENGTH, SpecificationError, read_specification
 from octavo.server.background import Errand
 from octavo.server.behaviour.permissions import allows, need_in_organization, organization_role
 from octavo.server.fetching import Fetcher, NotFetched

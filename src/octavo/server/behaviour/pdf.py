@@ -12,8 +12,8 @@ from datetime import timedelta
 from functools import partial
 
 from octavo.api import pdf
-from octavo.documents import trees
-from octavo.documents.trees import Pages
+from octavo.documents import page_trees
+from octavo.documents.page_trees import Pages
 from octavo.server.behaviour import revisions
 from octavo.server.including import dereferenced
 from octavo.server.rest import handle
@@ -35,7 +35,7 @@ def _get(op: pdf.Get, world: World) -> Json:
     wanted = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}
     wanted["until"] = (world.now() + LASTS).timestamp()
     payload = urlsafe_b64encode(json.dumps(wanted).encode()).decode().rstrip("=")
-    name = trees.page_slug((page or space)["title"])
+    name = page_trees.page_slug((page or space)["title"])
     return {"url": world.url(f"/~/pdf/{payload}/{_signature(world, payload)}/{name}.pdf")}
 
 
@@ -52,16 +52,16 @@ def printing(world: World, payload: str, signature: str) -> Callable[[], bytes]:
     revision = revisions.get(world, space["id"], wanted["revision"])
     pages: Pages = revision["pages"]
     if wanted["page"] is not None:
-        page = trees.find(pages, wanted["page"]) or {}
+        page = page_trees.find(pages, wanted["page"]) or {}
         pages = [{**page, "pages": []} if wanted["only"] else page]
-    documents = (page for page in trees.walk(pages) if page["type"] == "document")
+    documents = (page for page in page_trees.walk(pages) if page["type"] == "document")
     texts = {page["id"]: dereferenced(world.store, revisions.text(world, page), page, revision) for page in documents}
     pictures = {file["id"]: file for file in revision["files"] if "dimensions" in file}
     data = {name: partial(_blob, world, file["blob"]) for name, file in pictures.items()}
     # What makes PDFs is large, and most platforms never print.
     from octavo.server.printing import Book
 
-    return Book(space["title"], pages, texts, trees.link_targets_of(revision), data).made
+    return Book(space["title"], pages, texts, page_trees.link_targets_of(revision), data).made
 
 
 def _blob(world: World, name: str) -> bytes:

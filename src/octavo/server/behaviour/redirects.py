@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from octavo.api import redirects
 from octavo.api.folding import fold
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.server.behaviour import published_sites, revisions, site_tree
 from octavo.server.behaviour.permissions import in_organization
 from octavo.server.rest import completes, guards, handle, page, path_of, shows
@@ -90,7 +90,7 @@ def _address(world: World, site: str, destination: Json, share_key: str | None =
     start = published_sites.address_of_space(world, tree, site_space, share_key)
     if destination["kind"] == "site-space":
         return start
-    page = trees.find(revisions.current(world, site_space["space"])["pages"], destination["pageId"])
+    page = page_trees.find(revisions.current(world, site_space["space"])["pages"], destination["pageId"])
     if page is None or "path" not in page:
         raise Missing(f"{site}/site-spaces/{site_space['id']}/pages/{destination['pageId']}")
     return start + quote(page["path"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.server.behaviour import search
 from octavo.server.rest import without
 from octavo.server.store import Json
@@ -30,7 +30,7 @@ def current(world: World, space_id: str) -> Json:
 
 def page_of(revision: Json, page_id: str) -> Json:
     """One page of a revision. Raises Refused."""
-    page = trees.find(revision["pages"], page_id)
+    page = page_trees.find(revision["pages"], page_id)
     if page is None:
         raise Refused(404, f"The page “{page_id}” was not found. It may have been deleted.")
     return page
@@ -58,7 +58,7 @@ def at(world: World, place: ContentRef) -> Json:
 
 def first(world: World, space: Json, markdown: str = "") -> Json:
     """Make the revision a space begins with: one page, which says `markdown`."""
-    page = new_page(world, trees.leading_heading(markdown) or UNTITLED, markdown)
+    page = new_page(world, page_trees.leading_heading(markdown) or UNTITLED, markdown)
     return add(world, space["id"], {"pages": [page]}, type="edits", parents=[])
 
 
@@ -78,7 +78,7 @@ def add(
         "createdAt": world.timestamp(),
         "author": world.caller,
         **{name: held.get(name, empty()) for name, empty in HELD.items()},
-        "pages": trees.with_paths(held["pages"]),
+        "pages": page_trees.with_paths(held["pages"]),
     }
     if merged_from is not None:
         revision["mergedFrom"] = merged_from
@@ -113,7 +113,7 @@ def move_primary(world: World, space_id: str, revision: Json, *, found_later: bo
 def new_page(world: World, title: str, markdown: str = "", **fields: object) -> Json:
     """A document page that is in no tree yet."""
     now = world.timestamp()
-    page: Json = {"id": world.new_id(), "type": "document", "title": title, "slug": trees.page_slug(title)}
+    page: Json = {"id": world.new_id(), "type": "document", "title": title, "slug": page_trees.page_slug(title)}
     page |= {"createdAt": now, "updatedAt": now, **fields, "pages": []}
     return written(world, page, markdown)
 

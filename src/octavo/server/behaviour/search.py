@@ -16,7 +16,7 @@ from urllib.parse import quote
 from octavo.api import search
 from octavo.api.folding import fold
 from octavo.api.searchable import SIGNED, apart, mentions, part_starts, together, whole_mention, with_titles
-from octavo.documents import links, trees
+from octavo.documents import links, page_trees
 from octavo.server.behaviour.arranging import visible_spaces
 from octavo.server.including import dereferenced
 from octavo.server.rest import handle, page
@@ -83,7 +83,7 @@ def _reindexed(world: World, space_id: str, old: Json | None, new: Json) -> Iter
     """Index one page after the other, and yield its id."""
     before, after = _indexed(old), _indexed(new)
     includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
-    pages = {page["id"]: page for page in trees.walk(new["pages"])}
+    pages = {page["id"]: page for page in page_trees.walk(new["pages"])}
     for page_id in before.keys() - after.keys():
         world.store.unindex(space_id, page_id)
     for page_id, says in after.items():
@@ -138,7 +138,7 @@ def _space_hit(world: World, space: Json, found: Iterable[Found], typed: str) ->
 def _pages(world: World, space: Json, found: Iterable[Found], typed: str) -> list[Json]:
     """The pages of a space that were found, in the order of their best sections."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
-    tree = {each["id"]: each for each in trees.walk(revision["pages"])}
+    tree = {each["id"]: each for each in page_trees.walk(revision["pages"])}
     places: links.LinkTargets | None = None
     app = world.url(f"/o/{space['organization']}/s/{space['id']}")
     hits: dict[str, Json] = {}
@@ -152,7 +152,7 @@ def _pages(world: World, space: Json, found: Iterable[Found], typed: str) -> lis
             at = f"#{section.anchor}" if section.anchor else ""
             body = _parts_found(world, section, typed) if section.unmarked else together(section.snippet)
             if next(mentions(body), None):
-                places = places or trees.link_targets_of(revision)
+                places = places or page_trees.link_targets_of(revision)
                 body, _ = with_titles(body, partial(_title, tree, places, document))
             words = {"title": together(section.title), "body": body}
             path = document["path"] + at
@@ -174,13 +174,13 @@ def _parts_found(world: World, section: Found, typed: str) -> str:
 
 def _title(tree: dict[str, Json], places: links.LinkTargets, page: Json, address: str) -> str | None:
     """How the page is called that a mention on `page` leads to. None if it is not in this space."""
-    target = links.resolve(address, trees.link_base(page), places)
+    target = links.resolve(address, page_trees.link_base(page), places)
     return str(tree[target.page]["title"]) if isinstance(target, links.ToPage) else None
 
 
 def _indexed(revision: Json | None) -> dict[str, tuple[str, str, str]]:
     """What search knows of each page: the hash of its text, its title and its description."""
-    pages = trees.walk(revision["pages"]) if revision else ()
+    pages = page_trees.walk(revision["pages"]) if revision else ()
     return {
         each["id"]: (each.get("text", ""), each["title"], each.get("description") or "")
         for each in pages

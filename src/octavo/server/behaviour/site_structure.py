@@ -6,7 +6,7 @@ import re
 
 from octavo.api import site_structure as structure
 from octavo.api.places import InSite
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.server.behaviour import site_parts, site_tree
 from octavo.server.behaviour.ordering import settle
 from octavo.server.behaviour.permissions import in_organization, need, role
@@ -145,7 +145,7 @@ def _without_root(world: World, tree: Tree, section: str) -> Tree:
     if chosen:
         space = next(tree.spaces[part.document["space"]] for part in tree.live(None) if part.document["id"] == chosen)
         part = {**_part(tree, "site-section", world.new_id()), "title": space["title"], "defaultSiteSpace": chosen}
-        world.store.put(_place(tree, part), {**part, "path": trees.page_slug(space["title"])})
+        world.store.put(_place(tree, part), {**part, "path": page_trees.page_slug(space["title"])})
         section = part["id"]
     for each in tree.row("site-space", None):
         world.store.change(each.path, section=section)
@@ -302,7 +302,7 @@ def _rivals(tree: Tree, kind: str, holder: str | None) -> list[Json]:
 
 
 def _free_path(tree: Tree, kind: str, holder: str | None, title: str) -> str:
-    return trees.free_slug(trees.page_slug(title), {each["path"] for each in _rivals(tree, kind, holder)})
+    return page_trees.free_slug(page_trees.page_slug(title), {each["path"] for each in _rivals(tree, kind, holder)})
 
 
 def _refuse_taken(tree: Tree, document: Json, holder: str | None) -> None:

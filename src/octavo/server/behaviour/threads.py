@@ -8,7 +8,7 @@ from typing import Any
 
 from octavo.api.bodies import Format
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.documents.markdown_to_json import content_body
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.change_requests import base_of, path_of
@@ -49,7 +49,7 @@ class Threads:
     @cached_property
     def pages(self) -> dict[str, Json]:
         """The pages of the place by id."""
-        return {each["id"]: each for each in trees.walk(self.revision["pages"])}
+        return {each["id"]: each for each in page_trees.walk(self.revision["pages"])}
 
     @cached_property
     def base(self) -> Json | None:
@@ -120,7 +120,7 @@ class Threads:
             outdated = not self.has(self.base, page_id, node)  # it was made on what the change request removes
         if page is None:
             places = filter(None, (self._then(target), self.base))
-            found = (trees.find(place["pages"], page_id) for place in places)
+            found = (page_trees.find(place["pages"], page_id) for place in places)
             page = next(filter(None, found), None) or {"id": page_id, "title": "Deleted page", "path": ""}
         names = ("id", "title", "path", "emoji", "icon", "createdAt", "updatedAt")
         return {**{name: page[name] for name in names if page.get(name) is not None}, "outdated": outdated}
@@ -131,13 +131,13 @@ class Threads:
 
     def has(self, revision: Json | None, page_id: str, node: str | None) -> bool:
         """Whether a revision has a page, and in it a block if one is named."""
-        page = trees.find(revision["pages"], page_id) if revision is not None else None
+        page = page_trees.find(revision["pages"], page_id) if revision is not None else None
         return page is not None and (node is None or self.says(page, node, revision) is not None)
 
     def said(self, page_id: str, node: str) -> str | None:
         """What a block says, or said before the change request removed it."""
         for revision in (self.revision, self.base):
-            page = trees.find(revision["pages"], page_id) if revision is not None else None
+            page = page_trees.find(revision["pages"], page_id) if revision is not None else None
             if page is not None and (said := self.says(page, node, revision)) is not None:
                 return said
         return None

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from octavo.api import urls
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.documents import links, trees
+from octavo.documents import links, page_trees
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.change_requests import present_change_request
 from octavo.server.behaviour.collections import present_collection
@@ -67,7 +67,7 @@ def _in_space(world: World, name: str, number: str | None, path: list[str]) -> J
     path = path[1:] if path[:1] == ["pages"] else path
     if path and path[0] != "~":
         pages = revisions.at(world, at)["pages"]
-        page = trees.find_by_path(pages, "/".join(path)) or trees.find(pages, "/".join(path))
+        page = page_trees.find_by_path(pages, "/".join(path)) or page_trees.find(pages, "/".join(path))
         if page is None:
             raise Missing(f"/spaces/{name}/pages/{'/'.join(path)}")
         answer["page"] = present_page(page, app_of(world, at))

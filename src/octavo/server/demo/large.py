@@ -20,7 +20,7 @@ from octavo.api import change_requests, collections, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.content import DocumentBody
 from octavo.api.places import ChangeRequestRef, CollectionRef, Discussion, OrganizationRef, SpaceRef
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.parse import parse
 from octavo.server.behaviour import revisions, spaces
@@ -86,7 +86,7 @@ def _write(world: World, names: Names, place: str, kind: str, chance: Random) ->
         answer(collections.Create(at=at, title="Harbours"), world.asked_by(people.PEOPLE[0].id))
         said = collections.Update(at=CollectionRef(collection_id=_COLLECTION), description="A book for each place")
         answer(said, world.asked_by(people.PEOPLE[0].id))
-    names.name = trees.page_slug(f"{place} {kind}")
+    names.name = page_trees.page_slug(f"{place} {kind}")
     space = spaces.new(writer, people.ORGANIZATION, title=f"{place}: {kind.lower()}", parent=_COLLECTION, emoji="🧭")
     names.name = f"{space['id']}-page"
     first = revisions.new_page(writer, f"{kind} of {place}", _said(chance, "about", place, "") + "\n")
@@ -161,7 +161,9 @@ class _Talk:
         world, self.names.name = self.world.asked_by(by), self.name
         node = None
         if chance.random() < 0.4:
-            page = next(each for each in trees.walk(revisions.at(world, self.at)["pages"]) if each["id"] == page_id)
+            page = next(
+                each for each in page_trees.walk(revisions.at(world, self.at)["pages"]) if each["id"] == page_id
+            )
             node = _first_block(revisions.text(world, page))
         post(world, self.at, said, page=page_id, node=node)
         self.names.name = f"{self.name}-r"
@@ -218,7 +220,7 @@ class _Proposal:
             content.UpdatePage(
                 page=page["id"], document=DocumentBody(markdown=self._changed(revisions.text(world, page), month))
             )
-            for page in trees.walk(revisions.at(world, self.at)["pages"])
+            for page in page_trees.walk(revisions.at(world, self.at)["pages"])
             if page["id"] in wanted
         )
         answer(content.Edit(at=self.at, changes=edits, compat=False), world)
@@ -246,7 +248,9 @@ class _Proposal:
         if reviewers and chance.random() < 0.2:
             self.names.name = f"{self.id}-again"
             page = next(
-                each for each in trees.walk(revisions.at(world, self.at)["pages"]) if each["id"] == self.book.months[-1]
+                each
+                for each in page_trees.walk(revisions.at(world, self.at)["pages"])
+                if each["id"] == self.book.months[-1]
             )
             text = revisions.text(world, page) + "\nSeen again since.\n"
             edit = content.UpdatePage(page=page["id"], document=DocumentBody(markdown=text))

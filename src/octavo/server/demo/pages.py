@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from octavo.api.places import ContentRef
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.documents.blocks import Document
 from octavo.documents.parse import parse
 from octavo.server.behaviour import revisions
@@ -16,7 +16,7 @@ from octavo.server.world import World
 
 def page_at(world: World, at: ContentRef, file: str) -> Json:
     """The page that was written in `file`, or whose slug that is if it came later. Raises LookupError for none."""
-    found = [page for page in trees.walk(revisions.at(world, at)["pages"]) if _file_of(page) == file]
+    found = [page for page in page_trees.walk(revisions.at(world, at)["pages"]) if _file_of(page) == file]
     if not found:
         raise LookupError(f"No page of {at} was written in {file}.")
     return found[0]
@@ -36,13 +36,13 @@ def block_at(world: World, page: Json, words: str) -> str:
 
 def pages_below(world: World, at: ContentRef, folder: str) -> Iterator[Json]:
     """The pages that were written in a folder, in the order of the tree."""
-    return (page for page in trees.walk(revisions.at(world, at)["pages"]) if _file_of(page).startswith(folder))
+    return (page for page in page_trees.walk(revisions.at(world, at)["pages"]) if _file_of(page).startswith(folder))
 
 
 def place_after(world: World, at: ContentRef, file: str) -> int:
     """The place right after a page, among those it stands with."""
     tree = revisions.at(world, at)["pages"]
-    return trees.position_of(tree, page_at(world, at, file)["id"])[1] + 1
+    return page_trees.position_of(tree, page_at(world, at, file)["id"])[1] + 1
 
 
 def replaced(text: str, words: str, others: str) -> str:

@@ -13,7 +13,7 @@ from octavo.data.comment_text import plain_text
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.emoji import sign_of
-from octavo.documents.suggesting import suggestion_fence
+from octavo.documents.suggestions import suggestion_fence
 from octavo.tui.render.quotes import excerpt_of, quoted
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import not_allowed_with

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from octavo.documents.blocks import Block, Document
-from octavo.documents.changes import Changed, Diff, Moved
 from octavo.documents.diff import diff
-from octavo.documents.source_diff import SourceHunk, source_diff
+from octavo.documents.diff_model import Changed, Diff, Moved
+from octavo.documents.diff_text import SourceHunk, source_diff
 from octavo.tui.render.block_slices import is_long, kept_slices
 from octavo.tui.render.code import shape
 from octavo.tui.render.diff_units import kept_entries

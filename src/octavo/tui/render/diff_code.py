@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
-from octavo.documents import changes as model
+from octavo.documents import diff_model as model
 from octavo.documents.blocks import Block
 from octavo.tui.render.code import coloured, tokens_of, wrapped
 from octavo.tui.render.diff_sides import Part, SideWidths, exchanged

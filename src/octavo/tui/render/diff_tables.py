@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from rich.style import Style
 
-from octavo.documents import changes as model
+from octavo.documents import diff_model as model
 from octavo.documents.blocks import Block, Column, Run
-from octavo.documents.setting_diff import changed_run_attributes, shorten
+from octavo.documents.diff_attributes import changed_run_attributes, shorten
 from octavo.tui.render.diff_sides import Part, SideWidths
 from octavo.tui.render.diff_words import gutter, in_place, marked, notes, settings, unseen
 from octavo.tui.render.inline import inline_parts

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import NamedTuple, TypeVar
 
 from octavo.documents.blocks import Block, Run
-from octavo.documents.changes import (
+from octavo.documents.diff_model import (
     Added,
     AttributeChange,
     Changed,

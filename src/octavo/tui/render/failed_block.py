@@ -37,7 +37,7 @@ def guarded(work: Callable[[], T], instead: Callable[[], T]) -> T:
 
 def written_in(source: str, block: Block) -> str:
     """How a block stands in a source. Empty where it has none."""
-    from octavo.documents.suggesting import block_source  # no frame needs it
+    from octavo.documents.suggestions import block_source  # no frame needs it
 
     return block_source(source, block) if source else ""
 

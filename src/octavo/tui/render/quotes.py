@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from textwrap import dedent
 
-from octavo.documents.suggesting import fence
+from octavo.documents.suggestions import fence
 
 _CHARACTERS = 240
 _QUOTE = re.compile(r" {0,3}> ?")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from octavo.documents.suggesting import suggestions
+from octavo.documents.suggestions import suggestions
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sequence import changes, source_changes

@@ -13,7 +13,7 @@ from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.writes.content_writes import page_source
 from octavo.data.writes.restore_pages import restore_pages
 from octavo.documents.blocks import Block
-from octavo.documents.reverting import UnknownBlock, revert_blocks
+from octavo.documents.suggestions import UnknownBlock, revert_blocks
 from octavo.tui.render.diff_context import said_of
 from octavo.tui.review.changed_pages import ChangedPage
 from octavo.tui.review.diff_base import Comparison
