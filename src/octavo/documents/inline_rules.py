@@ -10,7 +10,6 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Delimiter, Scanned
 from markdown_it.token import Token
 
-from octavo.documents.emphasis import drop_empty_bold, pair_delimiters
 from octavo.documents.html import NAN_ENTITY, decode, find_element_end, find_loose_element_end
 from octavo.documents.limits import MAX_ROW_LENGTH
 from octavo.documents.tag_blocks import is_known_tag
