@@ -44,10 +44,10 @@ from octavo.data.drafts import Drafts
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.store import OutboxEntries, find_done_entry
-from octavo.documents import conditions, front_matter, json_to_markdown, specifications, trees, yaml_values
+from octavo.documents import conditions, front_matter, json_to_markdown, openapi, page_trees, yaml_values
 from octavo.documents.diff import diff
-from octavo.documents.document_as_markdown import document_to_markdown
 from octavo.documents.json_document import read_document
+from octavo.documents.json_editing import document_to_markdown
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.openapi import Specification
@@ -126,9 +126,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     ),
     "table of contents": lambda text: summary_entries(Folder(Path("/"), Path("/")), text, Path("SUMMARY.md")),
     "YAML": lambda text: said(lambda: yaml_values.parse_yaml(text), yaml_values.YamlError),
-    "specification": lambda text: said(
-        lambda: specifications.read_specification(text), specifications.SpecificationError
-    ),
+    "specification": lambda text: said(lambda: openapi.read_specification(text), openapi.SpecificationError),
     "condition": lambda text: said(lambda: conditions.evaluate(text[:1000], {}), conditions.ConditionError),
     "JSON": lambda text: said(lambda: parse_json(text), ValueError),
     "value of the command line": lambda text: said(lambda: values_of([f"a:={text}"]), Failure),
@@ -294,7 +292,7 @@ def of_folder(name: str) -> Callable[[Place, bytes], str]:
         try:
             loaded = loader.load(world, place.folder / "docs", organization="acme", author="ada")
             revision = revisions.get_current(world, loaded.space_id)
-            pages = [parse(revisions.page_text(world, page)) for page in trees.walk(revision["pages"])]
+            pages = [parse(revisions.page_text(world, page)) for page in page_trees.walk(revision["pages"])]
             assert "The other page." in "\n".join(block.plain() for page in pages for block in page.blocks)
             again = loader.load(world, place.folder / "docs", organization="acme", author="ada")
             assert again.revision_id == loaded.revision_id

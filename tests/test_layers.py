@@ -62,7 +62,7 @@ KNOWN_IN = {
     "widgets": {"octavo.api.folding", "octavo.api.safety", "octavo.settings"},
 }
 """All that these know of Octavo, beside themselves and the rooms of the terminal app below them."""
-BOUNDED_READS = {"octavo.documents.specifications"}
+BOUNDED_READS = {"octavo.documents.openapi"}
 """What the programs that read the files of strangers run: no more than that is in their process."""
 DRAWN_ELSEWHERE = ("textual.app", "textual.screen", "textual.widget", "textual.widgets")
 """What blocks are made lines without."""

@@ -29,11 +29,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from octavo.api import change_requests
 from octavo.api.places import ChangeRequestRef, RevisionRef
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.documents.blocks import Document
 from octavo.documents.diff import diff
+from octavo.documents.diff_text import source_diff
 from octavo.documents.parse import parse
-from octavo.documents.source_diff import source_diff
 from octavo.server.demo import library, people
 from octavo.server.dispatch import answer
 from octavo.server.handlers import revisions
@@ -183,7 +183,7 @@ def _demo() -> list[Pair]:
         old, new = (
             {
                 page["id"]: revisions.page_text(world, page)
-                for page in trees.walk(revisions.get_at(world, each)["pages"])
+                for page in page_trees.walk(revisions.get_at(world, each)["pages"])
                 if page["type"] == "document"
             }
             for each in (base, at)

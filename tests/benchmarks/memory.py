@@ -29,7 +29,7 @@ from textual import _wait
 import octavo
 from octavo.api.operation import SPECS
 from octavo.documents import emoji
-from octavo.documents.alignment import most_similar
+from octavo.documents.diff_alignment import most_similar
 from octavo.server.demo.library import build
 from octavo.server.store import Store
 from octavo.server.world import World

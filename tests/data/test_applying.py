@@ -14,7 +14,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.documents.parse import parse
-from octavo.documents.suggesting import suggestion_fence, suggestions
+from octavo.documents.suggestions import suggestion_fence, suggestions
 from octavo.tui.writing.applying_suggestions import Wording, apply, take_back
 from tests.data.sends import Gate
 from tests.data.test_deciding import edit

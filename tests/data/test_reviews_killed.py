@@ -20,7 +20,7 @@ from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
-from octavo.documents.suggesting import suggestions
+from octavo.documents.suggestions import suggestions
 from octavo.server.app import Platform
 from octavo.tui.writing.applying_suggestions import Wording, apply
 from tests.data.reviewing import VERDICT, WORDS

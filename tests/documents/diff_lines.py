@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from octavo.documents.blocks import Block, plain_text
-from octavo.documents.changes import (
+from octavo.documents.diff_model import (
     Added,
     Changed,
     CodeChange,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.documents.conflicts import ConflictMarkers, find_markers
+from octavo.documents.conflict_markers import ConflictMarkers, find_markers
 
 
 def test_markers() -> None:

@@ -7,7 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.blocks import Run
-from octavo.documents.changes import (
+from octavo.documents.diff import diff
+from octavo.documents.diff_attributes import changed_attributes
+from octavo.documents.diff_model import (
     Added,
     AttributeChange,
     Changed,
@@ -22,13 +24,9 @@ from octavo.documents.changes import (
     TextChange,
     Unchanged,
 )
-from octavo.documents.diff import diff
-from octavo.documents.line_diff import diff_lines
+from octavo.documents.diff_text import diff_lines, diff_runs, source_diff
 from octavo.documents.parse import parse
 from octavo.documents.sequences import diff_ranges
-from octavo.documents.setting_diff import changed_attributes
-from octavo.documents.source_diff import source_diff
-from octavo.documents.word_diff import diff_runs
 from tests.documents.diff_lines import lines, marked
 from tests.documents.sides import check_sides, new_side, old_side
 from tests.documents.test_properties import pages

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from octavo.documents.blocks import Block, Column, Document, Run
-from octavo.documents.changes import (
+from octavo.documents.diff import diff
+from octavo.documents.diff_attributes import changed_run_attributes
+from octavo.documents.diff_model import (
     AttributeChange,
     Changed,
     ContainerChange,
@@ -19,10 +21,8 @@ from octavo.documents.changes import (
     TableChange,
     Unchanged,
 )
-from octavo.documents.diff import diff
+from octavo.documents.diff_text import diff_runs
 from octavo.documents.parse import parse
-from octavo.documents.setting_diff import changed_run_attributes
-from octavo.documents.word_diff import diff_runs
 from tests.documents.block_model import KINDS
 from tests.documents.block_trees import canonical, pairs
 from tests.documents.sides import check_sides

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.documents.document_as_markdown import apply_markdown_edit, document_to_markdown
+from octavo.documents.json_editing import apply_markdown_edit, document_to_markdown
 from octavo.documents.json_inline import MAX_JSON_DEPTH
 from octavo.documents.markdown_to_json import to_json_document
 

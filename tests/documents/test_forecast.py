@@ -9,15 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.api.content import Change, Page, ReusableContent, Revision
-from octavo.documents import trees
-from octavo.documents.merging import tree
-from octavo.documents.merging.forecast import MergePrediction, pages_to_read, predict_merge, shows_all_changes
+from octavo.documents import page_trees
+from octavo.documents.merging import revision_merge
+from octavo.documents.merging.conflict_prediction import (
+    MergePrediction,
+    pages_to_read,
+    predict_merge,
+    shows_all_changes,
+)
 from octavo.documents.merging.page_merge import merge
-from octavo.documents.namesakes import find_duplicates
+from octavo.documents.page_trees import Json, Pages, find_duplicates
 from octavo.documents.revision_changes import revision_differences
-from octavo.documents.trees import Json, Pages
 from octavo.server.handlers.content import present_page
-from tests.documents import test_merging_trees as page_trees
+from tests.documents import test_merging_trees as trees
 from tests.documents.random_lines import TEXTS, edited, three_texts
 from tests.documents.test_merging_trees import STORE, document, revision
 
@@ -39,23 +43,23 @@ def changed(draw: st.DrawFn, before: Json, values: dict[str, list[Any]]) -> Json
 @st.composite
 def written(draw: st.DrawFn, pages: Pages, before: Pages) -> Pages:
     """`pages` with the texts and fields they had `before`, of which some are changed."""
-    old = {page["id"]: page for page in trees.walk(before)}
-    for name in [page["id"] for page in trees.walk(pages) if page["type"] == "document"]:
-        page = trees.find(pages, name) or {}
+    old = {page["id"]: page for page in page_trees.walk(before)}
+    for name in [page["id"] for page in page_trees.walk(pages) if page["type"] == "document"]:
+        page = page_trees.find(pages, name) or {}
         was = old.get(name, {})
         text = STORE.text(was["text"]) if was.get("text") else ""
         if draw(st.booleans()):
             text = draw(edited(text) if text else TEXTS)
         fields = draw(changed({field: was[field] for field in OF_PAGES if field in was}, OF_PAGES))
         bare = {field: value for field, value in page.items() if field != "text"}
-        pages = trees.replace_page(pages, {**bare, **fields, **({"text": STORE.put_blob(text)} if text else {})})
+        pages = page_trees.replace_page(pages, {**bare, **fields, **({"text": STORE.put_blob(text)} if text else {})})
     return pages
 
 
 @st.composite
 def three(draw: st.DrawFn) -> tuple[Json, Json, Json]:
     """A revision and what two made of it: its tree, texts, fields, files and variables."""
-    base, main, mine = draw(page_trees.three())
+    base, main, mine = draw(trees.three())
     first = draw(written(base["pages"], []))
     file: Json = {"id": "f1", "name": "a.png", "blob": "0"}
 
@@ -72,7 +76,7 @@ def three(draw: st.DrawFn) -> tuple[Json, Json, Json]:
 def shown(side: Json, place: str, *, names_documents: bool) -> Revision:
     """A revision as a server shows it."""
     pages = [present_page(page, f"https://app.example/{place}") for page in side["pages"]]
-    for page in trees.walk(pages):
+    for page in page_trees.walk(pages):
         if not names_documents:
             page.pop("documentId", None)
     files = [{**file, "downloadURL": f"https://app.example/{file['blob']}?key={place}"} for file in side["files"]]
@@ -97,13 +101,13 @@ def foreseen(sides: tuple[Json, Json, Json], *, names_documents: bool = True) ->
 
 
 def text(side: Json, name: str) -> str:
-    page = trees.find(side["pages"], name) or {}
+    page = page_trees.find(side["pages"], name) or {}
     return STORE.text(page["text"]) if page.get("text") else ""
 
 
 def undecided(sides: tuple[Json, Json, Json]) -> set[tuple[str, str]]:
     """What the merge does not decide."""
-    return {(each.kind, each.id) for each in tree.merge_revisions(*sides, "#7", STORE).conflicts}
+    return {(each.kind, each.id) for each in revision_merge.merge_revisions(*sides, "#7", STORE).conflicts}
 
 
 @given(three())
@@ -115,7 +119,7 @@ def test_what_a_merge_does_not_decide_is_foreseen_and_nothing_else(sides: tuple[
 
 @given(three())
 def test_what_a_merge_changes_is_never_taken_for_a_change_that_main_has(sides: tuple[Json, Json, Json]) -> None:
-    outcome = tree.merge_revisions(*sides, "#7", STORE)
+    outcome = revision_merge.merge_revisions(*sides, "#7", STORE)
     is_on_main = not outcome.conflicts and not revision_differences(sides[1], outcome.held, str)
     assert predicted(sides).is_on_main is is_on_main
     assert predicted(sides, names_documents=False).is_on_main is is_on_main, "without the ids of documents too"

@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-from octavo.documents.changes import Added, Removed, Restructured, Unchanged
 from octavo.documents.diff import diff
+from octavo.documents.diff_model import Added, Removed, Restructured, Unchanged
 from octavo.documents.parse import parse
 from tests.documents.diff_lines import lines
 from tests.documents.sides import check_sides, moves_to_the_same_place

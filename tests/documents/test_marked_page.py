@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.documents.conflicts import find_markers
+from octavo.documents.conflict_markers import find_markers
 from octavo.documents.merging.marked_page import read_marked
 from octavo.documents.merging.merged_page import Choice, ChoiceKind
 from octavo.documents.merging.page_merge import merge

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.documents import trees
-from octavo.documents.merging.tree import RevisionConflict, RevisionMerge, merge_revisions
-from octavo.documents.trees import Json, Pages
+from octavo.documents import page_trees
+from octavo.documents.merging.revision_merge import RevisionConflict, RevisionMerge, merge_revisions
+from octavo.documents.page_trees import Json, Pages
 from octavo.server.store import Store
 
 STORE = Store()
@@ -30,7 +30,7 @@ def link(name: str, url: str = "https://a.example") -> Json:
 
 def revision(*pages: Json, files: tuple[Json, ...] = (), **variables: object) -> Json:
     return {
-        "pages": trees.with_paths(list(pages)),
+        "pages": page_trees.with_paths(list(pages)),
         "files": list(files),
         "reusableContents": [],
         "variables": variables,
@@ -46,7 +46,7 @@ def outline(pages: Pages) -> str:
 
 
 def text_of(outcome: RevisionMerge, name: str) -> str:
-    page = trees.find(outcome.held["pages"], name)
+    page = page_trees.find(outcome.held["pages"], name)
     assert page is not None
     return STORE.text(page["text"])
 
@@ -62,33 +62,35 @@ def forests(draw: st.DrawFn) -> Pages:
 
 def grown(draw: st.DrawFn, pages: Pages, name: str) -> Pages:
     kind = draw(st.sampled_from(["document", "document", "document", "link", "group"]))
-    holders = [None, *(page["id"] for page in trees.walk(pages) if page["type"] != "link")]
+    holders = [None, *(page["id"] for page in page_trees.walk(pages) if page["type"] != "link")]
     page = document(name) if kind == "document" else group(name) if kind == "group" else link(name)
     into = None if kind == "group" else draw(st.sampled_from(holders))
-    return trees.insert_page(pages, page, into, draw(st.none() | st.integers(0, 3)))
+    return page_trees.insert_page(pages, page, into, draw(st.none() | st.integers(0, 3)))
 
 
 @st.composite
 def worked_on(draw: st.DrawFn, pages: Pages, who: str) -> Pages:
     """The tree after a few steps of someone's work."""
     for step in range(draw(st.integers(0, 5))):
-        every = list(trees.walk(pages))
+        every = list(page_trees.walk(pages))
         deed = draw(st.sampled_from(["add", "delete", "move", "edit", "rename"])) if every else "add"
         if deed == "add":
             pages = grown(draw, pages, f"{who}{step}")
             continue
         page = draw(st.sampled_from(every))
         if deed == "delete":
-            pages = trees.remove_pages(pages, {page["id"]})
+            pages = page_trees.remove_pages(pages, {page["id"]})
         elif deed == "rename":
-            pages = trees.replace_page(pages, {**page, "title": f"{who} {step}"})
+            pages = page_trees.replace_page(pages, {**page, "title": f"{who} {step}"})
         elif deed == "edit" and page["type"] == "document":
-            pages = trees.replace_page(pages, {**page, "text": STORE.put_blob(f"{who} wrote {step}")})
+            pages = page_trees.replace_page(pages, {**page, "text": STORE.put_blob(f"{who} wrote {step}")})
         elif deed == "move":
-            inside = {each["id"] for each in trees.walk([page])}
+            inside = {each["id"] for each in page_trees.walk([page])}
             holders = [None, *(each["id"] for each in every if each["type"] != "link" and each["id"] not in inside)]
             into = None if page["type"] == "group" else draw(st.sampled_from(holders))
-            pages = trees.insert_page(trees.remove_pages(pages, {page["id"]}), page, into, draw(st.integers(0, 3)))
+            pages = page_trees.insert_page(
+                page_trees.remove_pages(pages, {page["id"]}), page, into, draw(st.integers(0, 3))
+            )
     return pages
 
 
@@ -101,7 +103,7 @@ def three(draw: st.DrawFn) -> tuple[Json, Json, Json]:
 
 def facts(pages: Pages) -> dict[str, Json]:
     return {page["id"]: {key: value for key, value in page.items() if key not in ("pages", "path")}
-            for page in trees.walk(pages)}  # fmt: skip
+            for page in page_trees.walk(pages)}  # fmt: skip
 
 
 @given(three())
@@ -112,7 +114,7 @@ def test_one_side_alone_is_taken_as_it_is(sides: tuple[Json, Json, Json]) -> Non
         (main, merged(base, main, base)),
         (main, merged(base, main, main)),
     ):
-        assert trees.with_paths(outcome.held["pages"]) == side["pages"]
+        assert page_trees.with_paths(outcome.held["pages"]) == side["pages"]
         assert outcome.conflicts == ()
 
 
@@ -138,12 +140,12 @@ def test_a_page_goes_only_if_a_side_deleted_it(sides: tuple[Json, Json, Json]) -
 @given(three())
 def test_every_page_stands_once_and_where_it_may(sides: tuple[Json, Json, Json]) -> None:
     pages = merged(*sides).held["pages"]
-    names = [page["id"] for page in trees.walk(pages)]
+    names = [page["id"] for page in page_trees.walk(pages)]
     assert len(names) == len(set(names))
-    for page in trees.walk(pages):
+    for page in page_trees.walk(pages):
         assert page["type"] != "link" or "pages" not in page
         assert not any(below["type"] == "group" for below in page.get("pages", ()))
-    paths = [page["path"] for page in trees.walk(trees.with_paths(pages)) if "path" in page]
+    paths = [page["path"] for page in page_trees.walk(page_trees.with_paths(pages)) if "path" in page]
     assert len(paths) == len(set(paths))
 
 

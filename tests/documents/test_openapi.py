@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.openapi import Specification
-from octavo.documents.schemas import MAX_FIELDS, MAX_SCHEMA_DEPTH, Field
+from octavo.documents.openapi_schemas import MAX_FIELDS, MAX_SCHEMA_DEPTH, Field
 from octavo.server.demo import library
 
 HARBOUR = Specification(json.loads((Path(library.__file__).parent / "openapi" / "harbour.json").read_text("utf-8")))

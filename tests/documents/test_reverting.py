@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
-from octavo.documents.reverting import UnknownBlock, revert_blocks
+from octavo.documents.suggestions import UnknownBlock, revert_blocks
 
 THEN = "# A\n\nfirst\n\nsecond\n\nthird\n"
 NOW = "# A\n\nFIRST\n\nsecond\n\nadded\n"

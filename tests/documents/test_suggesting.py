@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.documents.conflicts import find_markers
+from octavo.documents.conflict_markers import find_markers
 from octavo.documents.parse import parse
-from octavo.documents.suggesting import (
+from octavo.documents.suggestions import (
     apply_suggestion,
     block_source,
     find_block_source,

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.documents import trees
-from octavo.documents.trees import Json
+from octavo.documents import page_trees
+from octavo.documents.page_trees import Json
 
 
 def page(title: str, *below: Json, kind: str = "document", slug: str = "") -> Json:
-    fields = {} if kind == "link" else {"slug": slug or trees.page_slug(title), "pages": list(below)}
+    fields = {} if kind == "link" else {"slug": slug or page_trees.page_slug(title), "pages": list(below)}
     return {"id": title, "type": kind, "title": title, **fields}
 
 
-TREE = trees.with_paths(
+TREE = page_trees.with_paths(
     [
         page("Home", page("Inside")),
         page("Guides", page("Setup", page("Linux")), page("Setup 2", slug="setup"), kind="group"),
@@ -25,7 +25,7 @@ TREE = trees.with_paths(
 
 
 def test_paths_are_the_slugs_from_the_root_and_the_home_page_has_none() -> None:
-    assert {each["id"]: each.get("path") for each in trees.walk(TREE)} == {
+    assert {each["id"]: each.get("path") for each in page_trees.walk(TREE)} == {
         "Home": "",
         "Inside": "home/inside",
         "Guides": "guides",
@@ -38,7 +38,7 @@ def test_paths_are_the_slugs_from_the_root_and_the_home_page_has_none() -> None:
 
 def test_a_page_is_found_at_its_path_and_the_home_page_by_its_slug_too() -> None:
     def found(path: str) -> str | None:
-        at = trees.find_by_path(TREE, path)
+        at = page_trees.find_by_path(TREE, path)
         return at["id"] if at else None
 
     assert found("guides/setup/linux") == "Linux"
@@ -48,15 +48,15 @@ def test_a_page_is_found_at_its_path_and_the_home_page_by_its_slug_too() -> None
 
 
 def test_a_trail_leads_from_the_root() -> None:
-    assert [each["id"] for each in trees.path_to(TREE, "Linux")] == ["Guides", "Setup", "Linux"]
-    assert trees.path_to(TREE, "Nobody") == []
+    assert [each["id"] for each in page_trees.path_to(TREE, "Linux")] == ["Guides", "Setup", "Linux"]
+    assert page_trees.path_to(TREE, "Nobody") == []
 
 
 def test_changing_a_tree_leaves_the_old_one_as_it_was() -> None:
     before = str(TREE)
-    changed = trees.insert_page(trees.remove_pages(TREE, {"Setup"}), page("New"), "Guides", 0)
-    changed = trees.replace_page(changed, {**page("Inside"), "title": "Changed"})
-    assert [each["title"] for each in trees.walk(changed)] == [
+    changed = page_trees.insert_page(page_trees.remove_pages(TREE, {"Setup"}), page("New"), "Guides", 0)
+    changed = page_trees.replace_page(changed, {**page("Inside"), "title": "Changed"})
+    assert [each["title"] for each in page_trees.walk(changed)] == [
         "Home",
         "Changed",
         "Guides",
@@ -69,17 +69,17 @@ def test_changing_a_tree_leaves_the_old_one_as_it_was() -> None:
 
 @given(st.text(max_size=150))
 def test_a_slug_is_one_step_of_a_path(title: str) -> None:
-    slug = trees.page_slug(title)
-    assert 0 < len(slug) <= trees.MAX_SLUG
+    slug = page_trees.page_slug(title)
+    assert 0 < len(slug) <= page_trees.MAX_SLUG
     assert slug.replace("-", "").isalnum()
 
 
 @given(st.lists(st.text("ab -", max_size=3), max_size=8))
 def test_slugs_are_unique_among_siblings_and_stay(titles: list[str]) -> None:
-    placed = trees.with_paths([page(title) | {"id": str(number)} for number, title in enumerate(titles)])
+    placed = page_trees.with_paths([page(title) | {"id": str(number)} for number, title in enumerate(titles)])
     slugs = [each["slug"] for each in placed]
     assert len(set(slugs)) == len(slugs)
-    assert trees.with_paths(placed) == placed
+    assert page_trees.with_paths(placed) == placed
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_slugs_are_unique_among_siblings_and_stay(titles: list[str]) -> None:
     ],
 )
 def test_the_leading_heading_is_the_title(markdown: str, title: str | None) -> None:
-    assert trees.leading_heading(markdown) == title
+    assert page_trees.leading_heading(markdown) == title
 
 
 @pytest.mark.parametrize(
@@ -110,16 +110,16 @@ def test_the_leading_heading_is_the_title(markdown: str, title: str | None) -> N
     ],
 )
 def test_the_first_heading_is_not_in_code(markdown: str, title: str | None) -> None:
-    assert trees.first_heading(markdown) == title
+    assert page_trees.first_heading(markdown) == title
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Co", "Zl", "Zp"]), min_size=1, max_size=40))
 def test_a_new_title_is_what_the_heading_then_says(words: str) -> None:
     title = " ".join(words.split()) or "Blank"
-    retitled = trees.change_leading_heading("# Old\n\nwords\n", "Old", title)
+    retitled = page_trees.change_leading_heading("# Old\n\nwords\n", "Old", title)
     assert retitled.endswith("\n\nwords\n")
-    assert trees.leading_heading(retitled) == title
+    assert page_trees.leading_heading(retitled) == title
 
 
 def test_a_heading_that_says_something_else_is_left_alone() -> None:
-    assert trees.change_leading_heading("# Other\n", "Old", "New") == "# Other\n"
+    assert page_trees.change_leading_heading("# Other\n", "Old", "New") == "# Other\n"

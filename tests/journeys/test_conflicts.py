@@ -10,7 +10,7 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.documents.conflicts import find_markers
+from octavo.documents.conflict_markers import find_markers
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.terminals import terminal, written

@@ -7,7 +7,7 @@ import pytest
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown, plain
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.documents.document_as_markdown import document_to_markdown
+from octavo.documents.json_editing import document_to_markdown
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review.change_request import ChangeRequestScreen

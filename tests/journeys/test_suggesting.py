@@ -8,7 +8,7 @@ from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents.parse import parse
-from octavo.documents.suggesting import suggestion_fence
+from octavo.documents.suggestions import suggestion_fence
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_one
 

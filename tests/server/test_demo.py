@@ -17,7 +17,7 @@ import pytest
 from octavo.api import change_requests, comments, content, organizations, permissions, reviews, sites, spaces, teams
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef, SpaceRef
-from octavo.documents import links, trees
+from octavo.documents import links, page_trees
 from octavo.documents.blocks import Block, Document
 from octavo.documents.parse import parse
 from octavo.server.demo import large, library, people, register
@@ -78,7 +78,7 @@ def _contents(path: Path) -> dict[str, list[Any]]:
 
 def _pages(world: World) -> Iterator[tuple[str, Json]]:
     for at in SPACES:
-        for page in trees.walk(revisions.get_current(world, at.space_id)["pages"]):
+        for page in page_trees.walk(revisions.get_current(world, at.space_id)["pages"]):
             if page["type"] == "document":
                 yield at.space_id, page
 
@@ -345,7 +345,7 @@ def test_files_are_small_and_real(demo: World) -> None:
 
 
 def _places(revision: Json, space: str) -> links.LinkTargets:
-    pages = [page for page in trees.walk(revision["pages"]) if page["type"] == "document"]
+    pages = [page for page in page_trees.walk(revision["pages"]) if page["type"] == "document"]
     by_path = {page["git"]["path"].removesuffix(".md"): page["id"] for page in pages}
     by_path |= {page["path"]: page["id"] for page in pages}
     files = {file["name"]: file["id"] for file in revision["files"]}
@@ -353,7 +353,7 @@ def _places(revision: Json, space: str) -> links.LinkTargets:
 
 
 def _file(world: World, space: str, page_id: str) -> str:
-    page = trees.find(revisions.get_current(world, space)["pages"], page_id)
+    page = page_trees.find(revisions.get_current(world, space)["pages"], page_id)
     assert page
     return str(page["git"]["path"])
 
@@ -405,7 +405,7 @@ def _counts(world: World) -> tuple[int, int, int, int]:
     """Spaces, pages, open threads and change requests that are not decided, as the caller sees them."""
     at = OrganizationRef(organization_id=people.ORGANIZATION)
     seen = answer(spaces.List(at=at, limit=1000), world)["items"]
-    pages_ = sum(1 for each in seen for _ in trees.walk(revisions.get_current(world, each["id"])["pages"]))
+    pages_ = sum(1 for each in seen for _ in page_trees.walk(revisions.get_current(world, each["id"])["pages"]))
     undecided = [
         each
         for status in ("open", "draft")

@@ -9,8 +9,7 @@ from octavo.api.content import PageTree
 from octavo.api.places import SpaceRef
 from octavo.documents import anchors, parse
 from octavo.documents.blocks import Document
-from octavo.documents.links import BrokenLink, ToAnchor, ToPage
-from octavo.documents.usages import references_in
+from octavo.documents.links import BrokenLink, ToAnchor, ToPage, references_in
 from octavo.server import loader
 from octavo.server.world import World
 from octavo.tui.render.link_targets import LinkContext, LinkTargets

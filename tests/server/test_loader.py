@@ -15,8 +15,8 @@ from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
 from octavo.api.content import DeletePage
 from octavo.api.places import RevisionRef, SpaceRef
-from octavo.documents import trees
-from octavo.documents.trees import Pages
+from octavo.documents import page_trees
+from octavo.documents.page_trees import Pages
 from octavo.server import loader
 from octavo.server.folder import Folder, fingerprint
 from octavo.server.handlers import revisions
@@ -56,7 +56,7 @@ def outline(pages: Pages) -> list[str]:
 
 
 def titled(world: World, loaded: LoadedFolder, title: str) -> Json:
-    return next(page for page in trees.walk(pages_of(world, loaded)) if page["title"] == title)
+    return next(page for page in page_trees.walk(pages_of(world, loaded)) if page["title"] == title)
 
 
 def text(world: World, loaded: LoadedFolder, title: str) -> str:
@@ -323,7 +323,7 @@ def test_loading_again_without_a_change_makes_no_revision(world: World, folder: 
 
 def test_what_changed_is_one_revision_and_pages_keep_their_ids(world: World, folder: Path) -> None:
     first = load(world, folder)
-    before = {page["title"]: page for page in trees.walk(pages_of(world, first))}
+    before = {page["title"]: page for page in page_trees.walk(pages_of(world, first))}
     write(folder, "README.md", "# Home\n\nfirst\n\nchanged\n")
     (folder / "guide" / "setup.md").rename(folder / "install.md")
     write(folder, "new.md", "# New\n")
@@ -331,7 +331,7 @@ def test_what_changed_is_one_revision_and_pages_keep_their_ids(world: World, fol
     assert (again.space_id, again.created, again.edited, again.deleted, again.moved) == (first.space_id, 1, 2, 0, 1)
     revision = revisions.get_current(world, first.space_id)
     assert (revision["id"], revision["parents"]) == (again.revision_id, [first.revision_id])
-    after = {page["title"]: page for page in trees.walk(revision["pages"])}
+    after = {page["title"]: page for page in page_trees.walk(revision["pages"])}
     assert {title: page["id"] for title, page in before.items()}.items() <= {
         title: page["id"] for title, page in after.items()
     }.items()
@@ -413,7 +413,7 @@ async def test_a_folder_can_become_a_space_that_is_there(ask: Ask, world: World,
 
 def test_a_summary_that_comes_later_regroups_the_same_pages(world: World, folder: Path) -> None:
     first = load(world, folder)
-    ids = {page["title"]: page["id"] for page in trees.walk(pages_of(world, first))}
+    ids = {page["title"]: page["id"] for page in page_trees.walk(pages_of(world, first))}
     write(
         folder,
         "SUMMARY.md",
@@ -422,7 +422,7 @@ def test_a_summary_that_comes_later_regroups_the_same_pages(world: World, folder
     again = load(world, folder)
     assert outline(pages_of(world, again)) == ["Home", "# Part", "  Setup", "  Guide"]
     assert {
-        page["title"]: page["id"] for page in trees.walk(pages_of(world, again)) if page["type"] == "document"
+        page["title"]: page["id"] for page in page_trees.walk(pages_of(world, again)) if page["type"] == "document"
     } == ids
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from octavo.api import openapi
 from octavo.api.openapi import OpenApiSpec, Source
-from octavo.documents.specifications import SpecificationError, read_specification
+from octavo.documents.openapi import SpecificationError, read_specification
 from octavo.server.app import Platform
 from octavo.server.handlers.openapi_specs import fail_unfinished
 from octavo.server.world import World

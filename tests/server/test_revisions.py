@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.server.handlers import revisions, spaces
 from octavo.server.handlers.change_requests import create, merge, record_edit
 from octavo.server.store import Json
@@ -29,7 +29,7 @@ def test_one_that_follows_keeps_what_is_not_changed(world: World) -> None:
     page = revisions.new_page(world, "Second", "words")
     after = revisions.add_next(world.for_user("jun"), before, pages=[*before["pages"], page])
     assert (after["parents"], after["author"], after["type"]) == ([before["id"]], "jun", "edits")
-    assert [each["title"] for each in trees.walk(after["pages"])] == ["Welcome", "Second"]
+    assert [each["title"] for each in page_trees.walk(after["pages"])] == ["Welcome", "Second"]
     assert revisions.get(world, space["id"], before["id"]) == before
     assert revisions.get_current(world, space["id"]) == before
 

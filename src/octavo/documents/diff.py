@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from octavo.documents.alignment import align_without
 from octavo.documents.blocks import Block, Document, kinds_with, plain_text
-from octavo.documents.change_size import size_of
-from octavo.documents.changes import (
+from octavo.documents.diff_alignment import align_without, moved_sections
+from octavo.documents.diff_attributes import (
+    changed_attributes,
+    changed_metadata,
+    changed_run_attributes,
+    changed_values,
+)
+from octavo.documents.diff_model import (
     AttributeChange,
     CellChange,
     CodeChange,
@@ -18,20 +23,14 @@ from octavo.documents.changes import (
     TableChange,
     TextChange,
 )
-from octavo.documents.exchanges import pair_replaced_blocks
-from octavo.documents.joined_rows import join_rows
-from octavo.documents.line_diff import diff_lines
-from octavo.documents.moves import find_moves
-from octavo.documents.nodes import Node, NodeIndex, runs_key
-from octavo.documents.operations_as_text import uses_old_tags, with_new_tags
-from octavo.documents.replacing import join_replaced_sections
-from octavo.documents.restructuring import join_restructured
-from octavo.documents.section_order import moved_sections
+from octavo.documents.diff_moves import find_moves
+from octavo.documents.diff_nodes import DiffStep, Node, NodeIndex, Status, entries, runs_key
+from octavo.documents.diff_operations import uses_old_tags, with_new_tags
+from octavo.documents.diff_replacements import join_replaced_sections, pair_replaced_blocks, size_of
+from octavo.documents.diff_restructuring import join_restructured
+from octavo.documents.diff_tables import column_changes, column_pairs, has_same_title, join_rows, row_pairs
+from octavo.documents.diff_text import diff_lines, diff_runs
 from octavo.documents.sequences import diff_ranges
-from octavo.documents.setting_diff import changed_attributes, changed_metadata, changed_run_attributes, changed_values
-from octavo.documents.steps import DiffStep, Status, entries
-from octavo.documents.table_diff import column_changes, column_pairs, has_same_title, row_pairs
-from octavo.documents.word_diff import diff_runs
 
 _CODE_KINDS = frozenset({"code", "math"})
 _TABLE_KINDS = kinds_with("grid")

@@ -8,9 +8,9 @@ import re
 from typing import Any
 
 from octavo.documents.html import HEADINGS, Element, HtmlToken, TextFinder, decode, html_tokens
-from octavo.documents.inline_writer import RunBuilder
+from octavo.documents.inline import RunBuilder
+from octavo.documents.open_blocks import BlockTree, DraftBlock
 from octavo.documents.tables import HtmlTable
-from octavo.documents.tree import BlockTree, DraftBlock
 
 _GROUPS = frozenset(
     {

@@ -1,15 +1,357 @@
-"""The runs of a paragraph, from the inline tokens of markdown."""
+"""Writes runs: takes texts and the tags around them, and keeps what is in force at each moment."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from markdown_it.token import Token
-
-from octavo.documents.blocks import Run
-from octavo.documents.html import parse_element
-from octavo.documents.inline_writer import RunBuilder
+from octavo.api.safety import text as safe
+from octavo.documents import emoji
+from octavo.documents.blocks import NO_ATTRS, NO_MARKS, Run
+from octavo.documents.html import HEADINGS, Element, clean_address, collapse_space, colors, parse_element
+from octavo.documents.limits import sanitize
 from octavo.documents.tags import Tag
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+MAX_INLINE_DEPTH = 40
+"""Elements nested deeper in words change nothing."""
+
+_MARKS = {
+    **dict.fromkeys(("strong", "b", "th", "dt", *HEADINGS), "bold"),
+    **dict.fromkeys(("em", "i", "var", "cite", "dfn"), "italic"),
+    **dict.fromkeys(("u", "ins"), "underline"),
+    **dict.fromkeys(("s", "del", "strike"), "strike"),
+    **dict.fromkeys(("code", "samp", "tt", "pre"), "code"),
+    **{name: name for name in ("kbd", "sub", "sup", "mark")},
+}
+_BLOCKS = frozenset(
+    {"p", "li", "ul", "ol", "div", "details", "summary", "blockquote", "pre", "tr", "dt", "dd", *HEADINGS}
+)
+_INVISIBLE = frozenset({"script", "style", "select", "option", "template", "noscript"})
+_HINT_ICONS = {
+    "info": "circle-info",
+    "success": "circle-check",
+    "warning": "triangle-exclamation",
+    "danger": "circle-exclamation",
+}
+_URL_OR_EMOJI = re.compile(
+    r"(?<![\w/])(?P<url>https?://[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{2,2000})"
+    r"|:(?P<emoji>[a-z0-9+-][\w+-]{0,80}):(?::skin-tone-(?P<tone>[2-6]):)?"
+)
+_MIN_NAME_LENGTH, _FLAG_LENGTH = 6, 4
+_MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
+_INLINE_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
+_ICON_NAME = re.compile(r":?[\w-]*:?")
+
+
+class _OpenElement:
+    """An element that is open, and the run attributes it brings."""
+
+    def __init__(
+        self,
+        name: str,
+        mark: str | None = None,
+        kind: str | None = None,
+        link: str | None = None,
+        attrs: Mapping[str, Any] = NO_ATTRS,
+    ) -> None:
+        self.name, self.mark, self.kind, self.link, self.attrs = name, mark, kind, link, attrs
+        self.number = 0
+        """Of a list, how many of its items were opened."""
+
+
+class RunBuilder:
+    """Runs as they come into being. `anchors` are the ids met on the way, which show nothing."""
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.anchors: list[str] = []
+        self._open: list[_OpenElement] = []
+        self._surplus: list[str] = []
+        self._unseen = 0
+        self._dark: str | None = None
+        self._marks = NO_MARKS
+        self._link: str | None = None
+        self._kind = "text"
+        self._attrs: Mapping[str, Any] = NO_ATTRS
+
+    def text(self, text: str) -> None:
+        """Write words as they are; addresses and names of emoji in them come to life."""
+        if self.runs and self.runs[-1].kind == "break" and "code" not in self._marks:
+            text = text.lstrip(" \t")
+        if not text or self._unseen or self._names_icon(text):
+            return
+        if ":" not in text or self._kind != "text":
+            self._write(text, self._kind, self._link, self._attrs)
+            return
+        position = 0
+        for match in _URL_OR_EMOJI.finditer(text):
+            end = match.end()
+            run: tuple[str, str, str | None, Mapping[str, Any]]
+            if name := match["emoji"]:
+                if tone := match["tone"]:
+                    name = f"{name}_tone{int(tone) - 1}"
+                if _is_part_of_list(text, match.start(), end) or not (character := emoji.from_name(name)):
+                    continue
+                run = (character, "emoji", self._link, {"code": name})
+            elif self._link is None and "code" not in self._marks:
+                url = _trim_url(match["url"])
+                end = match.start() + len(url)
+                run = (url, "text", url, self._attrs)
+            else:
+                continue
+            if match.start() < position:
+                continue
+            self._write(text[position : match.start()], "text", self._link, self._attrs)
+            self._write(*run)
+            position = end
+        self._write(text[position:], "text", self._link, self._attrs)
+
+    def special(self, kind: str, text: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
+        """Write a run of another kind, in one line: a tag may be written in several."""
+        if not self._unseen:
+            self.runs.append(Run(safe(text).replace("\n", " "), self._marks, self._link, kind, attrs))
+
+    def line_break(self) -> None:
+        """Begin a new line."""
+        if self._unseen:
+            return
+        if self.runs and (last := self.runs[-1]).kind == "text" and last.text.endswith((" ", "\t")):
+            self.runs[-1] = last._replace(text=last.text.rstrip(" \t"))  # blanks at the end of a line show nothing
+        self.runs.append(Run("\n", kind="break"))
+
+    def image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
+        """Write an image. An alternative text that is a picture written out says nothing."""
+        kept = {"src": clean_address(src) or "", **{key: value for key, value in attrs.items() if value}}
+        if self._dark:
+            kept["dark"] = self._dark
+        self.special("image", "" if _INLINE_PICTURE.match(alt) else alt, kept)
+
+    def html_text(self, text: str) -> None:
+        """Write words of HTML, where white space is all the same but in code."""
+        if "\n" in text and any(each.name == "pre" for each in self._open):
+            self._lines_of_code(text)
+            return
+        squeezed = collapse_space(text)
+        at_start = not self.runs or self.runs[-1].kind == "break"
+        if at_start and (heading := _MARKDOWN_HEADING.match(squeezed)) and "code" not in self._marks:
+            self.push("h4")
+            self.text(squeezed[heading.end() :].strip())
+            self.pop("h4")
+            return
+        self.text(squeezed.lstrip() if at_start else squeezed)
+
+    def _lines_of_code(self, text: str) -> None:
+        for number, line in enumerate(text.split("\n")):
+            if number and self.runs:
+                self.line_break()
+            self.text(line)
+
+    def element(self, element: Element) -> None:
+        """Open, close or write an element of HTML."""
+        name = element.name
+        if name in _INVISIBLE:
+            self._unseen = max(0, self._unseen + (-1 if element.closing else not element.empty))
+        elif name == "br":
+            self.line_break()
+        elif name == "img" and not element.closing:
+            self._html_image(element)
+        elif name == "picture":
+            self._dark = None
+        elif name == "source":
+            if "dark" in element.attrs.get("media", ""):
+                self._dark = clean_address(element.attrs.get("srcset"))
+        elif element.closing:
+            self.pop(name)
+        else:
+            if name in _BLOCKS:
+                self._begin_block(element)
+            if not element.empty:
+                self._push(self._opened(element))
+
+    def push(self, name: str, *, link: str | None = None, title: str = "") -> None:
+        """Put what follows under the mark of an element, or make it a link."""
+        if name == "a":
+            self._push(_OpenElement("a", kind="mention" if title == "mention" else None, link=clean_address(link)))
+        else:
+            self._push(_OpenElement(name, _MARKS.get(name)))
+
+    def pop(self, name: str) -> None:
+        """Leave the innermost open element called `name`, if there is one."""
+        if self._surplus and self._surplus[-1] == name:
+            self._surplus.pop()
+            return
+        for index in range(len(self._open) - 1, -1, -1):
+            if self._open[index].name == name:
+                del self._open[index:]
+                self._settle()
+                return
+
+    def take(self) -> tuple[Run, ...]:
+        """The runs so far, without white space around them. Writing goes on with none."""
+        runs, self.runs = self.runs, []
+        return trim_runs(runs)
+
+    def _names_icon(self, text: str) -> bool:
+        """Whether the words in an icon only say its name, for those who cannot see it."""
+        if not self._open or self._open[-1].kind != "icon":
+            return False
+        shown = self.runs[-1].text if self.runs and self.runs[-1].kind == "emoji" else ""
+        return text.strip() == shown or _ICON_NAME.fullmatch(text.strip()) is not None
+
+    def _write(self, text: str, kind: str, link: str | None, attrs: Mapping[str, Any]) -> None:
+        if not text:
+            return
+        text = sanitize(text)
+        if self.runs:
+            last = self.runs[-1]
+            same = last.kind == kind and last.link == link and last.marks == self._marks and last.attrs is attrs
+            if same and kind != "emoji":
+                self.runs[-1] = Run(last.text + text, last.marks, link, kind, attrs)
+                return
+        self.runs.append(Run(text, self._marks, link, kind, attrs))
+
+    def _html_image(self, element: Element) -> None:
+        given = element.attrs
+        attrs: dict[str, Any] = {name: given.get(name, "") for name in ("width", "height", "title")}
+        attrs["size"] = given.get("data-size", "")
+        attrs["drawing"] = "gitbook-drawing" in given.get("class", "")
+        self.image(given.get("src"), given.get("alt", ""), attrs)
+        self._dark = None
+
+    def _begin_block(self, element: Element) -> None:
+        if self.runs and self.runs[-1].kind != "break" and element.name not in ("ul", "ol"):
+            self.line_break()
+        if element.name == "li":
+            lists = [each for each in self._open if each.name in ("ul", "ol")]
+            bullet = "• "
+            if lists and lists[-1].name == "ol":
+                lists[-1].number += 1
+                bullet = f"{lists[-1].number}. "
+            self._write("  " * (len(lists) - 1) + bullet, "text", self._link, self._attrs)
+        if element.attrs.get("data-tag") == "hint":
+            style = element.attrs.get("data-style", "info")
+            self.special("icon", "", {"name": _HINT_ICONS.get(style, "circle-info")})
+            self.text(" ")
+
+    def _opened(self, element: Element) -> _OpenElement:
+        name, given = element.name, element.attrs
+        if name == "a":
+            return self._opened_link(given)
+        if name == "button":
+            return _OpenElement(name, kind="button", attrs=_button_attrs(given))
+        if name == "i" and given.get("class", "").startswith("fa"):
+            icon = given["class"].split()[-1].removeprefix("fa-")
+            self.special("icon", "", {"name": icon})
+            return _OpenElement(name, kind="icon", attrs={"name": icon})
+        if name == "span" and given.get("data-tag") == "emoji":
+            code = given.get("data-code", "")
+            if not (character := emoji.from_code(code)):
+                return _OpenElement(name, kind="emoji", attrs={"code": code})
+            self.special("emoji", character, {"code": code})
+            return _OpenElement(name, kind="icon")
+        if name == "code" and "expression" in given.get("class", ""):
+            return _OpenElement(name, kind="expression")
+        if name == "span" and element.has_class("math"):
+            return _OpenElement(name, kind="math")
+        if name == "mark" or (name == "span" and given.get("style")):
+            return _OpenElement(name, _MARKS.get(name), attrs=colors(given.get("style", "")))
+        return _OpenElement(name, _MARKS.get(name))
+
+    def _opened_link(self, given: Mapping[str, str]) -> _OpenElement:
+        if own := given.get("id") or given.get("name"):
+            self.anchors.append(own)
+        link = clean_address(given.get("href"))
+        if "button" in given.get("class", "").split():
+            return _OpenElement("a", kind="button", link=link, attrs=_button_attrs(given))
+        if link is None or (own and link == f"#{own}"):
+            return _OpenElement("a")
+        if "data-footnote-ref" in given:
+            return _OpenElement("a", kind="footnote", attrs={"label": link.rsplit("fn-", 1)[-1], "inline": True})
+        if "data-mention" in given or given.get("title") == "mention":
+            return _OpenElement("a", kind="mention", link=link)
+        return _OpenElement("a", link=link)
+
+    def _push(self, opened: _OpenElement) -> None:
+        if len(self._open) >= MAX_INLINE_DEPTH:
+            self._surplus.append(opened.name)
+            return
+        self._open.append(opened)
+        if opened.mark:
+            self._marks = _add_mark(self._marks, opened.mark)
+        if opened.link is not None:
+            self._link = opened.link
+        if opened.kind and opened.kind != "icon":
+            self._kind = opened.kind
+        if opened.attrs and opened.kind != "icon":
+            self._attrs = {**self._attrs, **opened.attrs} if self._attrs else opened.attrs
+
+    def _settle(self) -> None:
+        """Work out again what is in force, after elements were left."""
+        still_open, self._open = self._open, []
+        self._marks, self._link, self._kind, self._attrs = NO_MARKS, None, "text", NO_ATTRS
+        for opened in still_open:
+            self._push(opened)
+
+
+@cache
+def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
+    """A mark more: there are few such sets, and runs by the thousand share them."""
+    return marks | {mark}
+
+
+def _is_part_of_list(text: str, start: int, end: int) -> bool:
+    """Whether what could be the name of an emoji is one of several words between colons: short names are words of
+    their own, and those of flags, of two letters, have no other colon beside them."""
+    around = (text[max(0, start - 1) : start], text[end : end + 1])
+    sides = [side.isascii() and side.isalnum() for side in around]
+    is_flag = end - start == _FLAG_LENGTH and text[start + 1 : end - 1].isalpha()
+    return any(sides) or (is_flag and ":" in around) if end - start < _MIN_NAME_LENGTH else all(sides)
+
+
+def trim_runs(runs: list[Run]) -> tuple[Run, ...]:
+    """Runs without white space at their ends."""
+    first, last = 0, len(runs)
+    while first < last and _is_blank(runs[first]):
+        first += 1
+    while last > first and _is_blank(runs[last - 1]):
+        last -= 1
+    kept = runs[first:last]
+    if kept and kept[0].kind == "text":
+        kept[0] = _with_text(kept[0], kept[0].text.lstrip())
+    if kept and kept[-1].kind == "text":
+        kept[-1] = _with_text(kept[-1], kept[-1].text.rstrip())
+    return tuple(kept)
+
+
+def _with_text(run: Run, text: str) -> Run:
+    return run if text == run.text else Run(text, run.marks, run.link, run.kind, run.attrs)
+
+
+def _is_blank(run: Run) -> bool:
+    return run.kind == "break" or (run.kind == "text" and not run.text.strip())
+
+
+def _button_attrs(given: Mapping[str, str]) -> dict[str, Any]:
+    style = "primary" if "primary" in given.get("class", "").split() else "secondary"
+    found = {"icon": given.get("data-icon"), "action": given.get("data-action"), "query": given.get("data-query")}
+    disabled = {"disabled": True} if "disabled" in given else {}
+    return {"style": style, **{name: value for name, value in found.items() if value}, **disabled}
+
+
+def _trim_url(url: str) -> str:
+    """An address met in words, without the punctuation of the sentence around it."""
+    surplus = url.count(")") - url.count("(")
+    end = len(url)
+    while end and (url[end - 1] in ".,:;!?*_~]}" or (url[end - 1] == ")" and surplus > 0)):
+        surplus -= url[end - 1] == ")"
+        end -= 1
+    return url[:end]
+
 
 _ELEMENTS = {"strong": "strong", "em": "em", "s": "s", "link": "a"}
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from octavo.documents.anchors import slug
+from octavo.documents.block_finalizer import finalize_blocks
 from octavo.documents.blocks import Diagnostic, Document
 from octavo.documents.json_inline import (
     MAX_JSON_DEPTH,
@@ -23,8 +24,7 @@ from octavo.documents.json_inline import (
 )
 from octavo.documents.json_table import JsonTable
 from octavo.documents.markdown_to_json import is_tight
-from octavo.documents.normalize import finalize_blocks
-from octavo.documents.tree import DraftBlock
+from octavo.documents.open_blocks import DraftBlock
 
 _ALIGNMENTS = {"start": "left", "left": "left", "center": "center", "end": "right", "right": "right"}
 _EXPANDED = ("hidden", "partial", "full")

@@ -10,7 +10,7 @@ from octavo.api.safety import text as safe
 from octavo.documents import emoji
 from octavo.documents.blocks import NO_ATTRS, Run
 from octavo.documents.html import clean_address as on_one_line
-from octavo.documents.inline_writer import trim_runs
+from octavo.documents.inline import trim_runs
 
 MAX_JSON_DEPTH = 40
 """What is nested deeper is read as plain words."""

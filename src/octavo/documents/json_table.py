@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from octavo.documents.blocks import NO_ATTRS, Column, Run, plain_text
-from octavo.documents.inline_writer import trim_runs
+from octavo.documents.inline import trim_runs
 from octavo.documents.json_inline import (
     MAX_JSON_DEPTH,
     InlineReader,
@@ -18,7 +18,7 @@ from octavo.documents.json_inline import (
     text_of,
     texts_in,
 )
-from octavo.documents.tree import DraftBlock
+from octavo.documents.open_blocks import DraftBlock
 
 
 class JsonTable:

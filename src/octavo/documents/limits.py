@@ -6,8 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from markdown_it.token import Token
+from octavo.api.safety import text as safe
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 MAX_PAGE_LENGTH = 5_000_000
 """Pages of more characters, or of more lines than `MOST_LINES`, are shown as source."""
@@ -55,3 +59,21 @@ def count_parts(tokens: Iterable[Token]) -> int:
 def has_too_many_marks(words: str) -> bool:
     """Whether a paragraph holds more marks than are read."""
     return len(words) > MAX_MARKS and next(islice(_MARK.finditer(words), MAX_MARKS, None), None) is not None
+
+
+_AT_A_TIME = 10_000
+
+
+def sanitize(text: str) -> str:
+    """`text` made safe to show, with its lines and tabs kept."""
+    if len(text) < _AT_A_TIME or text.isascii():
+        return safe(text)
+    parts, done, start = [], 0, 0
+    while start < len(text):
+        end = text.find("\n", start + _AT_A_TIME, start + 2 * _AT_A_TIME) + 1 or start + 2 * _AT_A_TIME
+        stretch = text[start:end]
+        if (kept := safe(stretch)) is not stretch:
+            parts += [text[done:start], kept]
+            done = end
+        start = end
+    return "".join([*parts, text[done:]]) if parts else text

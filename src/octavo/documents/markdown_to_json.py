@@ -14,7 +14,7 @@ from typing import Any
 from octavo.api.bodies import Format
 from octavo.documents.anchors import slug
 from octavo.documents.blocks import NO_ATTRS, Block, Column, Run, plain_text
-from octavo.documents.tree import DraftBlock
+from octavo.documents.open_blocks import DraftBlock
 
 Json = dict[str, Any]
 

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 from markdown_it.token import Token
 
 from octavo.documents import front_matter
+from octavo.documents.block_finalizer import BlockFinalizer
 from octavo.documents.blocks import NO_ATTRS, Block, Diagnostic, Document
-from octavo.documents.build import Builder
-from octavo.documents.chunks import FENCE_ESCAPE, SLICE_LENGTH, TokenStream
-from octavo.documents.cleaning import sanitize
-from octavo.documents.ends import ClosedTags
-from octavo.documents.limits import MAX_PAGE_LENGTH, MAX_PAGE_LINES, max_page_parts
-from octavo.documents.normalize import BlockFinalizer
-from octavo.documents.tree import DraftBlock
+from octavo.documents.limits import MAX_PAGE_LENGTH, MAX_PAGE_LINES, max_page_parts, sanitize
+from octavo.documents.open_blocks import DraftBlock
+from octavo.documents.token_stream import FENCE_ESCAPE, SLICE_LENGTH, ClosedTags, TokenStream
+from octavo.documents.tree_builder import Builder
 
 if TYPE_CHECKING:
-    from octavo.documents.conflicts import ConflictMarkers
+    from octavo.documents.conflict_markers import ConflictMarkers
 
 _NOT_IN_NAME = re.compile(r'["\\{%}]')
 _RELEASED_AT_ONCE = 500
@@ -173,7 +171,7 @@ def _with_conflict_tags(body: str) -> str:
     """The marks of conflicts as tags, line by line, so that each side is read as blocks of its own."""
     if "<<<<<<< " not in body:
         return body
-    from octavo.documents.conflicts import find_markers  # hardly any page has any
+    from octavo.documents.conflict_markers import find_markers  # hardly any page has any
 
     lines = body.split("\n")
     for conflict in find_markers(body):

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from octavo.api.content import Change, File, Page, Revision
-from octavo.documents import trees
+from octavo.documents import page_trees
+from octavo.documents.page_trees import Json, Pages
 from octavo.documents.sequences import unmoved_items
-from octavo.documents.trees import Json, Pages
 
 _COMMON = ("title", "emoji", "icon", "hidden", "noIndex", "noRobotsIndex")
 _ATTRIBUTES = {
@@ -56,9 +56,9 @@ def revision_differences(before: Json, after: Json, address: Callable[[Json], st
 
 
 def _pages(before: Pages, after: Pages) -> Iterator[Json]:
-    old = {page["id"]: page for page in trees.walk(before)}
-    new = {page["id"]: page for page in trees.walk(after)}
-    stood, stands = trees.parents(before), trees.parents(after)
+    old = {page["id"]: page for page in page_trees.walk(before)}
+    new = {page["id"]: page for page in page_trees.walk(after)}
+    stood, stands = page_trees.parents(before), page_trees.parents(after)
     reordered = _reordered(stood, stands)
     for name, page in new.items():
         reference = _page(page)

@@ -11,9 +11,8 @@ from markdown_it.token import Token
 
 from octavo.documents.blocks import Column, Run, plain_text
 from octavo.documents.html import Element, HtmlToken, html_tokens
-from octavo.documents.inline import runs_of_tokens
-from octavo.documents.inline_writer import RunBuilder
-from octavo.documents.tree import DraftBlock
+from octavo.documents.inline import RunBuilder, runs_of_tokens
+from octavo.documents.open_blocks import DraftBlock
 
 _ALIGN = re.compile(r"text-align:\s*(\w+)")
 _ROLES = {

@@ -19,7 +19,7 @@ import mammoth  # type: ignore[import-untyped]  # mammoth has no type informatio
 from bs4 import BeautifulSoup, Tag
 from markdownify import MarkdownConverter
 
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.server.folder import ASSETS
 
 SIZE_LIMIT = 5_000_000
@@ -96,8 +96,8 @@ class HtmlPage:
         except RecursionError:
             raise ConversionFailure("is nested too deeply") from None
         text = _BLANK_LINES.sub("\n\n", text).strip() + "\n"
-        if not trees.first_heading(text) and self.title:
-            text = f"# {trees.escape(self.title)}\n\n{text}"
+        if not page_trees.first_heading(text) and self.title:
+            text = f"# {page_trees.escape(self.title)}\n\n{text}"
         return text
 
 

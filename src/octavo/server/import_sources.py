@@ -11,7 +11,7 @@ from io import BytesIO
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from zipfile import BadZipFile, ZipFile
 
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.server import conversion
 from octavo.server.conversion import ConversionFailure, HtmlPage
 from octavo.server.fetcher import FetchedFile, Fetcher, FetchFailure
@@ -82,7 +82,7 @@ def _read_document(source: str, download: FetchedFile) -> ImportedFiles:
 
 def _stem_of_url(url: str) -> str:
     name = posixpath.splitext(posixpath.basename(urlsplit(url).path.rstrip("/")))[0]
-    return trees.page_slug(unquote(name)) if name else "page"
+    return page_trees.page_slug(unquote(name)) if name else "page"
 
 
 def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
@@ -163,7 +163,7 @@ def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
 
 
 def _path_without_suffix(path: str) -> str:
-    steps = [trees.page_slug(unquote(step)) for step in _HTML.sub("", path).split("/") if step]
+    steps = [page_trees.page_slug(unquote(step)) for step in _HTML.sub("", path).split("/") if step]
     return "/".join(steps)
 
 
@@ -209,7 +209,7 @@ def _add_archived(imported: ImportedFiles, path: str, content: bytes) -> None:
         text = FetchedFile(path, "text/html", None, content).text
         imported.add(f"{stem}.md", conversion.read_html(text).markdown(_markdown_link))
     elif _DOCX.search(path):
-        converted = conversion.convert_docx(content, trees.page_slug(posixpath.basename(stem)))
+        converted = conversion.convert_docx(content, page_trees.page_slug(posixpath.basename(stem)))
         imported.files.update(converted.files)
         imported.add(f"{stem}.md", converted.markdown)
     else:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from urllib.parse import unquote
 
 from octavo.api.folding import fold
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.documents.parse import parse
 from octavo.documents.tags import TagScanner
 from octavo.server.folder import rewrite_links
@@ -33,7 +33,7 @@ def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
     if "include" not in text or not revision["reusableContents"]:
         return text
     budget = [_LENGTH_LIMIT]
-    return _expand(store, text, posixpath.dirname(trees.source_path(page)), revision, (), budget)
+    return _expand(store, text, posixpath.dirname(page_trees.source_path(page)), revision, (), budget)
 
 
 def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]) -> str:
@@ -64,7 +64,7 @@ def _included_text(
     if not item.get("text"):
         return ""
     budget[0] -= _COST_OF_INCLUDE  # Many nested includes take time even if they add no text.
-    own_folder = posixpath.dirname(trees.source_path(item) or f"{_DEFAULT_FOLDER}/{item['id']}")
+    own_folder = posixpath.dirname(page_trees.source_path(item) or f"{_DEFAULT_FOLDER}/{item['id']}")
     text = store.text(item["text"]).strip("\n")
     body = rewrite_links(
         _expand(store, text, own_folder, revision, (*outer_ids, item["id"]), budget),
@@ -109,5 +109,5 @@ def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | No
     by_file = (each for each in items if (each.get("git") or {}).get("path") == path)
     by_id = (each for each in items if each["id"] in (reference, stem))
     alike = (each for each in items if fold((each.get("git") or {}).get("path") or "") == fold(path))
-    by_name = (each for each in items if fold(trees.page_slug(each["title"])) == fold(stem))
+    by_name = (each for each in items if fold(page_trees.page_slug(each["title"])) == fold(stem))
     return next(by_file, None) or next(by_id, None) or next(alike, None) or next(by_name, None)

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from octavo.documents import anchors, links, trees
+from octavo.documents import anchors, links, page_trees
+from octavo.documents.links import PageReference, references_in
 from octavo.documents.parse import parse
-from octavo.documents.usages import PageReference, references_in
 from octavo.server.handlers import revisions
 from octavo.server.handlers.permissions import can_see_collection, role
 from octavo.server.includes import find_reusable
@@ -75,8 +75,8 @@ class LinkSurvey:
         self._world = world
         self._revision = revision
         self._space = world.store.get(f"/spaces/{revision['space']}")
-        self.pages = {page["id"]: page for page in trees.walk(revision["pages"])}
-        self._places = trees.link_targets_of(revision)
+        self.pages = {page["id"]: page for page in page_trees.walk(revision["pages"])}
+        self._places = page_trees.link_targets_of(revision)
 
     def list_resources(self, page_id: str | None = None) -> list[LinkedResource]:
         """Return the targets linked from all pages, or from one page."""
@@ -130,7 +130,7 @@ class LinkSurvey:
         in_app = href.startswith((origin, *(f"https://{host}/" for host in links.APP_HOSTS)))
         path = href.removeprefix(self._world.origin) if in_app else href
         status = "in-app" if in_app else "ok"
-        match links.resolve(path, trees.link_base(page), self._places):
+        match links.resolve(path, page_trees.link_base(page), self._places):
             case links.ToPage(page=name, anchor=anchor):
                 target = self._page_target(self._space["id"], name, anchor or "", status)
             case links.ToAnchor(anchor=anchor):
@@ -199,7 +199,7 @@ class LinkSurvey:
         if not page_ref:
             return LinkTarget(status, "space", space)
         revision = revisions.get_current(self._world, space)
-        resources = trees.find_by_path(revision["pages"], page_ref) or trees.find(revision["pages"], page_ref)
+        resources = page_trees.find_by_path(revision["pages"], page_ref) or page_trees.find(revision["pages"], page_ref)
         if resources is None or not has_anchor(self._world, revision, resources, anchor):
             return None
         return LinkTarget(status, "page", resources["id"], space, anchor)
@@ -221,7 +221,7 @@ class LinkSurvey:
         return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
 
     def _reusable_target(self, reference: str, page: Json) -> LinkTarget:
-        item = find_reusable(self._revision, reference, posixpath.dirname(trees.source_path(page)))
+        item = find_reusable(self._revision, reference, posixpath.dirname(page_trees.source_path(page)))
         return (
             LinkTarget("ok", "reusable-content", item["id"], self._space["id"])
             if item
@@ -250,7 +250,7 @@ def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
     anchors_found, remaining, seen = list(text_links(world, page).anchors), [page], set[str]()
     while remaining and len(seen) < _INCLUDE_LIMIT:
         part = remaining.pop()
-        folder = posixpath.dirname(trees.source_path(part))
+        folder = posixpath.dirname(page_trees.source_path(part))
         for usage in text_links(world, part).usages:
             item = find_reusable(revision, usage.says, folder) if usage.kind == "include" else None
             if item is not None and item["id"] not in seen:

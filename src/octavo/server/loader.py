@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from octavo.documents import front_matter, trees
-from octavo.documents.merging import tree
+from octavo.documents import front_matter, page_trees
+from octavo.documents.merging import revision_merge
+from octavo.documents.page_trees import Pages
 from octavo.documents.revision_changes import EMPTY_REVISION, revision_differences
-from octavo.documents.trees import Pages
 from octavo.server.folder import (
     ASSETS,
     EXTERNAL_URL,
@@ -131,8 +131,8 @@ def _merge_changes(
     if was_loaded and not revision_differences(before, after, _blob):
         return None, 0
     main = revisions.get_current(world, space["id"])
-    outcome = tree.merge_revisions(before, main, after, FOLDER_SIDE, world.store)
-    content_fields = {**outcome.held, "pages": trees.with_paths(outcome.held["pages"])}
+    outcome = revision_merge.merge_revisions(before, main, after, FOLDER_SIDE, world.store)
+    content_fields = {**outcome.held, "pages": page_trees.with_paths(outcome.held["pages"])}
     if not revision_differences(main, {**main, **content_fields}, _blob):
         return None, 0
     revision = revisions.add_next(world, main, **content_fields)
@@ -197,8 +197,8 @@ class _FolderReader:
         self._read_included()
         files = self._files()
         keys = {id(entry): key for entry, key in self._entries}
-        old = {page["id"]: page for page in trees.walk(self.before["pages"])}
-        pages = trees.with_paths(self._build_pages(self.folder.entries, keys, old))
+        old = {page["id"]: page for page in page_trees.walk(self.before["pages"])}
+        pages = page_trees.with_paths(self._build_pages(self.folder.entries, keys, old))
         shared = [self._reusable(path, *item) for path, item in self._included.items()]
         content_fields = {"pages": pages, "files": files, "reusableContents": shared, "variables": self._variables()}
         return {**content_fields, "keys": self._keys}
@@ -223,12 +223,12 @@ class _FolderReader:
     def _text_of_unreadable(self, path: Path) -> str:
         """Return the text of a page whose file cannot be read: its earlier text, else a hint with the reason."""
         page_id = self.before["keys"].get(f"page:{path}")
-        if (page := trees.find(self.before["pages"], page_id or "")) is not None:
+        if (page := page_trees.find(self.before["pages"], page_id or "")) is not None:
             self._unreadable_pages[path] = page
             return revisions.page_text(self.world, page)
         name = readable_name(str(path))
         why = next(each.message for each in reversed(self.folder.problems) if each.path == name)
-        return f'{{% hint style="warning" %}}\n{trees.escape(f"{name} {why}")}\n{{% endhint %}}\n'
+        return f'{{% hint style="warning" %}}\n{page_trees.escape(f"{name} {why}")}\n{{% endhint %}}\n'
 
     def _read_included(self) -> None:
         """Read the content in the includes folder, and all content that pages or other content include."""
@@ -279,7 +279,7 @@ class _FolderReader:
         deleted_ids = {name for key, name in was_loaded.items() if key not in current_keys}
         by_text = {
             page["text"]: page["id"]
-            for page in trees.walk(self.before["pages"])
+            for page in page_trees.walk(self.before["pages"])
             if page["id"] in deleted_ids and "text" in page
         }
         for entry, key in self._entries:
@@ -314,14 +314,14 @@ class _FolderReader:
             }
         if entry.kind == "group" or entry.path is None:
             title = entry.title or title_from_name(Path(entry.address).name)
-            return {"title": title, "slug": trees.page_slug(Path(entry.address).name or title)}
+            return {"title": title, "slug": page_trees.page_slug(Path(entry.address).name or title)}
         if (page := self._unreadable_pages.get(entry.path)) is not None:
             return {name: value for name, value in page.items() if name not in _PLACE_FIELDS}
         matter, body = self._bodies[entry.path]
         stem = readable_name(_slug_source(entry.path))
-        heading = trees.first_heading(body)
+        heading = page_trees.first_heading(body)
         title = _single_line(matter.get("title")) or heading or entry.title or title_from_name(stem)
-        fields: Json = {"title": title, "slug": trees.page_slug(stem)}
+        fields: Json = {"title": title, "slug": page_trees.page_slug(stem)}
         fields |= {name: line for name in _TEXT_FIELDS if (line := _single_line(matter.get(name)))}
         fields |= {name: True for name in _BOOLEAN_FIELDS if matter.get(name) is True}
         if layout := _layout(matter.get("layout")):

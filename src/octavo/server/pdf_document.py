@@ -41,11 +41,11 @@ from reportlab.platypus import (
     TableStyle,
 )
 
-from octavo.documents import links, trees
+from octavo.documents import links, page_trees
 from octavo.documents.blocks import Block, Run
 from octavo.documents.links import LinkTargets
+from octavo.documents.page_trees import Pages
 from octavo.documents.parse import parse
-from octavo.documents.trees import Pages
 from octavo.server.store import Json
 
 BODY = "Vera"
@@ -185,14 +185,16 @@ class PdfBook:
         return buffer.getvalue()
 
     def _flowables(self) -> Iterator[Flowable]:
-        depths = {page["id"]: len(trees.path_to(self.pages, page["id"])) - 1 for page in trees.walk(self.pages)}
-        for number, page in enumerate(trees.walk(self.pages)):
+        depths = {
+            page["id"]: len(page_trees.path_to(self.pages, page["id"])) - 1 for page in page_trees.walk(self.pages)
+        }
+        for number, page in enumerate(page_trees.walk(self.pages)):
             if number:
                 yield PageBreak()
             self._page = page
             yield _Bookmark(page["id"], page["title"], depths[page["id"]])
             text = self.texts.get(page["id"], "")
-            if trees.leading_heading(text) != page["title"]:
+            if page_trees.leading_heading(text) != page["title"]:
                 yield Paragraph(f"<b>{typeset(page['title'])}</b>", _HEADINGS[0])
             if page.get("description"):
                 yield Paragraph(typeset(page["description"]), _SMALL)
@@ -303,7 +305,7 @@ class PdfBook:
             yield Paragraph(text, _CAPTION)
 
     def _picture(self, address: str) -> Flowable | None:
-        match links.resolve(address, trees.link_base(self._page), self.places):
+        match links.resolve(address, page_trees.link_base(self._page), self.places):
             case links.ToFile(file=name) if name in self.pictures:
                 return _load_image(self.pictures[name]())
         return None
@@ -345,8 +347,8 @@ class PdfBook:
 
     def _link(self, text: str, address: str) -> str:
         """Return `text` as a link to a page in the PDF or to a URL, and as plain text for other targets."""
-        match links.resolve(address, trees.link_base(self._page), self.places):
-            case links.ToPage(page=name) if trees.find(self.pages, name):
+        match links.resolve(address, page_trees.link_base(self._page), self.places):
+            case links.ToPage(page=name) if page_trees.find(self.pages, name):
                 href = f"#{name}"
             case links.ToUrl(url=url):
                 href = url

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from octavo.api.searchable import apart, diagram_labels, mention
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.server.includes import expand_includes
@@ -66,7 +66,7 @@ def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Jso
     """Index each changed page and yield its ID."""
     before, after = _searchable_fields(old), _searchable_fields(new)
     includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
-    pages = {page["id"]: page for page in trees.walk(new["pages"])}
+    pages = {page["id"]: page for page in page_trees.walk(new["pages"])}
     for page_id in before.keys() - after.keys():
         world.store.unindex(space_id, page_id)
     for page_id, fields in after.items():
@@ -85,7 +85,7 @@ def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Jso
 
 def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]:
     """Return hash of the text, title and description of each page by ID: the fields that search depends on."""
-    pages = trees.walk(revision["pages"]) if revision else ()
+    pages = page_trees.walk(revision["pages"]) if revision else ()
     return {
         each["id"]: (each.get("text", ""), each["title"], each.get("description") or "")
         for each in pages

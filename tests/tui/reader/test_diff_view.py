@@ -353,7 +353,7 @@ async def test_any_size_can_be_shown(size: tuple[int, int]) -> None:
 
 
 def test_hunks_of_source_are_changes() -> None:
-    from octavo.documents.source_diff import source_diff
+    from octavo.documents.diff_text import source_diff
 
     lines = [str(number) for number in range(40)]
     hunks = source_diff("\n".join(lines), "\n".join([*lines[:5], "x", *lines[5:30], *lines[31:]]))

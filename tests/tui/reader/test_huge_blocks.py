@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from octavo.documents.blocks import Block
-from octavo.documents.changes import Changed, CodeChange
+from octavo.documents.diff_model import Changed, CodeChange
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.parse import parse
 from octavo.tui.reader.diff_view import DiffView

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from octavo.documents.specifications import MAX_LENGTH, MAX_VALUES, SpecificationError, read_value
+from octavo.documents.openapi import MAX_LENGTH, MAX_VALUES, SpecificationError, read_value
 from octavo.tui.reader.openapi_files import read
 
 PARTS: dict[str, Any] = {

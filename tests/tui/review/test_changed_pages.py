@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from octavo.api.comments import Comment
 from octavo.api.content import Change, File, Page, Revision
-from octavo.documents.changes import ChangeSize
-from octavo.documents.merging.forecast import predict_merge
+from octavo.documents.diff_model import ChangeSize
+from octavo.documents.merging.conflict_prediction import predict_merge
 from octavo.documents.revision_changes import changes_between, has_document_ids
 from octavo.tui.review.changed_pages import WHOLE, Marks, changed_pages, discussed, entry_keys, in_words, nodes, order
 from octavo.tui.widgets.tree import Node

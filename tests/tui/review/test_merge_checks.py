@@ -21,7 +21,7 @@ from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
-from octavo.documents.trees import Json
+from octavo.documents.page_trees import Json
 from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import Checks, check
 from octavo.tui.review.merge_dialog import blocked, pages_to_revert

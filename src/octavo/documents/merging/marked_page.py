@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from octavo.documents.conflicts import find_markers
+from octavo.documents.conflict_markers import find_markers
 from octavo.documents.merging.merged_page import (
     Conflict,
     MergedBlock,

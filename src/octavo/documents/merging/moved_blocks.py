@@ -8,8 +8,7 @@ from dataclasses import replace
 from operator import is_
 from typing import NamedTuple, TypeAlias
 
-from octavo.documents.merging.block_alignment import Hunk, hunks, likeness
-from octavo.documents.merging.regions import MovedBlocks
+from octavo.documents.merging.block_alignment import Hunk, MovedBlocks, hunks, likeness
 from octavo.documents.source_blocks import Move, SourceBlock, Versions
 
 _NEVER_MOVED = frozenset({"line", "page", "front", "field"})

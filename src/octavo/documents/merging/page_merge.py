@@ -32,7 +32,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from octavo.documents.merging import leaf_merge
-from octavo.documents.merging.block_alignment import likeness
+from octavo.documents.merging.block_alignment import NO_MOVES, MovedBlocks, Region, likeness, regions
 from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context
 from octavo.documents.merging.merge_check import miscounted_runs, runs_of
 from octavo.documents.merging.merged_page import (
@@ -46,7 +46,6 @@ from octavo.documents.merging.merged_page import (
     side_of,
 )
 from octavo.documents.merging.moved_blocks import follow_moves
-from octavo.documents.merging.regions import NO_MOVES, MovedBlocks, Region, regions
 from octavo.documents.merging.table_columns import align_columns
 from octavo.documents.source_blocks import (
     ROWS_AND_ITEMS,

@@ -21,7 +21,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.content import DocumentBody
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, ContentRef, Discussion, SpaceRef
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.documents.blocks import Document
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.parse import parse
@@ -55,7 +55,7 @@ class DemoIds:
 
 def find_page(world: World, at: ContentRef, file: str) -> Json:
     """Return the page loaded from `file`, or added later with that slug. Raises LookupError if there is none."""
-    actions = [page for page in trees.walk(revisions.get_at(world, at)["pages"]) if _source_file(page) == file]
+    actions = [page for page in page_trees.walk(revisions.get_at(world, at)["pages"]) if _source_file(page) == file]
     if not actions:
         raise LookupError(f"No page of {at} was written in {file}.")
     return actions[0]
@@ -78,13 +78,15 @@ def find_block(world: World, page: Json, words: str) -> str:
 
 def pages_in_folder(world: World, at: ContentRef, folder: str) -> Iterator[Json]:
     """Yield the pages loaded from a folder, in the order of the page tree."""
-    return (page for page in trees.walk(revisions.get_at(world, at)["pages"]) if _source_file(page).startswith(folder))
+    return (
+        page for page in page_trees.walk(revisions.get_at(world, at)["pages"]) if _source_file(page).startswith(folder)
+    )
 
 
 def position_after(world: World, at: ContentRef, file: str) -> int:
     """Return the position after a page among its siblings."""
     tree = revisions.get_at(world, at)["pages"]
-    return trees.position_of(tree, find_page(world, at, file)["id"])[1] + 1
+    return page_trees.position_of(tree, find_page(world, at, file)["id"])[1] + 1
 
 
 def replace_once(text: str, words: str, replacement: str) -> str:

@@ -19,7 +19,7 @@ from octavo.api import change_requests, collections, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.content import DocumentBody
 from octavo.api.places import ChangeRequestRef, CollectionRef, Discussion, OrganizationRef, SpaceRef
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.parse import parse
 from octavo.server.demo import people, register
@@ -87,7 +87,7 @@ def _write_book(world: World, names: DemoIds, place: str, kind: str, chance: Ran
         answer(collections.Create(at=at, title="Harbours"), world.for_user(people.PEOPLE[0].id))
         parts = collections.Update(at=CollectionRef(collection_id=_COLLECTION), description="A book for each place")
         answer(parts, world.for_user(people.PEOPLE[0].id))
-    names.name = trees.page_slug(f"{place} {kind}")
+    names.name = page_trees.page_slug(f"{place} {kind}")
     space = spaces.create_space(
         writer, people.ORGANIZATION, title=f"{place}: {kind.lower()}", parent=_COLLECTION, emoji="🧭"
     )
@@ -167,7 +167,9 @@ class _ThreadAction:
         world, self.names.name = self.world.for_user(author), self.name
         node = None
         if chance.random() < 0.4:
-            page = next(each for each in trees.walk(revisions.get_at(world, self.at)["pages"]) if each["id"] == page_id)
+            page = next(
+                each for each in page_trees.walk(revisions.get_at(world, self.at)["pages"]) if each["id"] == page_id
+            )
             node = _first_block(revisions.page_text(world, page))
         post(world, self.at, parts, page=page_id, node=node)
         self.names.name = f"{self.name}-r"
@@ -224,7 +226,7 @@ class _Proposal:
             content.UpdatePage(
                 page=page["id"], document=DocumentBody(markdown=self._new_text(revisions.page_text(world, page), month))
             )
-            for page in trees.walk(revisions.get_at(world, self.at)["pages"])
+            for page in page_trees.walk(revisions.get_at(world, self.at)["pages"])
             if page["id"] in page_ids
         )
         answer(content.Edit(at=self.at, changes=edits, compat=False), world)
@@ -255,7 +257,7 @@ class _Proposal:
             self.names.name = f"{self.id}-again"
             page = next(
                 each
-                for each in trees.walk(revisions.get_at(world, self.at)["pages"])
+                for each in page_trees.walk(revisions.get_at(world, self.at)["pages"])
                 if each["id"] == self.book.months[-1]
             )
             text = revisions.page_text(world, page) + "\nSeen again since.\n"

@@ -7,7 +7,7 @@ from typing import Any
 
 from octavo.api import change_requests
 from octavo.api.places import ChangeRequestRef
-from octavo.documents.merging import tree
+from octavo.documents.merging import revision_merge
 from octavo.server.handlers import revisions
 from octavo.server.handlers.members import present_user
 from octavo.server.handlers.merge_rules import refuse_unless_met
@@ -221,7 +221,7 @@ def update_from_main(world: World, document: Json) -> Json:
     return {"revision": revision["id"], "result": "conflicts" if outcome.conflicts else "update"}
 
 
-def _merge_contents(world: World, document: Json, main: Json) -> tree.RevisionMerge:
+def _merge_contents(world: World, document: Json, main: Json) -> revision_merge.RevisionMerge:
     base = revisions.get(world, document["space"], base_of(document))
     proposed = revisions.get(world, document["space"], document["revision"])
-    return tree.merge_revisions(base, main, proposed, f"#{document['number']}", world.store)
+    return revision_merge.merge_revisions(base, main, proposed, f"#{document['number']}", world.store)

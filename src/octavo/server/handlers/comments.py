@@ -13,7 +13,7 @@ from typing import Any
 from octavo.api import comments
 from octavo.api.bodies import Format, Markdown
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.documents import json_to_markdown, trees
+from octavo.documents import json_to_markdown, page_trees
 from octavo.documents.markdown_to_json import content_body
 from octavo.documents.parse import parse
 from octavo.server.handlers import revisions
@@ -56,7 +56,7 @@ class Threads:
     @cached_property
     def pages(self) -> dict[str, Json]:
         """Pages of the current revision by ID."""
-        return {each["id"]: each for each in trees.walk(self.revision["pages"])}
+        return {each["id"]: each for each in page_trees.walk(self.revision["pages"])}
 
     @cached_property
     def base(self) -> Json | None:
@@ -129,7 +129,7 @@ class Threads:
             )  # The change request removes the content that the comment is on.
         if page is None:
             places = filter(None, (self._revision_of(target), self.base))
-            blocks = (trees.find(place["pages"], page_id) for place in places)
+            blocks = (page_trees.find(place["pages"], page_id) for place in places)
             page = next(filter(None, blocks), None) or {"id": page_id, "title": "Deleted page", "path": ""}
         names = ("id", "title", "path", "emoji", "icon", "createdAt", "updatedAt")
         return {**{name: page[name] for name in names if page.get(name) is not None}, "outdated": outdated}
@@ -140,13 +140,13 @@ class Threads:
 
     def contains(self, revision: Json | None, page_id: str, node: str | None) -> bool:
         """Return whether a revision contains a page, and the block `node` if given."""
-        page = trees.find(revision["pages"], page_id) if revision is not None else None
+        page = page_trees.find(revision["pages"], page_id) if revision is not None else None
         return page is not None and (node is None or self.block_text(page, node, revision) is not None)
 
     def find_block_text(self, page_id: str, node: str) -> str | None:
         """Return the text of a block, also if the change request removes the block. None if the block does not exist."""
         for revision in (self.revision, self.base):
-            page = trees.find(revision["pages"], page_id) if revision is not None else None
+            page = page_trees.find(revision["pages"], page_id) if revision is not None else None
             if page is not None and (block_text := self.block_text(page, node, revision)) is not None:
                 return block_text
         return None

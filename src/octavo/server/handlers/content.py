@@ -8,7 +8,7 @@ from urllib.parse import quote
 from octavo.api import content
 from octavo.api.content import GetPage, GetPageByPath
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
-from octavo.documents import links, trees
+from octavo.documents import links, page_trees
 from octavo.documents.markdown_to_json import content_body
 from octavo.documents.revision_changes import EMPTY_REVISION, document_id, revision_differences
 from octavo.server.expressions import change_outside_code, evaluate_text
@@ -154,7 +154,7 @@ def _get_page(op: content.GetPage, world: World) -> Json:
 @handle.register
 def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
     revision = revisions.get_at(world, op.at)
-    page = trees.find_by_path(revision["pages"], op.page_path)
+    page = page_trees.find_by_path(revision["pages"], op.page_path)
     if page is None:
         raise Refusal(404, f"There is no page at “{op.page_path[:300]}”. The page may have been moved or deleted.")
     return _with_body(world, revision, page, op)
@@ -219,7 +219,7 @@ def requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPa
 
 def with_stable_links(text: str, page: Json, revision: Json) -> str:
     """Return `text` with links to pages and files of the space replaced by `/pages/<id>` and `/files/<id>`."""
-    places, path = trees.link_targets_of(revision), trees.link_base(page)
+    places, path = page_trees.link_targets_of(revision), page_trees.link_base(page)
 
     def rewrite(address: str) -> str | None:
         match links.resolve(address, path, places):

@@ -9,9 +9,9 @@ from functools import singledispatchmethod
 from typing import Any
 
 from octavo.api import content
-from octavo.documents import front_matter, trees
-from octavo.documents.reverting import UnknownBlock, revert_blocks
-from octavo.documents.trees import Pages
+from octavo.documents import front_matter, page_trees
+from octavo.documents.page_trees import Pages
+from octavo.documents.suggestions import UnknownBlock, revert_blocks
 from octavo.server.handlers import change_requests, revisions
 from octavo.server.handlers.content import present_file
 from octavo.server.handlers.permissions import require
@@ -79,7 +79,7 @@ class ContentEditor:
     def finish(self) -> Json:
         """Save the new revision, and return the updated change request."""
         for name, markdown in self._texts.items():
-            if page := trees.find(self._pages, name):
+            if page := page_trees.find(self._pages, name):
                 self._replace_page(revisions.with_text(self._world, page, self._resolve_references(markdown)))
         revision = revisions.add_next(self._world, self._before, pages=self._pages, files=self._files)
         return change_requests.record_edit(self._world, self._change_request, revision)
@@ -97,7 +97,7 @@ class ContentEditor:
         page = self._with_fields(page, self._field_values(change), markdown)
         self._replace_page({**page, "updatedAt": self._world.timestamp()})
         if change.model_fields_set & {"into", "at"}:
-            into = change.into if "into" in change.model_fields_set else trees.parents(self._pages)[page["id"]]
+            into = change.into if "into" in change.model_fields_set else page_trees.parents(self._pages)[page["id"]]
             self._move(page["id"], into, change.at)
         self.results.append({"object": "updated_page", "page": self._present_reference(page["id"])})
 
@@ -113,16 +113,16 @@ class ContentEditor:
         before = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:
-            heading = trees.leading_heading(markdown)
-            if "title" not in fields and heading and trees.leading_heading(text) == before:
+            heading = page_trees.leading_heading(markdown)
+            if "title" not in fields and heading and page_trees.leading_heading(text) == before:
                 fields = {**fields, "title": heading}
             self._texts[page["id"]] = markdown
         elif "title" in fields and text:
-            self._texts[page["id"]] = trees.change_leading_heading(text, before, fields["title"])
+            self._texts[page["id"]] = page_trees.change_leading_heading(text, before, fields["title"])
         page = {**page, **{_WIRE_NAMES[name]: value for name, value in fields.items() if name in _WIRE_NAMES}}
         page["title"] = fields.get("title", before)
         if "slug" in fields and "slug" in page:
-            page["slug"] = trees.page_slug(fields["slug"] or page["title"])
+            page["slug"] = page_trees.page_slug(fields["slug"] or page["title"])
         return {name: value for name, value in page.items() if value is not None}
 
     @_apply.register
@@ -136,7 +136,7 @@ class ContentEditor:
             **self._field_values(change),
             **{name: matter[name] for name in _FRONT_MATTER_FIELDS if _is_text(matter.get(name))},
         }
-        heading = trees.leading_heading(markdown[front_matter.split(markdown)[1] :])
+        heading = page_trees.leading_heading(markdown[front_matter.split(markdown)[1] :])
         title = matter.get("title") if _is_text(matter.get("title")) else heading
         page = revisions.new_page(self._world, title or change.title or revisions.UNTITLED)
         page = self._with_fields(page, omit(fields, "title"), None)
@@ -149,7 +149,7 @@ class ContentEditor:
     @_apply.register
     def _delete(self, change: content.DeletePage) -> None:
         self._page(change.page)
-        self._pages = trees.remove_pages(self._pages, {change.page})
+        self._pages = page_trees.remove_pages(self._pages, {change.page})
         self.results.append({"object": "deleted_page", "page": change.page})
 
     @_apply.register
@@ -159,7 +159,7 @@ class ContentEditor:
             revision = revisions.get(self._world, self._change_request["space"], base)
         except MissingResource:
             raise self._refusal(404, f"there is no revision “{base}” in this space") from None
-        earlier, current = trees.find(revision["pages"], change.page), trees.find(self._pages, change.page)
+        earlier, current = page_trees.find(revision["pages"], change.page), page_trees.find(self._pages, change.page)
         if earlier is None:
             # The page did not exist in that revision, so reverting deletes it.
             self._delete(content.DeletePage(page=self._page(change.page)["id"]))
@@ -192,19 +192,19 @@ class ContentEditor:
 
     def _restore(self, earlier: Json, pages: Pages) -> None:
         """Restore a deleted page with its deleted child pages."""
-        current_ids = {page["id"] for page in trees.walk(self._pages)}
-        restored = trees.remove_pages([earlier], current_ids)[0]
-        above, place = trees.position_of(pages, earlier["id"])
-        self._pages = trees.insert_page(self._pages, restored, above if above in current_ids else None, place)
+        current_ids = {page["id"] for page in page_trees.walk(self._pages)}
+        restored = page_trees.remove_pages([earlier], current_ids)[0]
+        above, place = page_trees.position_of(pages, earlier["id"])
+        self._pages = page_trees.insert_page(self._pages, restored, above if above in current_ids else None, place)
 
     def _move_back(self, page_id: str, pages: Pages) -> None:
         """Move a page back below its parent in `pages`, if that parent still exists and is not below the page."""
-        above, place = trees.position_of(pages, page_id)
-        stands = trees.parents(self._pages)
+        above, place = page_trees.position_of(pages, page_id)
+        stands = page_trees.parents(self._pages)
         page = self._page(page_id)
-        inside = {each["id"] for each in trees.walk([page])}
+        inside = {each["id"] for each in page_trees.walk([page])}
         if stands[page_id] != above and (above is None or above in stands) and above not in inside:
-            self._pages = trees.insert_page(trees.remove_pages(self._pages, {page_id}), page, above, place)
+            self._pages = page_trees.insert_page(page_trees.remove_pages(self._pages, {page_id}), page, above, place)
 
     @_apply.register
     def _insert_files(self, change: content.InsertFiles) -> None:
@@ -244,27 +244,27 @@ class ContentEditor:
                 )
             if page["type"] == "group":
                 raise self._refusal(400, f"“{page['title']}” is a group, and groups can only be at the top level")
-            if len(trees.path_to(self._pages, into)) + _depth(page) > DEPTH_LIMIT:
+            if len(page_trees.path_to(self._pages, into)) + _depth(page) > DEPTH_LIMIT:
                 raise self._refusal(400, f"pages can be nested at most {DEPTH_LIMIT} levels deep")
-        self._pages = trees.insert_page(self._pages, page, into, at)
+        self._pages = page_trees.insert_page(self._pages, page, into, at)
 
     def _move(self, page_id: str, into: str | None, at: int | None) -> None:
         page = self._page(page_id)
-        if into in {each["id"] for each in trees.walk([page])}:
+        if into in {each["id"] for each in page_trees.walk([page])}:
             raise self._refusal(400, f"“{page['title']}” cannot be moved below itself")
         if into is not None:
             self._page(into)
-        self._pages = trees.remove_pages(self._pages, {page_id})
+        self._pages = page_trees.remove_pages(self._pages, {page_id})
         self._insert_into(page, into, at)
 
     def _page(self, page_id: str) -> Json:
-        page = trees.find(self._pages, page_id)
+        page = page_trees.find(self._pages, page_id)
         if page is None:
             raise self._refusal(404, f"there is no page “{page_id}” in this change request")
         return page
 
     def _replace_page(self, page: Json) -> None:
-        self._pages = trees.replace_page(self._pages, page)
+        self._pages = page_trees.replace_page(self._pages, page)
 
     def _text(self, page: Json) -> str:
         new_text = self._texts.get(page["id"])

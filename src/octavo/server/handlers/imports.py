@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from octavo.api import imports
 from octavo.api.folding import fold
 from octavo.api.places import ChangeRequestRef
-from octavo.documents.trees import Pages
+from octavo.documents.page_trees import Pages
 from octavo.server import loader
 from octavo.server.fetcher import FetchedFile, Fetcher
 from octavo.server.folder import EXTERNAL_URL, rewrite_links

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from octavo.api import links, urls
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.documents.links import APP_HOSTS, path_steps
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, change_request_path, present_change_request
@@ -177,7 +177,7 @@ class LinkPresenter:
 
     @cached_property
     def _pages(self) -> dict[str, Json]:
-        return {each["id"]: each for each in trees.walk(self._revision["pages"])}
+        return {each["id"]: each for each in page_trees.walk(self._revision["pages"])}
 
     @cached_property
     def _app(self) -> str:
@@ -254,7 +254,7 @@ def _present_space_url(world: World, name: str, number: str | None, path: list[s
     path = path[1:] if path[:1] == ["pages"] else path
     if path and path[0] != "~":
         pages = revisions.get_at(world, at)["pages"]
-        page = trees.find_by_path(pages, "/".join(path)) or trees.find(pages, "/".join(path))
+        page = page_trees.find_by_path(pages, "/".join(path)) or page_trees.find(pages, "/".join(path))
         if page is None:
             raise MissingResource(f"/spaces/{name}/pages/{'/'.join(path)}")
         answer["page"] = present_page(page, app_url(world, at))

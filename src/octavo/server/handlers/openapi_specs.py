@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from octavo.api import openapi
-from octavo.documents.specifications import MAX_LENGTH, SpecificationError, read_specification
+from octavo.documents.openapi import MAX_LENGTH, SpecificationError, read_specification
 from octavo.server.fetcher import Fetcher, FetchFailure
 from octavo.server.handlers.permissions import allows, organization_role, require_in_organization
 from octavo.server.rest import completes, guards, handle, omit, path_of, presents

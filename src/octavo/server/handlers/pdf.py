@@ -12,8 +12,8 @@ from datetime import timedelta
 from functools import partial
 
 from octavo.api import pdf
-from octavo.documents import trees
-from octavo.documents.trees import Pages
+from octavo.documents import page_trees
+from octavo.documents.page_trees import Pages
 from octavo.server.handlers import revisions
 from octavo.server.includes import expand_includes
 from octavo.server.rest import handle
@@ -35,7 +35,7 @@ def _get(op: pdf.Get, world: World) -> Json:
     wanted = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}
     wanted["until"] = (world.now() + LINK_LIFETIME).timestamp()
     payload = urlsafe_b64encode(json.dumps(wanted).encode()).decode().rstrip("=")
-    name = trees.page_slug((page or space)["title"])
+    name = page_trees.page_slug((page or space)["title"])
     return {"url": world.url(f"/~/pdf/{payload}/{_signature(world, payload)}/{name}.pdf")}
 
 
@@ -52,9 +52,9 @@ def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]
     revision = revisions.get(world, space["id"], wanted["revision"])
     pages: Pages = revision["pages"]
     if wanted["page"] is not None:
-        page = trees.find(pages, wanted["page"]) or {}
+        page = page_trees.find(pages, wanted["page"]) or {}
         pages = [{**page, "pages": []} if wanted["only"] else page]
-    documents = (page for page in trees.walk(pages) if page["type"] == "document")
+    documents = (page for page in page_trees.walk(pages) if page["type"] == "document")
     texts = {
         page["id"]: expand_includes(world.store, revisions.page_text(world, page), page, revision) for page in documents
     }
@@ -63,7 +63,7 @@ def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]
     # lazy: reportlab is large and rarely needed.
     from octavo.server.pdf_document import PdfBook
 
-    return PdfBook(space["title"], pages, texts, trees.link_targets_of(revision), data).to_bytes
+    return PdfBook(space["title"], pages, texts, page_trees.link_targets_of(revision), data).to_bytes
 
 
 def _read_blob(world: World, name: str) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.server import search_index
 from octavo.server.rest import omit
 from octavo.server.store import Json
@@ -30,7 +30,7 @@ def get_current(world: World, space_id: str) -> Json:
 
 def page_of(revision: Json, page_id: str) -> Json:
     """Return a page of a revision. Raises Refusal if it does not exist."""
-    page = trees.find(revision["pages"], page_id)
+    page = page_trees.find(revision["pages"], page_id)
     if page is None:
         raise Refusal(404, f"The page “{page_id}” was not found. It may have been deleted.")
     return page
@@ -58,7 +58,7 @@ def get_at(world: World, place: ContentRef) -> Json:
 
 def add_first(world: World, space: Json, markdown: str = "") -> Json:
     """Create the first revision of a space, with one page that contains `markdown`."""
-    page = new_page(world, trees.leading_heading(markdown) or UNTITLED, markdown)
+    page = new_page(world, page_trees.leading_heading(markdown) or UNTITLED, markdown)
     return add(world, space["id"], {"pages": [page]}, type="edits", parents=[])
 
 
@@ -78,7 +78,7 @@ def add(
         "createdAt": world.timestamp(),
         "author": world.caller,
         **{name: fields.get(name, empty()) for name, empty in CONTENT_FIELDS.items()},
-        "pages": trees.with_paths(fields["pages"]),
+        "pages": page_trees.with_paths(fields["pages"]),
     }
     if merged_from is not None:
         revision["mergedFrom"] = merged_from
@@ -113,7 +113,7 @@ def set_current(world: World, space_id: str, revision: Json, *, index_later: boo
 def new_page(world: World, title: str, markdown: str = "", **fields: object) -> Json:
     """Return a document page that is not in a page tree yet."""
     now = world.timestamp()
-    page: Json = {"id": world.new_id(), "type": "document", "title": title, "slug": trees.page_slug(title)}
+    page: Json = {"id": world.new_id(), "type": "document", "title": title, "slug": page_trees.page_slug(title)}
     page |= {"createdAt": now, "updatedAt": now, **fields, "pages": []}
     return with_text(world, page, markdown)
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from octavo.api import search
 from octavo.api.folding import fold
 from octavo.api.searchable import SIGNED, apart, mentions, part_starts, together, whole_mention, with_titles
-from octavo.documents import links, trees
+from octavo.documents import links, page_trees
 from octavo.server.handlers import site_view
 from octavo.server.handlers.site_view import SiteView
 from octavo.server.handlers.spaces import visible_spaces
@@ -76,7 +76,7 @@ def _present_space(world: World, space: Json, sections: Iterable[SearchHit], que
 def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], query_text: str) -> list[Json]:
     """Return the matching pages of a space, ordered by their best section."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
-    tree = {each["id"]: each for each in trees.walk(revision["pages"])}
+    tree = {each["id"]: each for each in page_trees.walk(revision["pages"])}
     places: links.LinkTargets | None = None
     app = world.url(f"/o/{space['organization']}/s/{space['id']}")
     hits: dict[str, Json] = {}
@@ -90,7 +90,7 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
             at = f"#{section.anchor}" if section.anchor else ""
             body = _partial_match_snippet(world, section, query_text) if section.unmarked else together(section.snippet)
             if next(mentions(body), None):
-                places = places or trees.link_targets_of(revision)
+                places = places or page_trees.link_targets_of(revision)
                 body, _ = with_titles(body, partial(_linked_page_title, tree, places, document))
             words = {"title": together(section.title), "body": body}
             path = document["path"] + at
@@ -112,7 +112,7 @@ def _partial_match_snippet(world: World, section: SearchHit, query_text: str) ->
 
 def _linked_page_title(tree: dict[str, Json], places: links.LinkTargets, page: Json, address: str) -> str | None:
     """Return the title of the page that a mention refers to. None if it is not in this space."""
-    target = links.resolve(address, trees.link_base(page), places)
+    target = links.resolve(address, page_trees.link_base(page), places)
     return str(tree[target.page]["title"]) if isinstance(target, links.ToPage) else None
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from octavo.api import adaptive_schema, mcp_servers, redirects, share_links
 from octavo.api.folding import fold
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.server.handlers import revisions, site_tree
 from octavo.server.handlers.permissions import organization_guard
 from octavo.server.rest import completes, guards, handle, omit, paginate, path_of, presents, request_fields
@@ -197,7 +197,7 @@ def _destination_url(world: World, site: str, destination: Json, share_key: str 
     start = site_tree.site_space_url(world, tree, site_space, share_key)
     if destination["kind"] == "site-space":
         return start
-    page = trees.find(revisions.get_current(world, site_space["space"])["pages"], destination["pageId"])
+    page = page_trees.find(revisions.get_current(world, site_space["space"])["pages"], destination["pageId"])
     if page is None or "path" not in page:
         raise MissingResource(f"{site}/site-spaces/{site_space['id']}/pages/{destination['pageId']}")
     return start + quote(page["path"])

@@ -9,7 +9,7 @@ import re
 
 from octavo.api import site_structure as structure
 from octavo.api.places import InSite
-from octavo.documents import trees
+from octavo.documents import page_trees
 from octavo.server.handlers import site_tree, site_view
 from octavo.server.handlers.permissions import organization_guard, require, role
 from octavo.server.handlers.site_tree import FOLDERS, HOLDER_FIELDS, SiteTree
@@ -154,7 +154,7 @@ def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteT
             "title": space["title"],
             "defaultSiteSpace": chosen,
         }
-        world.store.put(_part_path(tree, part), {**part, "path": trees.page_slug(space["title"])})
+        world.store.put(_part_path(tree, part), {**part, "path": page_trees.page_slug(space["title"])})
         section = part["id"]
     for each in tree.row("site-space", None):
         world.store.update(each.path, section=section)
@@ -313,8 +313,8 @@ def _parts_with_same_prefix(tree: SiteTree, kind: str, holder: str | None) -> li
 
 
 def _free_path(tree: SiteTree, kind: str, holder: str | None, title: str) -> str:
-    return trees.free_slug(
-        trees.page_slug(title), {each["path"] for each in _parts_with_same_prefix(tree, kind, holder)}
+    return page_trees.free_slug(
+        page_trees.page_slug(title), {each["path"] for each in _parts_with_same_prefix(tree, kind, holder)}
     )
 
 

@@ -10,7 +10,7 @@ from octavo.api import content
 from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import Discussion, RevisionRef
-from octavo.documents.suggesting import apply_suggestion, find_block_source, suggestions
+from octavo.documents.suggestions import apply_suggestion, find_block_source, suggestions
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
 

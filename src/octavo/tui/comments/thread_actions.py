@@ -13,7 +13,7 @@ from octavo.data.comment_text import plain_text
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.write_kind import Basis
 from octavo.documents.emoji import sign_of
-from octavo.documents.suggesting import suggestion_fence
+from octavo.documents.suggestions import suggestion_fence
 from octavo.tui.render.threads import quote_excerpt, quote_markdown
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import not_allowed_with

@@ -93,7 +93,7 @@ class ThreadAnchors:
         wanted = _said(words)
         if len(wanted) < _SHORTEST or len(self._leaves) > _MOST_LEAVES:
             return ""
-        from octavo.documents.alignment import most_similar  # only threads on what is gone need it
+        from octavo.documents.diff_alignment import most_similar  # only threads on what is gone need it
 
         at = most_similar(wanted, [said[: len(wanted)] for _, said in self._leaves], _ALIKE)
         return self._leaves[at][0] if at is not None else ""

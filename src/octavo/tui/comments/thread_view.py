@@ -21,7 +21,7 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import sign_of
-from octavo.documents.suggesting import suggestions
+from octavo.documents.suggestions import suggestions
 from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.comments.suggested_wording import Suggested
 from octavo.tui.comments.thread_commands import NOTHING, THREAD, ThreadTarget, is_own_comment

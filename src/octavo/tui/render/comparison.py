@@ -10,7 +10,8 @@ from itertools import zip_longest
 from typing import TypeVar
 
 from octavo.documents.blocks import Block, Document, Run
-from octavo.documents.changes import (
+from octavo.documents.diff import diff
+from octavo.documents.diff_model import (
     Added,
     Changed,
     CodeChange,
@@ -23,8 +24,7 @@ from octavo.documents.changes import (
     TextChange,
     TextPart,
 )
-from octavo.documents.diff import diff
-from octavo.documents.source_diff import SourceHunk, source_diff
+from octavo.documents.diff_text import SourceHunk, source_diff
 from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text
 from octavo.tui.render.caches import RecentResults
 from octavo.tui.render.code import code_size

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Document, plain_text
-from octavo.documents.changes import Added, Changed, Moved
+from octavo.documents.diff_model import Added, Changed, Moved
 from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict, MergedPage
 from octavo.tui.render.comparison import PageComparison, compare, split_unit
 from octavo.tui.render.diff_sequence import build_diff

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from octavo.documents.blocks import Block, Document, kinds_with, plain_text
-from octavo.documents.changes import (
+from octavo.documents.diff_model import (
     Added,
     Changed,
     ChangeSize,
@@ -20,7 +20,7 @@ from octavo.documents.changes import (
     Restructured,
     Unchanged,
 )
-from octavo.documents.source_diff import SourceHunk
+from octavo.documents.diff_text import SourceHunk
 from octavo.tui.render.block_slices import is_long
 from octavo.tui.render.comparison import PageComparison, source_units
 from octavo.tui.render.diff_context import (

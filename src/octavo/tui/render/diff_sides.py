@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from rich.style import Style
 
-from octavo.documents import changes as model
+from octavo.documents import diff_model as model
 from octavo.documents.blocks import Block
 from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.styled_lines import Line, Piece, cells, indent, pad, with_background

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from rich.style import Style
 
-from octavo.documents import changes as model
+from octavo.documents import diff_model as model
 from octavo.documents.blocks import Block, Column, Run
-from octavo.documents.setting_diff import changed_run_attributes, shorten
+from octavo.documents.diff_attributes import changed_run_attributes, shorten
 from octavo.tui.render.column_widths import TableGrid, fit_columns, row_lines
 from octavo.tui.render.diff_sides import SidePair, SideWidths, add_gutter, note_sides, render_setting_changes
 from octavo.tui.render.diff_text import in_place_styles, invisible_change, mark_words

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from rich.style import Style
 
-from octavo.documents import changes as model
+from octavo.documents import diff_model as model
 from octavo.documents.blocks import Block, Run
-from octavo.documents.setting_diff import changed_run_attributes, describe_whitespace
+from octavo.documents.diff_attributes import changed_run_attributes, describe_whitespace
 from octavo.tui.render.code import code_tokens, token_style, wrap_code
 from octavo.tui.render.comparison import near_changes
 from octavo.tui.render.diff_sides import (

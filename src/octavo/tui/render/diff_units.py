@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block
-from octavo.documents.changes import Added, AttributeChange, Changed, Entry, LineChange, Moved, Removed
+from octavo.documents.diff_model import Added, AttributeChange, Changed, Entry, LineChange, Moved, Removed
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.threads import ThreadSummary
 

@@ -36,7 +36,7 @@ def run_guarded(work: Callable[[], T], fallback: Callable[[], T]) -> T:
 
 def block_source(source: str, block: Block) -> str:
     """Return the source of a block. Empty if the page has no source."""
-    from octavo.documents.suggesting import block_source  # lazy: only for failed blocks
+    from octavo.documents.suggestions import block_source  # lazy: only for failed blocks
 
     return block_source(source, block) if source else ""
 

@@ -9,7 +9,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block
 from octavo.documents.openapi import Body, Operation, Response, Specification
-from octavo.documents.schemas import Field
+from octavo.documents.openapi_schemas import Field
 from octavo.tui.render.block_slices import has_start
 from octavo.tui.render.deferred import DeferredContent, OperationLayout, OperationQuery
 from octavo.tui.render.embeds import file_name

@@ -9,7 +9,7 @@ from typing import cast
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.documents.suggesting import suggestions
+from octavo.documents.suggestions import suggestions
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_lines import render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff, build_source_diff

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from textwrap import dedent
 
-from octavo.documents.suggesting import fence
+from octavo.documents.suggestions import fence
 
 DRAFT = "draft "
 """Prefix of the key of a draft."""

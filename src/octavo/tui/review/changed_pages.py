@@ -12,7 +12,7 @@ from textual.content import Content
 from octavo.api.comments import Comment
 from octavo.api.content import Change, Page, PageReference
 from octavo.data.unsent_index import UnsentText
-from octavo.documents.changes import AttributeChange, ChangeSize
+from octavo.documents.diff_model import AttributeChange, ChangeSize
 from octavo.tui.review.merge_checks import name
 from octavo.tui.shell.left_unsent import mark
 from octavo.tui.shell.tree_rows import open_counts

@@ -10,7 +10,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.data.writes.content_writes import EditOutcome, edit, page_source
-from octavo.documents.conflicts import find_markers
+from octavo.documents.conflict_markers import find_markers
 from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict
 from octavo.tui.review.conflict_finder import OpenConflicts
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved

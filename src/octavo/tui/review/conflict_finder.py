@@ -17,14 +17,14 @@ from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRe
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import page_source
-from octavo.documents.changes import AttributeChange
-from octavo.documents.conflicts import ConflictMarkers, find_markers
-from octavo.documents.merging import forecast
+from octavo.documents.conflict_markers import ConflictMarkers, find_markers
+from octavo.documents.diff_model import AttributeChange
+from octavo.documents.merging import conflict_prediction
 from octavo.documents.merging.marked_page import read_marked
 from octavo.documents.merging.merged_page import Choice, Conflict, MergedPage
 from octavo.documents.merging.page_merge import merge
+from octavo.documents.page_trees import leading_heading
 from octavo.documents.source_reader import read_page
-from octavo.documents.trees import leading_heading
 from octavo.tui.render.conflict_page import FIELDS
 from octavo.tui.review.tree_conflicts import Fields, TreeConflict, not_resolved, settings_of, shapes, tree_edits
 
@@ -251,7 +251,9 @@ async def look(
     both: Collection[str] = [page.id for page in pages] if told is not None else ()
     if source is not None and three is not None:
         others, fields = await asyncio.to_thread(shapes, three, tree)
-        both = [each for each in forecast.pages_to_read(three, touched) if all(side.find(each) for side in three)]
+        both = [
+            each for each in conflict_prediction.pages_to_read(three, touched) if all(side.find(each) for side in three)
+        ]
     reading = _Reading(live, at, source, three)
     found = await gather_bounded(
         lambda page: reading.page(

@@ -13,8 +13,8 @@ from octavo.api.places import ContentRef, RevisionRef
 from octavo.concurrency import report_error
 from octavo.data.live import Live
 from octavo.data.sync_queue import Rank
-from octavo.documents.changes import ChangeSize
-from octavo.documents.conflicts import find_markers
+from octavo.documents.conflict_markers import find_markers
+from octavo.documents.diff_model import ChangeSize
 from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.review.changed_pages import ChangedPage
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of

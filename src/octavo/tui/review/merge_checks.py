@@ -28,8 +28,8 @@ from octavo.tui.widgets import wording
 from octavo.tui.widgets.fact_list import Fact
 
 if TYPE_CHECKING:
-    from octavo.documents.merging.forecast import PredictedConflict
-    from octavo.documents.namesakes import DuplicatePage
+    from octavo.documents.merging.conflict_prediction import PredictedConflict
+    from octavo.documents.page_trees import DuplicatePage
 
 FORECAST_PAGES = 60
 """More pages than this are not read before a merge; the dialog says so."""
@@ -200,7 +200,7 @@ async def _effects(
 
 
 def _beside(both: merge_effects.PagesBeforeAndAfter) -> tuple[DuplicatePage, ...]:
-    from octavo.documents.namesakes import find_duplicates
+    from octavo.documents.page_trees import find_duplicates
 
     return tuple(find_duplicates(both.tree_before.pages, both.tree_after.pages))
 
@@ -264,8 +264,8 @@ async def forecast(
 
     `main` is the revision of main if that is known: revisions that are cached are not loaded again.
     """
-    from octavo.documents.merging import forecast as merging
-    from octavo.documents.namesakes import find_duplicates
+    from octavo.documents.merging import conflict_prediction as merging
+    from octavo.documents.page_trees import find_duplicates
 
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None

@@ -112,8 +112,8 @@ def _dead(ground: LinkContext, texts: Mapping[str, str]) -> list[str]:
     """Return the broken links of some pages, each with the title of its page. Headings are looked for on these pages only."""
     from octavo.documents import anchors
     from octavo.documents import links as leading
+    from octavo.documents.links import references_in
     from octavo.documents.parse import parse
-    from octavo.documents.usages import references_in
 
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     found = {page_id: list(references_in(document)) for page_id, document in documents.items()}
@@ -160,8 +160,8 @@ async def pictures(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]
 
 def _silent(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[str, str]]:
     """The names of pictures without words that were on none of the pages before, each with a page it is on."""
+    from octavo.documents.links import images_without_text
     from octavo.documents.parse import parse
-    from octavo.documents.usages import images_without_text
 
     stood = Counter(picture for text in before.values() for picture in images_without_text(parse(text)))
     found: list[tuple[str, str]] = []
@@ -241,7 +241,7 @@ async def marked(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]) 
 
 
 def _marks(page: Page | None) -> int:
-    from octavo.documents.conflicts import find_markers
+    from octavo.documents.conflict_markers import find_markers
 
     return len(find_markers(text_of(page)))
 

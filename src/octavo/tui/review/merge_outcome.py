@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
-from octavo.documents.changes import AttributeChange
+from octavo.documents.diff_model import AttributeChange
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.shell.view import View

@@ -16,8 +16,8 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.unsent_index import UnsentText, by_block, unsent_draft
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document
-from octavo.documents.changes import Diff
-from octavo.documents.suggesting import block_source, suggestions
+from octavo.documents.diff_model import Diff
+from octavo.documents.suggestions import block_source, suggestions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_discussion import PageDiscussion
 from octavo.tui.comments.thread_anchoring import BothSides

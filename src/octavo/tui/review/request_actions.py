@@ -81,7 +81,7 @@ def _archive(app: Shell, request: RequestAtHand) -> None:
 
 
 def _describe(app: Shell, request: RequestAtHand) -> None:
-    from octavo.documents.document_as_markdown import (
+    from octavo.documents.json_editing import (
         apply_markdown_edit,
         document_to_markdown,
     )  # lazy: the markdown reader, rarely needed

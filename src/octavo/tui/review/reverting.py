@@ -12,7 +12,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.writes.content_writes import page_source, restore_pages
 from octavo.documents.blocks import Block
-from octavo.documents.reverting import UnknownBlock, revert_blocks
+from octavo.documents.suggestions import UnknownBlock, revert_blocks
 from octavo.tui.render.diff_context import block_summary
 from octavo.tui.review.changed_pages import ChangedPage
 from octavo.tui.review.diff_base import Comparison

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from octavo.api.content import ContentEdit, DeletePage, Page, PageTree, UpdatePage
-from octavo.documents.changes import AttributeChange
-from octavo.documents.merging import forecast
+from octavo.documents.diff_model import AttributeChange
+from octavo.documents.merging import conflict_prediction
 from octavo.documents.merging.merged_page import Choice
-from octavo.documents.namesakes import DuplicatePage, find_duplicates
+from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.tui.render.conflict_page import PageConflict
 from octavo.tui.widgets.wording import plural
 
@@ -93,12 +93,12 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, Choice])
     return [*moves, *(edit for edit in edits if edit is not None)]
 
 
-def shapes(three: forecast.RevisionTriple, now: PageTree) -> tuple[list[TreeConflict], dict[str, Fields]]:
+def shapes(three: conflict_prediction.RevisionTriple, now: PageTree) -> tuple[list[TreeConflict], dict[str, Fields]]:
     """Return the conflicts besides texts in a change request that has the pages `now`; and by page, the values of main and of the
     change request where they conflict."""
-    unsettled = forecast.pages_to_read(three, None)
+    unsettled = conflict_prediction.pages_to_read(three, None)
     # The texts are not read: conflicts in them are between marks.
-    foreseen = forecast.predict_merge(three, dict.fromkeys(unsettled, ("", "", ""))).conflicts
+    foreseen = conflict_prediction.predict_merge(three, dict.fromkeys(unsettled, ("", "", ""))).conflicts
     asked = {each.id for each in foreseen if each.kind == "deleted"}
     fields: dict[str, Fields] = {}
     found = []

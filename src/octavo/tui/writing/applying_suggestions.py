@@ -15,7 +15,7 @@ from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import edit, page_source
 from octavo.data.writes.direct import SendResult
-from octavo.documents.suggesting import apply_suggestion, find_block_source
+from octavo.documents.suggestions import apply_suggestion, find_block_source
 
 _TIMES = 3
 """How often it is tried again when others write all the time."""

@@ -15,7 +15,7 @@ from octavo.api.places import SpaceRef
 from octavo.api.text import Raw
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import page_source
-from octavo.documents.conflicts import find_markers
+from octavo.documents.conflict_markers import find_markers
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.progress import meanwhile

@@ -10,7 +10,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.writes.direct import SendResult
-from octavo.documents.suggesting import suggestions, with_conflict_markers
+from octavo.documents.suggestions import suggestions, with_conflict_markers
 from octavo.tui.shell.permissions import not_allowed_in, why_no_editing
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.wording import plural

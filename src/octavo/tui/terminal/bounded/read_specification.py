@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from octavo.documents.specifications import SpecificationError, read_value
+from octavo.documents.openapi import SpecificationError, read_value
 
 DEEPEST = 3
 """How long places are: `paths`, a path and a method name an operation. Whoever reads the lines rests between them."""

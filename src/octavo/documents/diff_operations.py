@@ -10,10 +10,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from octavo.api.folding import fold
-from octavo.documents.alignment import Pair, align, text_similarity
 from octavo.documents.blocks import Block, Column, Run, plain_text
-from octavo.documents.nodes import Node
-from octavo.documents.steps import DiffStep
+from octavo.documents.diff_alignment import Pair, align, text_similarity
+from octavo.documents.diff_nodes import DiffStep, Node
 
 CompareNodes = Callable[[Node, Node], DiffStep]
 

@@ -1,26 +1,87 @@
-"""Reads a source a stretch at a time: the tokens of its top-level blocks, one by one as they are in the whole."""
+"""Which tags have an end of their own, as far as that is known while a page is read."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
+from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
+from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_core.text_join import text_join
 from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
+from mdit_py_plugins.footnote import footnote_plugin
+from mdit_py_plugins.footnote.index import footnote_tail
 
+from octavo.documents import block_rules, inline_rules
 from octavo.documents.blocks import Diagnostic
-from octavo.documents.emphasis import scan_next_to_cjk
 from octavo.documents.html import Placeholders, TextFinder
+from octavo.documents.inline_rules import scan_next_to_cjk
 from octavo.documents.limits import MAX_BLOCK_PARTS, MAX_LINE_VISITS, BlockTooLarge, count_parts, has_too_many_marks
-from octavo.documents.rules import append_footnotes, parser
+from octavo.documents.tag_blocks import ALWAYS_OPEN
 from octavo.documents.tags import Tag, TagScanner
+
+_MAX_DISTANCE = 60
+"""A tag that may go without an end is taken to have one only if it comes within so many tokens."""
+
+_OPTIONAL_END = frozenset({"embed", "file", "content-ref", "page-ref"})
+_END = re.compile(r"\{%-?[ \t\n]*end(@?[A-Za-z][\w@./:-]*)")
+
+
+class ClosedTags:
+    """The tags of one source that are closed, found in order."""
+
+    def __init__(self, source: str) -> None:
+        self._last: dict[str, int] = {}
+        for match in _END.finditer(source) if "{%" in source else ():
+            self._last[match[1]] = match.start()
+        self._closed: dict[int, Tag] = {}
+        self._open: dict[str, list[tuple[int, Tag]]] = {}
+        self._count = 0
+
+    def has(self, tag: Tag) -> bool:
+        """Whether a tag has an end."""
+        return id(tag) in self._closed
+
+    def add(self, tokens: Sequence[Token]) -> None:
+        """Look for tags in what comes next."""
+        for index, token in enumerate(tokens, self._count):
+            for each in token.children or () if token.type == "inline" else (token,):
+                if each.type == "platform_tag":
+                    self._see(each.meta["tag"], index)
+        self._count += len(tokens)
+
+    def _see(self, tag: Tag, index: int) -> None:
+        if not tag.closes:
+            if tag.name not in ALWAYS_OPEN:
+                self._open.setdefault(tag.name, []).append((index, tag))
+        elif opened := self._open.get(tag.closes):
+            begun, closed = opened.pop()
+            if index - begun <= _MAX_DISTANCE or tag.closes not in _OPTIONAL_END:
+                self._closed[id(closed)] = closed
+
+    def first_open(self, position: int) -> int | None:
+        """The number of the first token with a tag that may still be closed by what comes after `position`."""
+        waiting: list[int] = []
+        for name, opened in self._open.items():
+            if opened and self._last.get(name, -1) >= position:
+                if name not in _OPTIONAL_END:
+                    waiting.append(opened[0][0])
+                else:
+                    near = takewhile(
+                        lambda index: self._count - index <= _MAX_DISTANCE, (index for index, _ in reversed(opened))
+                    )
+                    waiting += list(near)[-1:]
+        return min(waiting, default=None)
+
 
 SLICE_LENGTH = 3000
 """Characters read at a time. A block that goes on beyond them is read again, with as much again."""
@@ -300,3 +361,50 @@ def _definitions(source: str) -> Iterator[tuple[str, int]]:
 def _normalized_label(label: str) -> str:
     """What a definition is known by. Its label may go over lines of a quote."""
     return normalizeReference(_LINE_START.sub(" ", label))
+
+
+class _Markdown(MarkdownIt):
+    """Addresses stay as they are written. Where a link may lead is decided when it is followed."""
+
+    def normalizeLink(self, url: str) -> str:
+        return url
+
+    def validateLink(self, url: str) -> bool:
+        return True
+
+
+@cache
+def parser() -> MarkdownIt:
+    """The parser. Its rules want what `chunks` puts into the environment."""
+    markdown = _Markdown("commonmark", {"html": True, "maxNesting": block_rules.MAX_BLOCK_DEPTH + 4})
+    markdown.enable(["table", "strikethrough"])
+    markdown.use(footnote_plugin)
+    markdown.block.ruler.at("table", block_rules.table_rule, {"alt": ["paragraph", "reference"]})
+    interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list", "table"]}
+    markdown.block.ruler.before("table", "too_deep", block_rules.depth_rule)
+    markdown.block.ruler.before("table", "platform_tag", block_rules.tag_rule, interrupts)
+    markdown.block.ruler.before("fence", "platform_math", block_rules.math_rule, interrupts)
+    markdown.block.ruler.at("fence", block_rules.fence_rule, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    markdown.block.ruler.at("html_block", block_rules.html_rule, {"alt": ["paragraph", "reference", "blockquote"]})
+    markdown.inline.ruler.before("escape", "platform_math", inline_rules.math_rule)
+    markdown.inline.ruler.before("escape", "platform_tag", inline_rules.tag_rule)
+    markdown.inline.ruler.before("escape", "entity_of_nothing", inline_rules.nan_entity_rule)
+    markdown.inline.ruler.before("escape", "trailing_break", inline_rules.trailing_break_rule)
+    markdown.inline.ruler.before("html_inline", "placeholder", inline_rules.placeholder_rule)
+    markdown.inline.ruler.after("html_inline", "loose_element", inline_rules.loose_element_rule)
+    markdown.inline.ruler.before("link", "many_brackets", inline_rules.many_brackets_rule)
+    markdown.inline.ruler.before("link", "mention_in_link", inline_rules.mention_in_link_rule)
+    markdown.inline.ruler2.before("balance_pairs", "marked_as_written", inline_rules.pair_delimiters)
+    markdown.inline.ruler2.before("fragments_join", "bold_of_nothing", inline_rules.drop_empty_bold)
+    return markdown
+
+
+def append_footnotes(state: StateCore) -> None:
+    """Make the definitions of footnotes a list of them. Those that only HTML refers to count as referred to: the plugin
+    would drop them."""
+    footnotes = state.env["footnotes"]
+    for name, number in list(footnotes["refs"].items()):
+        if number < 0:
+            footnotes["refs"][name] = len(footnotes["list"])
+            footnotes["list"][len(footnotes["list"])] = {"label": name[1:], "count": 0}
+    footnote_tail(state)

@@ -1,79 +1,27 @@
-"""What platform markdown adds to CommonMark, as rules of the markdown parser: tags, HTML over blank lines, formulas."""
+"""Rules of the block parser: tags, tables, fences and formulas of platform markdown, and HTML over blank lines."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from functools import cache
+from bisect import bisect_left, bisect_right
 
-from markdown_it import MarkdownIt
-from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock, fence
 from markdown_it.rules_block.table import escapedSplit, getLine, table
-from markdown_it.rules_core import StateCore
-from markdown_it.rules_inline import StateInline
-from mdit_py_plugins.footnote import footnote_plugin
-from mdit_py_plugins.footnote.index import footnote_tail
 
 from octavo.documents.blocks import Diagnostic
-from octavo.documents.containers import is_known_tag
-from octavo.documents.emphasis import drop_empty_bold, pair_delimiters
-from octavo.documents.html import NAN_ENTITY, decode, find_element_end, find_loose_element_end
-from octavo.documents.html_rule import html_block
+from octavo.documents.html import TextFinder
 from octavo.documents.limits import MAX_ROW_LENGTH, max_table_rows
+from octavo.documents.tag_blocks import is_known_tag
 from octavo.documents.tags import Tag, TagScanner
 
 MAX_BLOCK_DEPTH = 32
 """Below this many nested lists, items and quotes the source is shown as it is."""
-
 _MAX_FORMULA_LINES = 200
-_MAX_INLINE_FORMULA = 4000
-_MAX_LOOSE_BRACKETS = 500
-_LINKED_MENTION = re.compile(
-    r'\[([^\[\]\n]{0,200}\[[^\[\]\n]{1,400}\]\([^()\n]{1,900}[ ]"mention"\)[^\[\]\n]{0,200})\]\([^()\n]{0,900}\)'
-)
 _FENCE_BEFORE_TAG = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(?=\{%-?\s*end)", re.MULTILINE)
 _CODE_IN_A_LINE = re.compile(r"(`{3,})([^`]+)\1[ \t]*(?:\{%.*)?")
-_MATH_ELEMENT = re.compile(r'<span\s+class="math(?:\s[^"<>]*)?"\s*>')
 
 
-class _Markdown(MarkdownIt):
-    """Addresses stay as they are written. Where a link may lead is decided when it is followed."""
-
-    def normalizeLink(self, url: str) -> str:
-        return url
-
-    def validateLink(self, url: str) -> bool:
-        return True
-
-
-@cache
-def parser() -> MarkdownIt:
-    """The parser. Its rules want what `chunks` puts into the environment."""
-    markdown = _Markdown("commonmark", {"html": True, "maxNesting": MAX_BLOCK_DEPTH + 4})
-    markdown.enable(["table", "strikethrough"])
-    markdown.use(footnote_plugin)
-    markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
-    interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list", "table"]}
-    markdown.block.ruler.before("table", "too_deep", _too_deep)
-    markdown.block.ruler.before("table", "platform_tag", _tag, interrupts)
-    markdown.block.ruler.before("fence", "platform_math", _math, interrupts)
-    markdown.block.ruler.at("fence", _fence, {"alt": ["paragraph", "reference", "blockquote", "list"]})
-    markdown.block.ruler.at("html_block", html_block, {"alt": ["paragraph", "reference", "blockquote"]})
-    markdown.inline.ruler.before("escape", "platform_math", _inline_math)
-    markdown.inline.ruler.before("escape", "platform_tag", _inline_tag)
-    markdown.inline.ruler.before("escape", "entity_of_nothing", _nan_entity)
-    markdown.inline.ruler.before("escape", "trailing_break", _trailing_break)
-    markdown.inline.ruler.before("html_inline", "placeholder", _placeholder)
-    markdown.inline.ruler.after("html_inline", "loose_element", _loose_element)
-    markdown.inline.ruler.before("link", "many_brackets", _many_brackets)
-    markdown.inline.ruler.before("link", "mention_in_link", _mention_in_link)
-    markdown.inline.ruler2.before("balance_pairs", "marked_as_written", pair_delimiters)
-    markdown.inline.ruler2.before("fragments_join", "bold_of_nothing", drop_empty_bold)
-    return markdown
-
-
-def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def depth_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if state.level < MAX_BLOCK_DEPTH or silent:
         return False
     last = start
@@ -92,7 +40,7 @@ def _push_source(state: StateBlock, start: int, end: int, why: str) -> None:
     state.line = end
 
 
-def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Tables as they are everywhere, but that cells beyond the last column stay in it: nobody meant them to go."""
     if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
         return False
@@ -132,7 +80,7 @@ def _rest_of_table(state: StateBlock, start: int, end: int) -> None:
     _push_source(state, start, last, "This table has too many cells, so the rest is shown as source.")
 
 
-def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     state.env["window"].look()
     position = state.bMarks[start] + state.tShift[start]
     if not state.src.startswith("{%", position) or state.is_code_block(start):
@@ -228,12 +176,12 @@ def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> b
         return True
     begins = state.bMarks[line], state.tShift[line], state.sCount[line]
     state.bMarks[line], state.tShift[line], state.sCount[line] = position, 0, state.blkIndent
-    is_taken = _fence(state, line, end, False)
+    is_taken = fence_rule(state, line, end, False)
     state.bMarks[line], state.tShift[line], state.sCount[line] = begins
     return is_taken
 
 
-def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Code in a fence, which closes where an end tag stands behind the closing fence too."""
     if not state.src.startswith(("`", "~"), state.bMarks[start] + state.tShift[start]):
         return False
@@ -265,114 +213,7 @@ def _push_paragraph(state: StateBlock, content: str, line: int) -> None:
     state.push("paragraph_close", "p", -1)
 
 
-def _inline_tag(state: StateInline, silent: bool) -> bool:
-    if not state.src.startswith("{%", state.pos):
-        return False
-    known: tuple[str, TagScanner] | None = state.env.get("inline_tags")
-    if known is None or known[0] is not state.src:
-        known = (state.src, TagScanner(state.src))
-        state.env["inline_tags"] = known
-    tag = known[1].at(state.pos)
-    if tag is None or tag.end > state.posMax:
-        return False
-    if not silent:
-        words = state.src[state.pos + 2 : tag.end - 2].strip(" -\n")
-        if is_known_tag(tag.closes or tag.name) and state.linkLevel == 0:
-            token = state.push("platform_tag", "", 0)
-            token.meta = {"tag": tag}
-            token.content = words
-        else:
-            state.push("platform_tag_in_text", "", 0).content = words
-    state.pos = tag.end
-    return True
-
-
-def _nan_entity(state: StateInline, silent: bool) -> bool:
-    """What the platform writes where it means to keep a character apart from a mark, and there is none."""
-    found = NAN_ENTITY.match(state.src, state.pos)
-    if found:
-        state.pos = found.end()
-    return found is not None
-
-
-def _trailing_break(state: StateInline, silent: bool) -> bool:
-    """The break that the platform's editor leaves at the end of a text: nothing comes after it to be parted."""
-    if state.src[state.pos] != "\\" or state.pos + 1 < len(state.src):
-        return False
-    state.pos += 1
-    return True
-
-
-def _placeholder(state: StateInline, silent: bool) -> bool:
-    """Names in angle brackets that are words: `<token>`, which HTML does not have and nobody closes."""
-    if not state.src.startswith("<", state.pos):
-        return False
-    end = state.env["placeholders"].end_in_words(state.src, state.pos)
-    if end is None:
-        return _long_element(state, silent)
-    if end > state.posMax:
-        return False
-    if not silent:
-        state.pending += state.src[state.pos : end]
-    state.pos = end
-    return True
-
-
-def _long_element(state: StateInline, silent: bool) -> bool:
-    """An element so long that to read it as markdown-it does takes too much memory."""
-    if state.src.find(">", state.pos, state.pos + MAX_ROW_LENGTH) >= 0:
-        return False
-    return _take_element(state, find_element_end(state.src, state.pos), silent)
-
-
-def _loose_element(state: StateInline, silent: bool) -> bool:
-    """An element of HTML with attributes that CommonMark does not know, as of other systems: `style={{ width: '50%' }}`.
-    Browsers take it for one too."""
-    return _take_element(state, find_loose_element_end(state.src, state.pos), silent)
-
-
-def _take_element(state: StateInline, end: int | None, silent: bool) -> bool:
-    if end is None or end > state.posMax:
-        return False
-    if not silent:
-        state.push("html_inline", "", 0).content = state.src[state.pos : end]
-    state.pos = end
-    return True
-
-
-def _many_brackets(state: StateInline, silent: bool) -> bool:
-    """Of text with hundreds of brackets that make no links, brackets are words: to look for links takes too long."""
-    if not state.src.startswith(("[", "!["), state.pos):
-        return False
-    known: tuple[str, bool] | None = state.env.get("brackets")
-    if known is None or known[0] is not state.src:
-        made = state.src.count("](") + state.src.count("][") + state.src.count("[^")
-        known = (state.src, state.src.count("[") > _MAX_LOOSE_BRACKETS + 3 * made)
-        state.env["brackets"] = known
-    if known[1]:
-        if not silent:
-            state.pending += state.src[state.pos]
-        state.pos += 1
-    return known[1]
-
-
-def _mention_in_link(state: StateInline, silent: bool) -> bool:
-    """A link around a mention, as the platform writes it: the words of both, of which the mention leads to its page. One link
-    cannot stand in another, so that the outer one would be shown as brackets."""
-    if not state.src.startswith("[", state.pos) or (outer := _LINKED_MENTION.match(state.src, state.pos)) is None:
-        return False
-    if outer.end() > state.posMax:
-        return False
-    if not silent:
-        last = state.posMax
-        state.pos, state.posMax = outer.span(1)
-        state.md.inline.tokenize(state)
-        state.posMax = last
-    state.pos = outer.end()
-    return True
-
-
-def _math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     position = state.bMarks[start] + state.tShift[start]
     if not state.src.startswith("$$", position) or state.is_code_block(start):
         return False
@@ -403,31 +244,95 @@ def _math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-def _inline_math(state: StateInline, silent: bool) -> bool:
-    """A formula between `$$`, or in the element that the platform writes in captions and cells."""
-    if not state.src.startswith(("$$", "<s"), state.pos):
+_START = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*+)(?=[\s/>]|$)")
+_ATTRIBUTE = r"""\s++[a-zA-Z_:@*\[(#.][^\s=/>]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'=<>`]++))?"""
+# What many pages do not need is compiled when it is needed first: it takes a millisecond.
+_ONE_TAG = rf"</?[a-zA-Z][a-zA-Z0-9-]*+(?:{_ATTRIBUTE})*+\s*+/?>\s*+$"
+_MAX_LINE_LENGTH = 4000
+
+_BLOCK = (
+    "address|article|aside|base|blockquote|body|caption|center|col|colgroup|dd|details|dialog|div|dl|dt|fieldset|"
+    "figcaption|figure|footer|form|frame|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|nav|noframes|ol|"
+    "optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul|"
+    "picture|source|video|audio|svg|pre|script|style"
+)
+_WHOLE_ELEMENTS = {"table": 8000, "pre": 8000, "script": 2000, "style": 2000, "svg": 400, "figure": 60, "picture": 60}
+"""Elements read to their closing tag, and how many lines that may take."""
+
+_TRAILING_TAG = re.compile(r"</(?:table|figure|picture|pre)>[ \t]{0,99}(\{%[^\n]{1,4000}%\}[ \t]*)\n?\Z", re.IGNORECASE)
+"""A tag behind the end of an element, on one line with it."""
+_STANDALONE = re.compile("details|summary|div|center|picture|hr|p|h[1-6]|section|article|blockquote")
+_MAX_COMMENT_LINES = 4000
+
+
+def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """The rule for blocks of HTML."""
+    position, line_end = state.bMarks[start] + state.tShift[start], state.eMarks[start]
+    if not state.src.startswith("<", position) or state.is_code_block(start):
         return False
-    start, closing = state.pos + 2, "$$"
-    if state.src[state.pos] == "<":
-        if (element := _MATH_ELEMENT.match(state.src, state.pos)) is None:
+    if silent and state.src.startswith(("<!--", "<?", "<!"), position):
+        return True
+    if state.src.startswith("<!--", position):
+        after = _line_after(state, "-->", position, start, end, _MAX_COMMENT_LINES) or end
+    elif state.src.startswith(("<?", "<!"), position):
+        after = start + 1
+    else:
+        match = _START.match(state.src, position, line_end)
+        if not match:
             return False
-        start, closing = element.end(), "</span>"
-    end = state.src.find(closing, start, min(state.posMax, state.pos + _MAX_INLINE_FORMULA))
-    if end <= start:
-        return False
-    if not silent:
-        formula = state.src[start:end].strip()
-        state.push("platform_math", "", 0).content = formula if closing == "$$" else decode(formula)
-    state.pos = end + len(closing)
+        if state.env["placeholders"].end_at(state.src, position) is not None:
+            return False
+        name = match[1].lower()
+        if not re.fullmatch(_BLOCK, name) and (silent or not _is_one_tag(state.src[position:line_end])):
+            return False
+        if silent:
+            return True
+        after = _end_of_element(state, name, position, start, end)
+    token = state.push("platform_html", "", 0)
+    token.map = [start, after]
+    token.content = state.getLines(start, after, state.blkIndent, True)
+    if tail := _TRAILING_TAG.search(token.content):
+        token.content = token.content[: tail.start(1)]
+        _push_text(state, tail[1].strip(), after - 1)
+    state.line = after
     return True
 
 
-def append_footnotes(state: StateCore) -> None:
-    """Make the definitions of footnotes a list of them. Those that only HTML refers to count as referred to: the plugin
-    would drop them."""
-    footnotes = state.env["footnotes"]
-    for name, number in list(footnotes["refs"].items()):
-        if number < 0:
-            footnotes["refs"][name] = len(footnotes["list"])
-            footnotes["list"][len(footnotes["list"])] = {"label": name[1:], "count": 0}
-    footnote_tail(state)
+def _push_text(state: StateBlock, words: str, line: int) -> None:
+    """What stands behind HTML on its last line as a paragraph of its own: the tag in it would be words of the HTML."""
+    state.push("paragraph_open", "p", 1).map = [line, line + 1]
+    inline = state.push("inline", "", 0)
+    inline.content, inline.map, inline.children = words, [line, line + 1], []
+    state.push("paragraph_close", "p", -1)
+
+
+def _is_one_tag(line: str) -> bool:
+    return len(line) <= _MAX_LINE_LENGTH and re.match(_ONE_TAG, line) is not None
+
+
+def _end_of_element(state: StateBlock, name: str, position: int, start: int, end: int) -> int:
+    """The line after the stretch that begins with a tag called `name`."""
+    opens = state.src[position + 1] != "/"
+    if opens and name in _WHOLE_ELEMENTS:
+        after = _line_after(state, f"</{name}", position, start, end, _WHOLE_ELEMENTS[name])
+        if after is not None:
+            return after
+    if _STANDALONE.fullmatch(name) and state.src[position : state.eMarks[start]].rstrip().endswith(">"):
+        return start + 1
+    line = start + 1
+    while line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
+        if state.src.startswith(("{%", "```", "~~~"), state.bMarks[line] + state.tShift[line]):
+            break
+        line += 1
+    return line
+
+
+def _line_after(state: StateBlock, sought: str, position: int, start: int, end: int, limit: int) -> int | None:
+    """The line after the one that holds `sought`, of nested tables the outermost."""
+    finder: TextFinder = state.env["finder"]
+    nests = sought == "</table"
+    found = finder.end_of("table", position + 1)[0] if nests else finder.after(sought, position)
+    if found >= len(state.src):
+        return None
+    line = bisect_left(state.eMarks, found, start, end)
+    return line + 1 if line < min(end, start + limit) else None

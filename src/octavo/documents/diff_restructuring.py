@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from octavo.documents.alignment import MIN_MOVED_LENGTH, align, most_similar, similarity, text_similarity
 from octavo.documents.blocks import Block, Run, kinds_with, plain_text
-from octavo.documents.changes import AttributeChange
-from octavo.documents.into_cells import join_converted_tables
-from octavo.documents.nodes import Node, runs_key
-from octavo.documents.operations_as_text import join_rewritten_operations
-from octavo.documents.setting_diff import changed_attributes
-from octavo.documents.steps import DiffStep
-from octavo.documents.word_diff import diff_runs
+from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, align, most_similar, similarity, text_similarity
+from octavo.documents.diff_attributes import changed_attributes
+from octavo.documents.diff_model import AttributeChange
+from octavo.documents.diff_nodes import DiffStep, Node, runs_key
+from octavo.documents.diff_operations import join_rewritten_operations
+from octavo.documents.diff_tables import join_converted_tables
+from octavo.documents.diff_text import diff_runs
 
 CompareNodes = Callable[[Node, Node], DiffStep]
 

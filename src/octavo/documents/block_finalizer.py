@@ -9,9 +9,9 @@ from typing import Any
 
 from octavo.documents.anchors import Anchors
 from octavo.documents.blocks import NO_ATTRS, Block, Heading, Run, plain_text
-from octavo.documents.containers import PARENTS
-from octavo.documents.inline_writer import trim_runs
-from octavo.documents.tree import DraftBlock
+from octavo.documents.inline import trim_runs
+from octavo.documents.open_blocks import DraftBlock
+from octavo.documents.tag_blocks import PARENTS
 
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 _OWN_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")

@@ -12,9 +12,9 @@ from itertools import combinations
 from typing import Any, TypeAlias
 
 from octavo.api.content import Change, File, Page, ReusableContent, Revision
-from octavo.documents.merging import tree
+from octavo.documents.merging import revision_merge
+from octavo.documents.page_trees import Json, Pages
 from octavo.documents.revision_changes import changes_between
-from octavo.documents.trees import Json, Pages
 
 RevisionTriple: TypeAlias = tuple[Revision, Revision, Revision]
 """The common base, the primary content and the change request, in this order."""
@@ -78,13 +78,13 @@ def predict_merge(three: RevisionTriple, texts: Mapping[str, tuple[str, str, str
     base, main, mine = (
         _revision_content(each, {name: said[n] for name, said in texts.items()}) for n, each in enumerate(three)
     )
-    outcome = tree.merge_revisions(base, main, mine, "", _TextsByThemselves())
+    outcome = revision_merge.merge_revisions(base, main, mine, "", _TextsByThemselves())
     names = {name: called for each in three for name, called in _names(each)}
     conflicts = [PredictedConflict(each.kind, each.id, names.get(each.id) or each.id) for each in outcome.conflicts]
     suggestions = [
         PredictedConflict("words", each.page, names.get(each.page) or "", each.text) for each in outcome.suggestions
     ]
-    is_on_main = not conflicts and tree.has_same_content(outcome.held, main)
+    is_on_main = not conflicts and revision_merge.has_same_content(outcome.held, main)
     return MergePrediction(tuple(conflicts), tuple(suggestions), outcome.held["pages"], is_on_main)
 
 

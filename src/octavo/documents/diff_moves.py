@@ -7,11 +7,10 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
 from operator import itemgetter
 
-from octavo.documents.alignment import MIN_MOVED_LENGTH, similarity, text_similarity
 from octavo.documents.blocks import kinds_with
-from octavo.documents.nodes import Node
-from octavo.documents.restructuring import FRAMES, CompareNodes, collapse_container
-from octavo.documents.steps import DiffStep
+from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, similarity, text_similarity
+from octavo.documents.diff_nodes import DiffStep, Node
+from octavo.documents.diff_restructuring import FRAMES, CompareNodes, collapse_container
 
 _PARTS = kinds_with("part")
 """Those of a container are known again however short they are. Beside the same blocks as before, so is any word."""

@@ -1,35 +1,170 @@
-"""Three-way merge of what a revision holds: its page tree, files, reusable content and variables.
-
-Pages are known by their ids, so a page that was renamed, moved and edited is still the same page. What only one
-side did is done. Where the two sides disagree:
-
-| one side          | the other              | result                                                              |
-|-------------------|------------------------|---------------------------------------------------------------------|
-| edits or moves it | deletes it             | the page stays; if the page above it is gone, where that one stood  |
-| adds a page       | deletes the page above | the page stays, where the one above it stood                        |
-| moves it          | moves it elsewhere     | it stands where the primary content has it                          |
-| moves A below B   | moves B below A        | as in the primary content: nothing ever stands below itself         |
-| reorders it       | reorders it otherwise  | the order of the primary content                                    |
-| edits its text    | edits its text         | merged by `page_merge`, conflicts between markers                   |
-| sets a field      | sets it otherwise      | the primary content's value; a document also says both at its top   |
-| edits a file      | edits or deletes it    | the edited one, the primary content's if both edited it             |
-
-Each of these is a conflict, and is reported. A group or link has no text to hold the value that was not taken; the
-change request's revision keeps it. New pages of the change request come after new pages of the primary content that
-were added at the same place.
-"""
+"""Which pages there are after a merge, and where each of them stands."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from octavo.documents import page_trees
 from octavo.documents.merging import page_merge
-from octavo.documents.merging.arrange import PageOrder, TreeVersion, merge_page_order
 from octavo.documents.merging.merged_page import MAIN_LABEL, with_markers
-from octavo.documents.trees import Json, Pages, leading_heading
+from octavo.documents.page_trees import Json, Pages, leading_heading
+from octavo.documents.sequences import unmoved_items
+
+
+@dataclass(frozen=True)
+class TreeVersion:
+    """A page tree, by id."""
+
+    pages: Pages
+    nodes: dict[str, Json]
+    parents: dict[str, str | None]
+
+    @classmethod
+    def of(cls, pages: Pages) -> TreeVersion:
+        return cls(pages, {page["id"]: page for page in page_trees.walk(pages)}, page_trees.parents(pages))
+
+    def children(self, kept: dict[str, TreeVersion]) -> dict[str | None, list[str]]:
+        """The pages below each page, those of a page that is not `kept` in its place."""
+        result: defaultdict[str | None, list[str]] = defaultdict(list)
+
+        def visit(pages: Pages, above: str | None) -> None:
+            for page in pages:
+                if page["id"] in kept:
+                    result[above].append(page["id"])
+                visit(page.get("pages", []), page["id"] if page["id"] in kept else above)
+
+        visit(self.pages, None)
+        return result
+
+
+@dataclass
+class PageOrder:
+    """The ids below each page (None: the root), in order."""
+
+    children: dict[str | None, list[str]] = field(default_factory=dict)
+    conflicts: list[tuple[str, str]] = field(default_factory=list)
+    """(kind, page id) of what the two sides disagree on: deleted, moved or order."""
+
+
+def merge_page_order(
+    base: TreeVersion, main: TreeVersion, proposed: TreeVersion, *, edited: Callable[[Json, Json], bool]
+) -> PageOrder:
+    """The tree `main` with what `proposed` did to its shape since `base`."""
+    arranged = PageOrder()
+    decides = _pages_to_keep(base, main, proposed, edited, arranged)
+    above = _parents_of(base, main, proposed, decides, arranged)
+    _break_cycles(main, decides, above, arranged)
+    orders = [side.children(decides) for side in (base, main, proposed)]
+    members: defaultdict[str | None, set[str]] = defaultdict(set)
+    for page, parent in above.items():
+        members[parent].add(page)
+    for parent, pages in members.items():
+        before, ours, theirs = ([each for each in order[parent] if each in pages] for order in orders)
+        arranged.children[parent] = _merge_order(before, ours, theirs, arranged)
+    return arranged
+
+
+def _pages_to_keep(
+    base: TreeVersion,
+    main: TreeVersion,
+    proposed: TreeVersion,
+    edited: Callable[[Json, Json], bool],
+    arranged: PageOrder,
+) -> dict[str, TreeVersion]:
+    """The pages that stay, each with the side that says where. Both sides have those of `main` by default."""
+    result: dict[str, TreeVersion] = {}
+    for page in [*main.nodes, *(each for each in proposed.nodes if each not in main.nodes)]:
+        here, there = page in main.nodes, page in proposed.nodes
+        side = main if here else proposed
+        if page in base.nodes and not (here and there):
+            touched = side.parents[page] != base.parents[page] or edited(base.nodes[page], side.nodes[page])
+            if not touched:
+                continue
+            arranged.conflicts.append(("deleted", page))
+        result[page] = side
+    return result
+
+
+def _parents_of(
+    base: TreeVersion, main: TreeVersion, proposed: TreeVersion, decides: dict[str, TreeVersion], arranged: PageOrder
+) -> dict[str, str | None]:
+    """The page above each page that stays: the nearest that stays too."""
+    above: dict[str, str | None] = {}
+    for page in decides:
+        if page in main.nodes and page in proposed.nodes and main.parents[page] != proposed.parents[page]:
+            before = base.parents.get(page, page)
+            if before == main.parents[page]:
+                decides[page] = proposed
+            elif before != proposed.parents[page]:
+                arranged.conflicts.append(("moved", page))
+        side = decides[page]
+        parent = side.parents[page]
+        if parent is not None and parent not in decides and ("deleted", page) not in arranged.conflicts:
+            arranged.conflicts.append(("deleted", page))
+        above[page] = _nearest_kept(side, parent, decides)
+    return above
+
+
+def _nearest_kept(side: TreeVersion, page: str | None, decides: dict[str, TreeVersion]) -> str | None:
+    while page is not None and page not in decides:
+        page = side.parents[page]
+    return page
+
+
+def _break_cycles(
+    main: TreeVersion, decides: dict[str, TreeVersion], above: dict[str, str | None], arranged: PageOrder
+) -> None:
+    """Put pages that would stand below themselves where the primary content has them.
+
+    In every cycle there is such a page that the change request moved: each tree by itself has none.
+    """
+    safe: set[str] = set()
+    for start in above:
+        path: list[str] = []
+        at: str | None = start
+        while at is not None and at not in safe:
+            if at in path:
+                cycle = path[path.index(at) :]
+                moved = next(page for page in cycle if page in main.nodes and decides[page] is not main)
+                decides[moved] = main
+                above[moved] = _nearest_kept(main, main.parents[moved], decides)
+                arranged.conflicts.append(("moved", moved))
+                path, at = [], start
+                continue
+            path.append(at)
+            at = above[at]
+        safe.update(path)
+
+
+def _merge_order(before: list[str], ours: list[str], theirs: list[str], arranged: PageOrder) -> list[str]:
+    """`ours` with what `theirs` added and moved since `before`."""
+    if ours == theirs or not theirs:
+        return ours
+    everywhere = set(before) & set(ours) & set(theirs)
+    old, here, there = ([page for page in each if page in everywhere] for each in (before, ours, theirs))
+    moved: set[str] = set()
+    if here != there:
+        moved_there = everywhere - unmoved_items(old, there)
+        moved_here = everywhere - unmoved_items(old, here)
+        moved = moved_there - moved_here
+        arranged.conflicts += [("order", page) for page in there if page in moved_there & moved_here]
+    added = set(ours) - set(before) - set(theirs)
+    result = [page for page in ours if page not in moved]
+    standing = set(ours) - moved
+    last: str | None = None
+    for page in theirs:
+        if page not in standing:
+            place = result.index(last) + 1 if last is not None else 0
+            while place < len(result) and result[place] in added:
+                place += 1
+            result.insert(place, page)
+        last = page
+    return result
+
 
 _OTHER_FIELDS = {"id", "type", "pages", "path", "text", "createdAt", "updatedAt"}
 _ABSENT: Any = object()
@@ -134,7 +269,7 @@ class _RevisionMerger:
             base = {}
         ignored = _OTHER_FIELDS
         values, lost = self.fields("field", node_id, *(_without(each, ignored) for each in (base, main, proposed)))
-        same: Json = {field: main[field] for field in ("id", "type", "createdAt", "path") if field in main}
+        same: Json = {each: main[each] for each in ("id", "type", "createdAt", "path") if each in main}
         merged = {**same, **values}
         stamps = [each["updatedAt"] for each in (main, proposed) if "updatedAt" in each]
         if stamps:
@@ -173,14 +308,14 @@ class _RevisionMerger:
     def fields(self, kind: str, owner: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
         """The fields of three objects merged, and (main, proposed) of those where both differ."""
         merged, lost = {}, {}
-        for field in [*main, *(each for each in proposed if each not in main)]:
-            before, ours, theirs = (each.get(field, _ABSENT) for each in (base, main, proposed))
+        for name in [*main, *(each for each in proposed if each not in main)]:
+            before, ours, theirs = (each.get(name, _ABSENT) for each in (base, main, proposed))
             value = theirs if ours == before else ours
             if ours not in (theirs, before) and theirs != before:
-                self.conflicts.append(RevisionConflict(kind, owner or field))
-                lost[field] = (ours, theirs)
+                self.conflicts.append(RevisionConflict(kind, owner or name))
+                lost[name] = (ours, theirs)
             if value is not _ABSENT:
-                merged[field] = value
+                merged[name] = value
         return merged, lost
 
     def items(self, base: list[Json], main: list[Json], proposed: list[Json]) -> list[Json]:

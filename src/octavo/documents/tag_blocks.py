@@ -7,8 +7,8 @@ from typing import Any
 
 from octavo.documents.anchors import slug
 from octavo.documents.blocks import Run
+from octavo.documents.open_blocks import BlockTree, DraftBlock
 from octavo.documents.tags import Tag
-from octavo.documents.tree import BlockTree, DraftBlock
 
 PARENTS = {"tab": "tabs", "step": "stepper", "column": "columns", "update": "updates"}
 """Tags that stand in a tag of their own."""

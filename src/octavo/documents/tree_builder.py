@@ -8,14 +8,14 @@ from typing import Any
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Diagnostic, Run
-from octavo.documents.containers import ALWAYS_OPEN, BRANCHES, PARENTS, block_of_tag, open_parent
-from octavo.documents.ends import ClosedTags
 from octavo.documents.html_blocks import HtmlReader
 from octavo.documents.inline import runs_and_tags
 from octavo.documents.limits import MAX_MARKS
+from octavo.documents.open_blocks import BlockTree, DraftBlock
 from octavo.documents.tables import pipe_table
+from octavo.documents.tag_blocks import ALWAYS_OPEN, BRANCHES, PARENTS, block_of_tag, open_parent
 from octavo.documents.tags import Tag
-from octavo.documents.tree import BlockTree, DraftBlock
+from octavo.documents.token_stream import ClosedTags
 
 _CONTAINERS = {
     "blockquote": "quote",

@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import Any
 
 from octavo.documents.blocks import Block, Run
-from octavo.documents.changes import AttributeChange, TextPart
-from octavo.documents.nodes import compared_attributes
+from octavo.documents.diff_model import AttributeChange, TextPart
+from octavo.documents.diff_nodes import compared_attributes
 
 _LONGEST_NAME = 40
 _SIGNATURE = re.compile(

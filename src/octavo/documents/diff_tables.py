@@ -1,0 +1,380 @@
+"""Which columns and which rows of two tables belong together."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from octavo.documents.blocks import Block, Column, Run, kinds_with, plain_text
+from octavo.documents.diff_alignment import Pair, align, align_without, best_pairs, text_similarity
+from octavo.documents.diff_attributes import changed_run_attributes, changed_values, shorten
+from octavo.documents.diff_model import AttributeChange, CellChange, ColumnPair, RowChange
+from octavo.documents.diff_nodes import DiffStep, Node, runs_key
+from octavo.documents.diff_text import diff_runs
+from octavo.documents.sequences import diff_ranges
+
+_SETTING_NAMES = {"align": "aligned", "max": "maximum stars"}
+_MIN_CELLS_IN_COMMON = 0.5
+"""The share of their cells that columns have in common which are one."""
+_MAX_ROWS = 1000
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
+    """The columns of both, in an order that is that of both."""
+    before: Sequence[Column] = old.attrs.get("columns", ())
+    after: Sequence[Column] = new.attrs.get("columns", ())
+    pairs: list[ColumnPair] = []
+    if len(before) != len(after) and not any(plain_text(column.title).strip() for column in (*before, *after)):
+        return tuple(_pair_by_cells(old, new, range(len(before)), range(len(after)), untitled=True))
+    for equal, i1, i2, j1, j2 in diff_ranges(_column_names(before), _column_names(after)):
+        if equal or i2 - i1 == j2 - j1:
+            both = zip(range(i1, i2), range(j1, j2), strict=True)
+            pairs += [ColumnPair(before[i], after[j], i, j) for i, j in both]
+        else:
+            pairs += _pair_by_cells(old, new, range(i1, i2), range(j1, j2))
+    return tuple(pairs)
+
+
+def _pair_by_cells(
+    old: Block, new: Block, ours: range, theirs: range, *, untitled: bool = False
+) -> Iterator[ColumnPair]:
+    """Columns in pairs whose titles do not say which is which: those that have most of their cells in common. Those between
+    them are paired by their places if they have no titles."""
+    before, after = ([_column_texts(table, at) for at in some] for table, some in ((old, ours), (new, theirs)))
+    worth = [
+        {j: share for j, other in enumerate(after) if (share := _shared_share(one, other)) >= _MIN_CELLS_IN_COMMON}
+        for one in before
+    ]
+    i = j = 0
+    columns, others = (table.attrs.get("columns", ()) for table in (old, new))
+    for next_i, next_j in [*best_pairs(worth, len(after)), (len(ours), len(theirs))]:
+        while untitled and i < next_i and j < next_j:
+            yield ColumnPair(columns[i], others[j], i, j)
+            i, j = i + 1, j + 1
+        yield from (ColumnPair(columns[ours[at]], None, ours[at], None) for at in range(i, next_i))
+        yield from (ColumnPair(None, others[theirs[at]], None, theirs[at]) for at in range(j, next_j))
+        if next_i < len(ours):
+            yield ColumnPair(columns[ours[next_i]], others[theirs[next_j]], ours[next_i], theirs[next_j])
+        i, j = next_i + 1, next_j + 1
+
+
+def _column_texts(table: Block, column: int) -> Counter[str]:
+    """The words of the cells of a column that has any."""
+    rows = (row.children for row in table.children[:_MAX_ROWS])
+    return Counter(text for cells in rows if column < len(cells) and (text := plain_text(cells[column].runs).strip()))
+
+
+def _shared_share(one: Counter[str], other: Counter[str]) -> float:
+    return (one & other).total() / max(one.total(), other.total(), 1)
+
+
+def _column_names(columns: Sequence[Column]) -> list[str]:
+    """What columns are told apart by: their titles, or their places if they have none."""
+    titles = [plain_text(column.title).strip() for column in columns]
+    return titles if any(titles) else [str(index) for index in range(len(titles))]
+
+
+def column_changes(columns: Sequence[ColumnPair]) -> tuple[AttributeChange, ...]:
+    """What became of the columns that both tables have, but for their titles."""
+    found: list[AttributeChange] = []
+    for number, pair in enumerate(columns, 1):
+        if pair.old is None or pair.new is None:
+            continue
+        title = shorten(plain_text(pair.new.title))
+        name = f"column “{title}”" if title else f"column {number}"
+        before, after = pair.old._asdict(), pair.new._asdict()
+        titles = (before.pop("title"), after.pop("title"))
+        found += [
+            replace(each, name=f"{name}, {_SETTING_NAMES.get(each.name, each.name)}")
+            for each in changed_values(before, after)
+        ]
+        found += [
+            replace(each, name=f"{name}, {each.name}") for each in changed_run_attributes(diff_runs(*titles).words)
+        ]
+    return tuple(found)
+
+
+def has_same_title(pair: ColumnPair) -> bool:
+    """Whether a column of both tables is headed alike."""
+    return runs_key(pair.old.title if pair.old else ()) == runs_key(pair.new.title if pair.new else ())
+
+
+def row_pairs(
+    old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
+) -> tuple[list[Pair], dict[int, Node]]:
+    """The rows of two tables in pairs, in an order that is that of both. Those that are elsewhere now stand by
+    themselves, once for each side: the second answer has the other row of each of them by its id.
+
+    A row is known by the cell that no other row has, and by its likeness otherwise.
+    """
+    ours, theirs = _identified_rows(old, new, columns)
+    before = [ours.get(id(row), row.number) for row in old]
+    after = [theirs.get(id(row), row.number) for row in new]
+    found = diff_ranges(before, after)
+    left = {
+        name: row
+        for each in found
+        if not each.equal
+        for name, row in _identified_in_range(old, before, each.i1, each.i2)
+    }
+    came = {
+        name: row
+        for each in found
+        if not each.equal
+        for name, row in _identified_in_range(new, after, each.j1, each.j2)
+    }
+    twins = {id(row): came[name] for name, row in left.items()} | {id(row): left[name] for name, row in came.items()}
+    pairs: list[Pair] = []
+    for equal, i1, i2, j1, j2 in found:
+        pairs += zip(old[i1:i2], new[j1:j2], strict=True) if equal else align_without(old[i1:i2], new[j1:j2], twins)
+    return pairs, twins
+
+
+def _identified_rows(
+    old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """What rows that both sides have are known by: their words in the first column that tells most rows apart."""
+    for pair in columns:
+        if pair.old_index is None or pair.new_index is None:
+            continue
+        ours, theirs = _rows_by_unique_text(old, pair.old_index), _rows_by_unique_text(new, pair.new_index)
+        if 2 * len(ours) >= len(old) and 2 * len(theirs) >= len(new):
+            both = ours.keys() & theirs.keys()
+            return {id(ours[name]): name for name in both}, {id(theirs[name]): name for name in both}
+    return {}, {}
+
+
+def _rows_by_unique_text(rows: Sequence[Node], column: int) -> dict[str, Node]:
+    """Rows by the words they alone have in a column. Numbers are none: a row put in counts those below it anew."""
+    cells = [(row.children[column].text if column < len(row.children) else "", row) for row in rows]
+    counts = Counter(text for text, _ in cells)
+    return {text: row for text, row in cells if counts[text] == 1 and _LETTER.search(text)}
+
+
+def _identified_in_range(
+    rows: Sequence[Node], names: Sequence[str | int], first: int, last: int
+) -> Iterator[tuple[str, Node]]:
+    for row, name in zip(rows[first:last], names[first:last], strict=True):
+        if isinstance(name, str):
+            yield name, row
+
+
+_MIN_SHARE_FOUND = 0.5
+"""The share of the letters of a row that are in another now, from which on it went there."""
+_MIN_JOINED_LENGTH = 10
+_MIN_CELL_SIMILARITY = 0.7
+
+
+def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[DiffStep]:
+    """The steps of the rows of a table. A row that changed, and those beside it whose words it took or gave, are one."""
+    found: list[DiffStep] = []
+    at = 0
+    while at < len(steps):
+        step, at = steps[at], at + 1
+        if step.fate == "changed":
+            for fate in ("removed", "added"):
+                end = at
+                while end < len(steps) and steps[end].fate == fate and _is_part_of_row(steps[end], step, fate):
+                    end += 1
+                if end > at:
+                    step, at = _join_step(step, steps[at:end], columns), end
+                    break
+        found.append(step)
+    return found
+
+
+def _is_part_of_row(beside: DiffStep, row: DiffStep, fate: str) -> bool:
+    """Whether most words of a row that went are in one that stayed, and were not before; or the other way round."""
+    gone = fate == "removed"
+    part, whole, rest = (beside.old, row.new, row.old) if gone else (beside.new, row.old, row.new)
+    assert part is not None
+    assert whole is not None
+    assert rest is not None
+    texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]
+    there, before = ([_cell_text(cell) for cell in node.children] for node in (whole, rest))
+    new = ["" if text in before else text for text in there]
+    found = sum(len(text) for text in texts if _find_cell(text, new) is not None)
+    return found >= max(_MIN_JOINED_LENGTH, _MIN_SHARE_FOUND * sum(map(len, texts)))
+
+
+def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[ColumnPair]) -> DiffStep:
+    assert row.old is not None
+    assert row.new is not None
+    is_join = others[0].fate == "removed"
+    parts = [node for step in others if (node := step.old if is_join else step.new) is not None]
+    some, one = (row.old, row.new) if is_join else (row.new, row.old)
+    indices = [(pair.old_index, pair.new_index) if is_join else (pair.new_index, pair.old_index) for pair in columns]
+    own = {mine: at for at, (mine, _) in enumerate(indices) if mine is not None}
+    there = [_cell_text(cell) if (cell := _cell_at(one, index)) else "" for _, index in indices]
+    before = [_cell_text(cell) for cell in some.children]
+    runs = [cell.block.runs if (cell := _cell_at(some, index)) else () for index, _ in indices]
+    for part in parts:
+        for stood_in, given in enumerate(part.children):
+            if text := _cell_text(given):
+                into = _find_cell(text, ["" if said in before else said for said in there])
+                place = into if into is not None else own.get(stood_in, 0)
+                runs[place] = (*runs[place], *((Run("\n", kind="break"),) if runs[place] else ()), *given.block.runs)
+    stood = [Block("cell", runs=each, lines=some.block.lines) for each in runs]
+    cells = []
+    for block, (_, index) in zip(stood, indices, strict=True):
+        cell = _cell_at(one, index)
+        other = cell.block if cell is not None else None
+        was, now = (block, other) if is_join else (other, block)
+        changed = diff_runs(was.runs if was else (), now.runs if now else ())
+        cells.append(CellChange(was, now, changed if changed.sorts else None))
+    made = some.block._replace(children=tuple(stood))
+    virtual = Node(made, [], -id(made), " ".join(plain_text(each) for each in runs))
+    told = DiffStep(
+        "changed", virtual if is_join else row.old, row.new if is_join else virtual, RowChange(tuple(cells))
+    )
+    told.settings = row.settings
+    count = 1 + len(parts)
+    nodes = ((row.old, *parts), (row.new,)) if is_join else ((row.old,), (row.new, *parts))
+    note = f"{count} rows joined into 1" if is_join else f"1 row split into {count}"
+    return DiffStep("restructured", old_nodes=nodes[0], new_nodes=nodes[1], note=note, inside=[told])
+
+
+def _cell_text(cell: Node) -> str:
+    return " ".join(plain_text(cell.block.runs).split())
+
+
+def _find_cell(text: str, cells: Sequence[str]) -> int | None:
+    """Which of some cells has a text, or one much like it."""
+    best, found = 0.0, None
+    for at, said in enumerate(cells):
+        alike = 1.0 if text in said else text_similarity(text, said, _MIN_CELL_SIMILARITY) if said else 0.0
+        if alike > best:
+            best, found = alike, at
+    return found
+
+
+def _cell_at(row: Node, index: int | None) -> Node | None:
+    return row.children[index] if index is not None and index < len(row.children) else None
+
+
+CompareNodes = Callable[[Node, Node], DiffStep]
+
+_TABLE_KINDS = kinds_with("grid")
+_TEXT_KINDS = frozenset({"paragraph", "heading", "content-ref"})
+_MIN_TABLE_LENGTH = 15
+_MIN_SHARE_KEPT = 0.5
+_MAX_TEXT_PAIRS = 20_000
+
+
+def join_converted_tables(run: list[DiffStep], change: CompareNodes) -> list[DiffStep]:
+    """The steps, all of them of blocks that came or went. `change` compares two nodes."""
+    grids = [step for step in run for node in (step.old, step.new) if node is not None and node.kind in _TABLE_KINDS]
+    if len(grids) != 1 or (grid := grids[0].new or grids[0].old) is None:
+        return run
+    if any(plain_text(column.title).strip() for column in grid.block.attrs.get("columns", ())):
+        return run  # its head came too, or went
+    is_made = grids[0].new is grid
+    others = [node for step in run if (node := step.old if is_made else step.new) is not None]
+    pairs = _pair_with_cells(others, grid)
+    if not pairs:
+        return run
+    taken = [node for node in others if any(id(text) in pairs for text in _text_blocks(node))]
+    if is_made:
+        told = DiffStep("restructured", old_nodes=tuple(taken), new_nodes=(grid,))
+        told.note = f"{_count_kinds(taken)} → {grid.kind}"
+        left = [text for node in taken for text in _text_blocks(node) if id(text) not in pairs]
+        was = {id(pairs[id(text)]): text for node in taken for text in _text_blocks(node) if id(text) in pairs}
+        told.inside = [*(DiffStep("removed", old=text) for text in left), change(_table_before(grid, was), grid)]
+    else:
+        told = DiffStep("restructured", old_nodes=(grid,), new_nodes=tuple(taken))
+        told.note = f"{grid.kind} → {_count_kinds(taken)}"
+        kept = set(map(id, pairs.values()))
+        gone = [_as_kind("paragraph", cell) for cell in _filled_cells(grid) if id(cell) not in kept]
+        told.inside = [
+            *(DiffStep("removed", old=text) for text in gone),
+            *(_text_step(node, pairs, change) for node in taken),
+        ]
+    names = set(map(id, taken))
+    return [told if step is grids[0] else step for step in run if id(step.old if is_made else step.new) not in names]
+
+
+def _pair_with_cells(others: Sequence[Node], grid: Node) -> dict[int, Node]:
+    """For each text among blocks, by its identity, the cell that has its words; none when they are not nearly the same."""
+    texts, cells = [text for node in others for text in _text_blocks(node)], _filled_cells(grid)
+    if len(texts) * len(cells) > _MAX_TEXT_PAIRS:
+        return {}
+    # A cell is compared as the paragraph that it could have been, and so is a link on a line of its own.
+    said = [_as_kind("paragraph", text) if text.kind == "content-ref" else text for text in texts]
+    stood = [_as_kind("paragraph", cell) for cell in cells]
+    named = {id(each): node for each, node in zip((*said, *stood), (*texts, *cells), strict=True)}
+    pairs = [(named[id(one)], named[id(other)]) for one, other in align(said, stood) if one and other]
+    kept = sum(
+        cell.size * text_similarity(plain_text(one.block.runs), plain_text(cell.block.runs)) for one, cell in pairs
+    )
+    whole = min(sum(cell.size for cell in stood), sum(text.size for text in said))
+    return {} if kept < max(_MIN_TABLE_LENGTH, _MIN_SHARE_KEPT * whole) else {id(one): cell for one, cell in pairs}
+
+
+def _filled_cells(grid: Node) -> list[Node]:
+    return [cell for row in grid.children for cell in row.children if cell.block.runs]
+
+
+def _text_step(node: Node, pairs: dict[int, Node], change: CompareNodes) -> DiffStep:
+    """What became of the cells that a block was made of."""
+    if node.kind in _TEXT_KINDS and pairs[id(node)].block.runs == node.block.runs:
+        return DiffStep("same", _with_cell_text(node, pairs), node)
+    return change(_with_cell_text(node, pairs), node)
+
+
+def _with_cell_text(node: Node, pairs: dict[int, Node]) -> Node:
+    """A block as it would have been with the words of the cells it was made of."""
+    if id(node) not in pairs and node.kind not in _TEXT_KINDS:
+        return _node_with_children(node.block, [_with_cell_text(child, pairs) for child in node.children])
+    cell = pairs.get(id(node)) or _empty_node(node.kind)
+    block = node.block._replace(runs=cell.block.runs, lines=cell.block.lines, key=cell.block.key)
+    return Node(block, [], -id(block), cell.text)
+
+
+def _text_blocks(node: Node) -> list[Node]:
+    """The texts that a block is made of; none when there is anything else in it."""
+    if node.kind in _TEXT_KINDS and not node.children:
+        return [node] if node.block.runs else []
+    if node.kind not in ("list", "item") or (node.kind == "item" and node.block.runs):
+        return []
+    found = [_text_blocks(child) for child in node.children]
+    return [text for texts in found for text in texts] if all(found) else []
+
+
+def _as_kind(kind: str, node: Node) -> Node:
+    block = Block(kind, runs=node.block.runs, lines=node.block.lines)
+    return Node(block, [], -id(block), plain_text(block.runs))
+
+
+def _table_before(grid: Node, was: dict[int, Node]) -> Node:
+    """The table as it would have been: its cells with the words they had, and nothing else."""
+    rows = []
+    for row in grid.children:
+        cells = [_as_kind("cell", was[id(cell)]) if id(cell) in was else _empty_node("cell") for cell in row.children]
+        target = row.block.attrs.get("target")
+        led = any(id(cell) in was and was[id(cell)].block.attrs.get("url", "") == target for cell in row.children)
+        rows.append(
+            _node_with_children(
+                Block(row.kind, {"target": target} if led else {}, lines=row.block.lines, key=row.block.key), cells
+            )
+        )
+    return _node_with_children(Block(grid.kind, grid.block.attrs, lines=grid.block.lines, key=grid.block.key), rows)
+
+
+def _empty_node(kind: str) -> Node:
+    block = Block(kind)
+    return Node(block, [], -id(block), "")
+
+
+def _node_with_children(block: Block, children: Sequence[Node]) -> Node:
+    block = block._replace(children=tuple(child.block for child in children))
+    return Node(block, list(children), -id(block), " ".join(child.text for child in children if child.text))
+
+
+def _count_kinds(nodes: Iterable[Node]) -> str:
+    kinds: dict[str, int] = {}
+    for node in nodes:
+        kinds[node.kind] = kinds.get(node.kind, 0) + 1
+    return ", ".join(f"{kind} ×{count}" if count > 1 else kind for kind, count in kinds.items())
