@@ -718,7 +718,7 @@ ROWS: list[tuple[str, str, bytes, str]] = [
         "specification",
         "empty",
         b"",
-        "Could not show pets.yaml as an OpenAPI specification. The file does not contain an object.",
+        "Could not show pets.yaml as an OpenAPI specification. The file must contain a JSON or YAML object.",
     ),
     ("specification", "NUL", b"\0", "The file is not valid YAML: unacceptable character"),
     ("specification", "truncated", b'{"openapi": "3', "The file is not valid JSON: Unterminated string"),

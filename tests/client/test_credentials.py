@@ -125,7 +125,7 @@ def test_a_backend_that_cannot_be_found_is_no_store() -> None:
 
 
 def test_what_does_not_come_back_is_not_kept() -> None:
-    with pytest.raises(StoreUnavailable, match="did not return it"):
+    with pytest.raises(StoreUnavailable, match="could not read the API key back"):
         using(Forgetful()).put(ORIGIN, "work", KEY)
 
 
@@ -296,7 +296,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StoreUnavailable, match="cannot be written"):
+    with pytest.raises(StoreUnavailable, match="Could not write to"):
         KeyFiles(tmp_path / "file" / "keys").put(ORIGIN, "work", KEY)
 
 

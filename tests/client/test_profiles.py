@@ -78,7 +78,7 @@ def test_a_profile_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path, 
     found = profiles.read(path)
     assert list(found.entries) == ["work"]
     assert found.current == ""
-    assert found.problem.startswith(f"Could not read all profiles in {path}: profile 'bad': {why}")
+    assert found.problem.startswith(f"Could not read some of the profiles in {path}: profile 'bad': {why}")
 
 
 def test_all_that_is_wrong_with_the_profiles_is_said(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def _of_list(run: Run, server: RandomServer, rows: Rows[Any], op: Operation[Any]
     if snapshot.pages == 1 and not any(len(value.items) + value.unreadable >= len(_ids(items)) for items in there):
         yield f"has {len(value.items)} and leaves out {value.unreadable} of {[len(each) for each in there]}"
     facts = "".join(bar.facts for bar in run.app.screen.query(StatusBar))
-    if value.next is not None and "loads on" not in text and "more on the server" not in facts:
+    if value.next is not None and "load more" not in text and "more on the server" not in facts:
         yield "says of nothing that there is more"
     yield from _of_titles(run, server, rows, op)
 

@@ -61,7 +61,7 @@ async def test_a_yes_that_comes_with_the_checks_was_not_meant_for_them(stage: St
         await run.until(lambda: dialog._just_in, "get the checks")
         assert dialog.query_one("#yes", TextButton).key == "", "what does not take the key is not drawn as if it did"
         await run.press("y")
-        await run.hear("The checks have just been loaded. Read the checks, then press y.")
+        await run.hear("The checks just finished loading. Read them, then press y.")
         assert not run.gate.sent(change_requests.Merge)
         await run.see("Merge  (y)")
         await run.press("y")
@@ -241,7 +241,7 @@ async def test_people_are_asked_for_a_review_and_asked_no_more(stage: Stage) -> 
         await run.press("V")
         await run.see("Request reviews of #7")
         await run.press(*"mara", "enter", "ctrl+s")
-        await run.hear("Withdrew the review request to Mara Lindqvist")
+        await run.hear("Withdrew the review request sent to Mara Lindqvist")
         assert [op.user_id for op in run.gate.sent(reviews.Withdraw)] != list(asked.users)
         await run.gone("○ Mara Lindqvist")
         await run.press("V")

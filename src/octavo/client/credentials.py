@@ -93,7 +93,7 @@ class Keyring:
 
         if not self._ask(keep):
             raise StoreUnavailable(
-                "The keyring accepted the API key but did not return it, so the API key is not stored in the keyring."
+                "Octavo could not read the API key back from the keyring, so the API key is not stored there."
             )
 
     def delete(self, origin: str, profile: str) -> bool:
@@ -243,7 +243,9 @@ class KeyFiles:
         try:
             write_private(path, json.dumps({"origin": origin, "profile": profile, "key": key.get_secret_value()}))
         except OSError as error:
-            raise StoreUnavailable(f"{path} cannot be written ({error.strerror}). Check its folder.") from None
+            raise StoreUnavailable(
+                f"Could not write to {path} ({error.strerror}). Check the permissions of its folder."
+            ) from None
 
     def delete(self, origin: str, profile: str) -> bool:
         path = self._path(profile)

@@ -245,7 +245,7 @@ def _trust(ca_file: Path | None) -> ssl.SSLContext:
             is_there = not isinstance(error, FileNotFoundError | ValueError)
             why = "contains no readable certificates" if is_there else "does not exist"
             raise Unsendable(
-                f"The certificate file {ca_file} {why}. Correct or remove the setting ca_file, or OCTAVO_CA_FILE."
+                f"The certificate file {ca_file} {why}. Correct or remove the ca_file setting or the OCTAVO_CA_FILE variable."
             ) from None
     return context
 

@@ -144,7 +144,7 @@ def read(path: Path) -> Profiles:
     current = kept.get("current", "")
     if not wrong and current and current not in list(entries):
         wrong.append(f"current is set to {line(str(current))[:40]!r}, which is not a profile.")
-    problem = f"Could not read all profiles in {path}: {' '.join(wrong)} {_MEND}" if wrong else ""
+    problem = f"Could not read some of the profiles in {path}: {' '.join(wrong)} {_MEND}" if wrong else ""
     return Profiles(current if isinstance(current, str) and current in entries else "", entries, problem)
 
 

@@ -242,7 +242,7 @@ def why_no_key(access: Access) -> str:
     return {
         "env": f"{KEY_VARIABLE} is not set, but {_called(access.profile)} needs it. Set the variable, or run octavo auth login.",
         "session": f"The API key for profile {access.profile.name} is not stored on this computer. Set {KEY_VARIABLE} to the API key, or run octavo auth login.",
-    }.get(access.profile.store, f"The API key of {_called(access.profile)} was deleted. {again}")
+    }.get(access.profile.store, f"The API key for {_called(access.profile)} was deleted. {again}")
 
 
 _STORES = {"keyring": "the keyring", "file": "its file"}

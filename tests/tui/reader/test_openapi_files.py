@@ -29,7 +29,7 @@ async def test_a_description_is_put_together_as_it_was_written() -> None:
     ("content", "said"),
     [
         (b"a: [", "Could not show a.yaml as an OpenAPI specification. The file is not valid YAML: "),
-        (b"- 1", "Could not show a.yaml as an OpenAPI specification. The file does not contain an object."),
+        (b"- 1", "Could not show a.yaml as an OpenAPI specification. The file must contain a JSON or YAML object."),
         (b"\x00\xff", "Could not show a.yaml as an OpenAPI specification. The file is not valid YAML: "),
         (b"title: x", "a.yaml is not an OpenAPI specification: it has neither an openapi nor a swagger field."),
     ],

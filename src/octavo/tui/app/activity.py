@@ -102,7 +102,7 @@ ACTIVITY: Commands[ActivityScreen] = Commands(
     (
         Command("undo", "u", "Undo", "Undo your last change", run=lambda app, _: app.undo(), applies=_can_undo),
         Command("retry", "r", "Retry", "Retry the selected changes", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent, applies=_can_retry),
-        Command("discard", "X", "Discard", "Discard the selected changes and keep their text as drafts",
+        Command("discard", "X", "Discard", "Discard the selected changes, but keep their text as drafts",
                 run=lambda _, view: view.discard(), why_not=_why_not_discarded, applies=_can_discard),
         Command("close", "escape,q,exclamation_mark", "Close", "Close the activity list", run=lambda _, view: view.dismiss(None)),
     ),

@@ -153,7 +153,7 @@ ANYWHERE: Commands[Octavo] = Commands(
     "app",
     (
         Command("help", "question_mark", "Help", "Show help for the focused pane", run=lambda app, _: app.show_help(), key_display="?"),
-        Command("topics", "f1", "Help topics", "Read about keys, settings, commands, security, and problems",
+        Command("topics", "f1", "Help topics", "Read about keyboard shortcuts, settings, and troubleshooting",
                 run=_show_topics, shown=False),
         Command("palette", "colon,ctrl+p", "Commands", "Open the command palette",
                 run=lambda app, _: app.show_palette(), there=_has_session, key_display=":", shown=False),

@@ -70,7 +70,7 @@ THREADS: Commands[CommentsScreen] = Commands(
                 run=_choose_narrowing, why_not=_too_few, shown=False),
         Command("order", "S", "Sort", "Sort threads",
                 run=lambda app, view: view.choose_order("Sort threads"), shown=False),
-        Command("mine", "at", "Mine", "Switch between my threads and all open threads", key_display="@", shown=False, id="list.mine",
+        Command("mine", "at", "Mine", "Switch between your threads and all open threads", key_display="@", shown=False, id="list.mine",
             run=lambda app, view: view.show_mine()),
         Command("next", "J,t", "Next thread", "Go to the next thread", run=lambda app, view: view.rows.move(1), shown=False),
         Command("previous", "K,T", "Previous thread", "Go to the previous thread", run=lambda app, view: view.rows.move(-1), shown=False),

@@ -226,8 +226,8 @@ def _pan(step: int) -> Callable[[object, BlockCursor], None]:
 PANNING: Commands[BlockCursor] = Commands(
     "page",
     (
-        Command("pan_right", "right", "Scroll right", "Scroll wide code or tables right", run=_pan(1), shown=False),
-        Command("pan_left", "left", "Scroll left", "Scroll wide code or tables left", run=_pan(-1), shown=False),
+        Command("pan_right", "right", "Scroll right", "Scroll wide code or tables to the right", run=_pan(1), shown=False),
+        Command("pan_left", "left", "Scroll left", "Scroll wide code or tables to the left", run=_pan(-1), shown=False),
     ),
     find=lambda view: view.cursor,
 )  # fmt: skip

@@ -108,7 +108,7 @@ def _put_together(lines: bytes) -> dict[str, Any] | str:
                 return said
             names, value = said
             if not names:
-                return value if isinstance(value, dict) else "The file does not contain an object."
+                return value if isinstance(value, dict) else "The file must contain a JSON or YAML object."
             place = whole
             for name in names[:-1]:
                 place = place.setdefault(name, {})

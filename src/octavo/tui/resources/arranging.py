@@ -103,7 +103,7 @@ def _choose_holder(app: Shell, here: Arranged) -> None:
         Picker(
             f"Move {title_of(part)} to",
             choices,
-            empty="This site has no other section or group.",
+            empty="This site has no other sections or groups.",
             now=next((each.value for each in choices if each.value.id == now), None),
         ),
         chosen,

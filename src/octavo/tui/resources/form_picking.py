@@ -138,7 +138,10 @@ class Picking:
         try:
             offer.listed = await references.all(self._shell, op)
         except ApiError as error:
-            self._shell.say(f"Could not load the list: {error} Press ctrl+e to enter an ID as YAML.", tone="failed")
+            self._shell.say(
+                f"Could not load the list: {error} Press ctrl+e to edit the form as YAML and enter the ID there.",
+                tone="failed",
+            )
             if not offer.listed.choices and offer.picker is not None and self._shell.screen is offer.picker:
                 offer.picker.dismiss(None)
                 return

@@ -212,7 +212,7 @@ def _audience(found: Found) -> Fact:
             return Fact("care", "seen by", "everyone: the site is public, and search engines list it")
         case "unlisted":
             return Fact(
-                "care", "seen by", "anyone with the link: the site is unlisted, and search engines do not list it"
+                "care", "seen by", "anyone with the link: the site is unlisted, and search engines do not index it"
             )
         case "share-link" if found.links == 0:
             return Fact(

@@ -69,7 +69,7 @@ def said(way: Way) -> tuple[Fact, ...]:
 
 
 def _there(way: Way) -> str:
-    return f"Visitors see {way.at}." if way.at else "Visitors see the page at this path if that page exists."
+    return f"Visitors see {way.at}." if way.at else "Visitors see the page at this path, if there is one."
 
 
 def ask_words(app: Shell, place: Place) -> None:

@@ -427,7 +427,7 @@ def _threads(said: ListPage[Comment]) -> Fact:
         more = "at least " if said.next is not None else ""
         return Fact("care", "threads", f"{more}{wording.plural(number, 'open thread')}")
     if said.next is not None:
-        return Fact("care", "threads", "some comments were not checked")
+        return Fact("care", "threads", "could not check all comments")
     return Fact("ok", "threads", "none open")
 
 

@@ -91,7 +91,7 @@ def _withdraw(app: Shell, request: RequestAtHand, user_id: str, name: str) -> No
     app.writes.send(
         doing,
         send_plain(app.session.live, op, f"Could not {doing}"),
-        said=f"Withdrew the review request to {name}",
+        said=f"Withdrew the review request sent to {name}",
         then=lambda _: request.view.ask_again(),
         is_shown=True,
     )

@@ -289,7 +289,7 @@ class Confirm(Dialog[Confirmed | None]):
         if self._blocked:
             return self._blocked
         if self._just_in:
-            return "The checks have just been loaded. Read the checks, then press y."
+            return "The checks just finished loading. Read them, then press y."
         if self._field is not None and self._field.required and not self.text:
             return self._field.required
         if self._typed and self.query_one("#typed", LineInput).value.strip() != self._typed:
