@@ -175,7 +175,7 @@ def in_words(error: Exception) -> str:
             "to writable folders."
         )
     elif error.errno in _FULL:
-        step = "Free space on the disk, then try again."
+        step = "Free up disk space, then try again."
     return f"{named}{error.strerror[:1].lower()}{error.strerror[1:].rstrip('.')}. {step}"
 
 

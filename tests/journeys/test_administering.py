@@ -115,7 +115,7 @@ async def test_a_file_that_is_imported_says_what_it_is(stage: Stage, home: Path)
 async def test_a_site_begins_with_its_title_and_says_who_sees_it(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=(80, 24)) as run:
         await run.press("ctrl+n", *"Tide Notes", "tab", "enter")
-        await run.see("only visitors with a share link", "everyone, and search engines list the site")
+        await run.see("only visitors with a share link", "everyone, and search engines can index the site")
         await run.type("unlisted")
         await run.press("enter", "ctrl+s")
         await run.hear("Created Tide Notes.")

@@ -23,7 +23,7 @@ async def test_a_comment_never_goes_to_a_page_that_is_not_in_the_view(stage: Sta
         await run.press("j", "j", "enter")
         await run.see("Harbour API › Get started › Quickstart")
         await run.press("c")
-        await run.hear("Quickstart is still loading.")
+        await run.hear("Still loading Quickstart.")
         await run.until(lambda: "how deep is the water now" not in run.text, "see the page before go")
         run.gate.open()
         await run.see("You need a terminal")

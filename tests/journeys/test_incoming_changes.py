@@ -95,7 +95,7 @@ async def test_changes_that_main_has_already_are_not_merged_but_archived(stage: 
     async with stage.play(start="changes", size=size) as run:
         contest = await on_main(run)
         await contest.open()
-        await run.see("already in main (press L)")
+        await run.see("already in main (press L to archive)")
         await run.press("m")
         await run.see("Main already has these changes. Press L to archive", "L archive")
         assert not [word for word in ("Changes   ", "Goes live", "does not", "press U") if word in run.text]
@@ -130,7 +130,7 @@ async def test_an_update_that_leaves_no_change_says_so(stage: Stage) -> None:
         await run.see("Main already has these changes")
         await run.press("y")
         await run.hear(f"Updated #{contest.number}. Main already has these changes. Press L to archive")
-        await run.see("No changes yet.", "already in main (press L)")
+        await run.see("No changes yet.", "already in main (press L to archive)")
         await run.press("m")
         await run.see("Main already has these changes.")
         await run.press("n", "escape")
@@ -160,7 +160,7 @@ async def test_the_head_of_a_change_request_follows_main(stage: Stage) -> None:
         await run.see("outdated")
         await contest.publish(says(stores, MAIN), subject="Read the probe again")
         await run.press("r")
-        await run.see("already in main (press L)")
+        await run.see("already in main (press L to archive)")
         await contest.publish(says(stores, BASE.replace("10 cm", "15 cm")), subject="Read the probe anew")
         await run.press("r")
         await run.see("1 possible conflict")

@@ -343,7 +343,7 @@ async def test_with_conflicts_the_number_must_be_typed(stage: Stage) -> None:
         await run.see("✗  conflicts     may conflict: Retries", "type the number of the change request (4) and")
         await run.press("y")
         await run.hear(
-            "Readers may see conflict markers on Retries. Press esc, then U to update from main first. "
+            "Readers may see conflict markers on Retries. To update from main first, press esc, then U. "
             "To merge anyway, type the number of the change request (4) and press enter."
         )
         assert not run.gate.sent(change_requests.Merge)

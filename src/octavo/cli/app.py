@@ -46,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
         raise Failure("Octavo needs a terminal. In a script, use: octavo api NAME", FAILED)
     if sys.stdin is None or not sys.stdin.isatty():
         raise Failure(
-            "Could not read keys: standard input is not a terminal. Start Octavo without redirecting its input.", FAILED
+            "Could not read the keyboard: standard input is not a terminal. Start Octavo without redirecting its input.",
+            FAILED,
         )
     if os.environ.get("TERM") == "dumb":
         raise Failure("Could not start Octavo: this terminal reports TERM=dumb. Use another terminal.", FAILED)

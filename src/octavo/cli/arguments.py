@@ -117,7 +117,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
-        epilog="Exit codes: 0 success, 1 failure, 2 wrong usage, 4 not signed in, 130 interrupted. "
+        epilog="Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in, 130 interrupted. "
         "More help: octavo help",
     )
     top.add_argument("--version", action="version", version=f"octavo {__version__}", help="print the version and exit")

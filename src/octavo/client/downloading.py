@@ -122,5 +122,5 @@ def _looked_up(host: str, port: int) -> str:
     except (OSError, UnicodeError):
         raise NotSent(f"Could not find {host}. Check your network, then try again.") from None
     if not places or not all(map(is_public, places)):
-        raise BadResponse(f"Could not download the file: {host} is in a private network.")
+        raise BadResponse(f"Could not download the file: {host} is on a private network.")
     return places[0]

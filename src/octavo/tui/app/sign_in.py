@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 from octavo.api.errors import ApiError
 from octavo.settings import in_words
 from octavo.tui.shell.session import Session, SignedIn
-from octavo.tui.terminal.textual_internals import is_being_removed, is_outdated_resize
+from octavo.tui.terminal.textual_internals import is_being_removed, prepare_screen
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
@@ -71,7 +71,7 @@ class SignInScreen(HasCommands, Screen[None]):
         self.shell.background(self._enter(self.shell.sign_in_methods.back))
 
     async def on_event(self, event: Event) -> None:
-        if not is_outdated_resize(event, self.app):
+        if prepare_screen(self, event):
             await super().on_event(event)
 
     def compose(self) -> ComposeResult:

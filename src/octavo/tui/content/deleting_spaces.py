@@ -227,7 +227,7 @@ def restore(app: Shell, managed: ManagedSpaces, name: str, title: str) -> None:
     live, at = app.session.live, SpaceRef(space_id=name)
     undo = DirectUndo(
         f"delete {title} again",
-        partial(send_plain, live, spaces.Delete(at=at), f"Could not delete {title} again"),
+        partial(send_plain, live, spaces.Delete(at=at), f"Could not undo the restoration of {title}"),
         f"Deleted {title} again.",
     )
     app.writes.send(

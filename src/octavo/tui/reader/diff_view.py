@@ -153,7 +153,9 @@ class DiffView(Reader):
         _about(LAYOUT),
         _about(FIND.only("filter").changed("filter", help="Find text in the diff", shown=False)),
         _about(
-            LINK_HINTS.changed("link_hints", help="Open a link or expand hidden lines by typing letters", shown=False)
+            LINK_HINTS.changed(
+                "link_hints", help="Show letters that open a link or expand lines when you type them", shown=False
+            )
         ),
         _about(READ_ON),
         _about(MOTIONS),

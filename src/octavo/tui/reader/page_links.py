@@ -116,7 +116,7 @@ LINK_ADDRESSES: Commands[PageLinks] = Commands(
     (
         Command("yank_url", "Y", "Copy link", "Copy the link in the block, or a link to the page",
                 run=lambda _, links: links.copy_address(), shown=False),
-        Command("open_browser", "o", "Open in browser", "Open the link, or the page, in the browser",
+        Command("open_browser", "o", "Open in browser", "Open the link or page in the browser",
                 run=lambda _, links: links.open_outside(), shown=False),
     ),
     find=lambda view: view.links,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from octavo.tui.render.unit_layout import LaidUnits
 
 
-FOR_WHOLE = "This key works only on the whole page. Press esc to go back to the page, then try again."
+FOR_WHOLE = "This key works only while the whole page is shown. Press esc to go back to the page, then try again."
 
 
 class Excerpt(NamedTuple):
@@ -128,7 +128,7 @@ class PageView(Reader):
 
     CONTEXT: ClassVar[str] = "page"
     HELP: ClassVar[str] = (
-        "This view shows the open page. Press j or k to scroll, ( or ) to select a block, f to open a link by its letters, "
+        "This view shows the open page. Press j or k to scroll, ( or ) to select a block, f to open a link by typing the letters next to it, "
         "or / to find text. Press esc to go back."
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")

@@ -298,7 +298,7 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
         if compared.new.blocks
         else "Empty: the text is deleted."
         if conflict.moved_place is None
-        else "Empty: the text is in another place."
+        else "Empty: the text was moved to another place."
     )
     if not note and choice.kind != "main" and compared.has_same_texts(conflict.outcomes["main"]):
         note = f"Same as {decision.sides[0]}."

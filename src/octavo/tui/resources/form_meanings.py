@@ -11,7 +11,7 @@ from octavo.tui.resources.form_fields import FormField
 
 _MEANINGS = {
     "visibility": {
-        "public": "everyone, and search engines list the site",
+        "public": "everyone, and search engines can index the site",
         "unlisted": "everyone with the link, not search engines",
         "share-link": "only visitors with a share link",
         "visitor-auth": "only visitors who sign in",

@@ -60,7 +60,7 @@ def _who_was_invited(op: invites.Invite, answer: invites.Invited | None) -> str:
     if already > 0:
         said.append(f"{plural(already, 'person was already a member', 'people were already members')}.")
     if without:
-        said.append(f"Not invited, because SSO does not recognize the email address: {', '.join(without)}.")
+        said.append(f"Not invited (SSO does not recognize the email address): {', '.join(without)}.")
     return " ".join(said)
 
 
@@ -133,7 +133,7 @@ TEAMS: Resource[teams.Team] = Resource(
     ),
     children=(TEAM_MEMBERS,),
     actions=(
-        Action("Change several members", "Add or remove several members at once, or set team roles by user ID.",
+        Action("Edit multiple members", "Add or remove several members at once, or set team roles by user ID.",
                teams.UpdateMembers, "was updated", ask=acting.fill_in_first),
     ),
     references={"add": people, "remove": people},

@@ -185,7 +185,7 @@ REDIRECTS: Resource[redirects.Redirect] = Resource(
         Column("SOURCE", "source"),
         Column("DESTINATION", _destination, is_id=True),
         Column("IN SPACE", lambda each: each.destination.site_space_id if each.destination.page_id else None, is_id=True, drop=2),
-        Column("TYPE", "destination.kind", 17, drop=1, coded=True),
+        Column("TYPE", "destination.kind", 9, drop=1, coded=True),
         Column("PROBLEM", "end", 16, draw=redirect_reading.sign),
     ),
     lookups=(site_structure.Get,),

@@ -59,7 +59,7 @@ def _shown(app: Shell, at: ChangeRequestRef, checks: Checks) -> Shown:
         why = f"Readers may see conflict markers on {merge_effects.some(checks.will_have_markers)}"
     if checks.change_request.outdated and checks.space.permissions.edit:
         if why:
-            why = f"{why}. Press esc, then U to update from main first"  # beside the warning: the rest may be out of sight
+            why = f"{why}. To update from main first, press esc, then U"  # beside the warning: the rest may be out of sight
         else:
             after.append("Main has changed   press esc, then U to update from main first")
     typed = str(checks.change_request.number) if why else ""

@@ -200,7 +200,7 @@ def head(
     if held:
         signs.append((f"  ◌ {plural(held, 'pending comment')}", "$octavo-note"))
     if is_on_main and about.status in ("open", "draft"):
-        signs.append(("  ✓ already in main (press L)", "$success"))
+        signs.append(("  ✓ already in main (press L to archive)", "$success"))
     elif about.outdated and about.status in ("open", "draft"):
         signs.append(("  ✗ outdated", "$warning"))
     if undecided:

@@ -219,7 +219,7 @@ class View(HasCommands, Screen[None]):
         self.subscriptions = Subscriptions(self)
 
     async def on_event(self, event: Event) -> None:
-        if not internals.is_outdated_resize(event, self.app):
+        if internals.prepare_screen(self, event):
             await super().on_event(event)
 
     def compose(self) -> ComposeResult:

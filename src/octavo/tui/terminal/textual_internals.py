@@ -31,7 +31,7 @@ from textual.css.styles import RulesMap
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import Event, Key, Mount, Resize
+from textual.events import Compose, Event, Key, Mount, Resize
 from textual.filter import LineFilter
 from textual.geometry import Region, Size
 from textual.message_pump import MessagePump
@@ -398,13 +398,18 @@ def add_line_filters(app: App[Any], filters: Iterable[LineFilter]) -> None:
 # Of a screen
 
 
-def is_outdated_resize(event: Event, app: App[Any]) -> bool:
-    """Return whether `event` is a resize to another size than the one that the terminal has now.
+def prepare_screen(screen: Screen[Any], event: Event) -> bool:
+    """Prepare a screen for `event`, and return whether the screen should handle it.
 
-    Textual lays a screen out in the size of each `Resize` and then posts another: two sizes that wait at once would
-    alternate for ever.
+    Before the screen has widgets, it gets the breakpoint classes of the terminal's size: Textual sets them after the first
+    layout, which shows panes in another width for a moment. A resize to a size that the terminal no longer has is not
+    handled: two sizes that wait at once would alternate for ever.
     """
-    return isinstance(event, Resize) and event.size != app.size
+    app = screen.app
+    if isinstance(event, Compose):
+        across = screen._get_breakpoint_classes(app.size.width, app.HORIZONTAL_BREAKPOINTS or [])
+        screen.add_class(*across, *screen._get_breakpoint_classes(app.size.height, app.VERTICAL_BREAKPOINTS or []))
+    return not isinstance(event, Resize) or event.size == app.size
 
 
 def with_bindings_of(pane: Callable[[V], Widget | None]) -> Callable[[type[V]], type[V]]:

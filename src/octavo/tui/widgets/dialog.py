@@ -15,7 +15,7 @@ from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import is_outdated_resize, mark_for_repaint
+from octavo.tui.terminal.textual_internals import mark_for_repaint, prepare_screen
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import NoticeBoard, Notices
@@ -64,7 +64,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     """The widgets of the dialog itself. Each dialog has its own."""
 
     async def on_event(self, event: Event) -> None:
-        if not is_outdated_resize(event, self.app):
+        if prepare_screen(self, event):
             await super().on_event(event)
 
     def compose(self) -> ComposeResult:
