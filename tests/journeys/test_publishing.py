@@ -77,7 +77,7 @@ async def test_a_site_that_has_to_be_paid_for_is_not_said_to_be_published(stage:
         await run.press("r")
         await run.see("Sites · 1")
         await ask(run, "publish")
-        await run.see("everyone: the site is public, and search engines list it")
+        await run.see("everyone: the site is public, and search engines can index it")
         await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # a dialog
         await run.press("y")
         await run.hear("Could not publish Saltmarsh Docs: the site's plan has not been paid for.")

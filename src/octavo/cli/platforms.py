@@ -164,8 +164,8 @@ def build_folder(
 ) -> Platform:
     """Open a folder as a space, and load the files that are new or changed. Raises OSError.
 
-    Adds to `left_out` a sentence for each file that was not loaded completely. `on_progress` hears how many files are read, of how
-    many; then search finds the pages after `OpenFolder` has indexed them.
+    Adds to `left_out` a sentence for each file that was not loaded completely. Calls `on_progress` with the number of files
+    read so far and the number of all files. The search does not find the pages until `OpenFolder` has indexed them.
     """
     from octavo.server.app import Platform
     from octavo.server.loader import load

@@ -15,10 +15,9 @@ W = TypeVar("W", bound=Operation[Any])
 @cache
 def write_kinds() -> Mapping[type[Operation[Any]], WriteKind[Any]]:
     """Return the row of each kind of write, by operation."""
-    from octavo.data.writes.change_request_kinds import (
-        CHANGE_REQUEST_WRITES,  # lazy: loads the areas of the API that write
-    )
-    from octavo.data.writes.comment_kinds import COMMENT_WRITES  # lazy: loads the area of comments
+    # Imported here because these modules load parts of the API that the first screen does without.
+    from octavo.data.writes.change_request_kinds import CHANGE_REQUEST_WRITES
+    from octavo.data.writes.comment_kinds import COMMENT_WRITES
 
     return {**COMMENT_WRITES, **CHANGE_REQUEST_WRITES}
 

@@ -209,7 +209,7 @@ def before_unpublishing(found: Found) -> Shown:
 def _audience(found: Found) -> Fact:
     match found.site.visibility:
         case "public":
-            return Fact("care", "seen by", "everyone: the site is public, and search engines list it")
+            return Fact("care", "seen by", "everyone: the site is public, and search engines can index it")
         case "unlisted":
             return Fact(
                 "care", "seen by", "anyone with the link: the site is unlisted, and search engines do not index it"
