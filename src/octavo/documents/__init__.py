@@ -1,4 +1,4 @@
-"""Platform markdown as a tree of blocks, and what changed between two of them. No Textual."""
+"""Parse, write, compare and merge pages in the platform's Markdown. No Textual. Start in blocks.py and parse.py."""
 
 import sys
 

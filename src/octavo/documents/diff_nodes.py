@@ -1,4 +1,4 @@
-"""Blocks made ready to be compared: equal ones have equal numbers, and each knows the words it shows."""
+"""Blocks prepared for a comparison. Equal blocks have equal numbers, and each node knows its text."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from octavo.documents.diff_model import (
 )
 
 _EMPTY_VALUES: tuple[object, ...] = (None, "", False, (), [], {})
-"""What an attribute that is not there is read as."""
+"""Values that count as a missing attribute."""
 ATOMIC_KINDS = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
-"""Kinds of runs that are one thing each."""
+"""Kinds of runs that are compared as a whole, not by words."""
 _TEXT_ATTRIBUTES = (
     "title",
     "alt",
@@ -46,13 +46,13 @@ _TEXT_ATTRIBUTES = (
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A block, and what is in it. Two nodes of one `Register` with the same number show the same."""
+    """A block with its children. Two nodes of one `NodeIndex` with the same number are equal for a reader."""
 
     block: Block
     children: list[Node]
     number: int
     text: str
-    """The words it shows, those of its children included."""
+    """The text of the block, its children included."""
 
     @property
     def kind(self) -> str:
@@ -63,13 +63,13 @@ class Node:
         return len(self.text)
 
     def walk(self) -> Iterator[Node]:
-        """The node and all in it."""
+        """Yield the node and its descendants."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def leaves(self) -> Iterator[Node]:
-        """What is in it that has words of its own."""
+        """Yield the node and descendants that have text of their own."""
         if self.block.runs or self.block.text or not self.children:
             if self.text:
                 yield self
@@ -80,13 +80,13 @@ class Node:
 
 
 class NodeIndex:
-    """Gives equal blocks equal numbers."""
+    """Creates nodes, with equal numbers for equal blocks."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
 
     def node(self, block: Block) -> Node:
-        """The block as a node."""
+        """Return the node for a block."""
         children = [self.node(child) for child in block.children]
         identity = (
             block.kind,
@@ -101,14 +101,14 @@ class NodeIndex:
 
 
 def _attributes_key(block: Block) -> Hashable:
-    given = tuple((name, _freeze(value)) for name, value in sorted(compared_attributes(block).items()))
+    attributes = tuple((name, _freeze(value)) for name, value in sorted(compared_attributes(block).items()))
     columns = tuple(map(_column_key, block.attrs.get("columns", ())))
-    return (given, columns) if given or columns else ()
+    return (attributes, columns) if attributes or columns else ()
 
 
 def compared_attributes(block: Block) -> dict[str, Any]:
-    """The attributes of a block whose change is worth a word: all but columns, which are compared one by one, and names
-    that follow from the words."""
+    """Return the attributes whose changes are worth showing. Columns are compared separately. Anchors that follow from
+    the text are left out."""
     return {
         ("spaced" if name == "tight" else name): (not value if name == "tight" else value)
         for name, value in block.attrs.items()
@@ -121,7 +121,7 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
         case "tight":
             return value is not False
         case "value":
-            return value is None  # an empty box, and no star, are on show
+            return value is None  # An empty box and zero stars are visible values.
         case "id" if block.kind == "heading":
             return value in _EMPTY_VALUES or is_anchor_of(plain_text(block.runs), str(value))
         case "slug" if block.kind == "tab":
@@ -130,25 +130,25 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
 
 
 def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
-    """What tells runs from others: how a text is divided into runs that look the same does not."""
+    """Return a key that is equal for runs that look equal, however the text is split into runs."""
     found: list[tuple[Hashable, ...]] = []
     if isinstance(runs, tuple) and len(runs) < 2:
         return tuple((run.text, *style(run)) for run in runs if run.text or run.kind in ATOMIC_KINDS)
-    text, look, is_whole = "", None, True
+    text, last_style, is_atomic = "", None, True
     for run in runs:
         if run.kind in ATOMIC_KINDS or run.text:
             own = style(run)
-            if own == look and not is_whole and run.kind not in ATOMIC_KINDS:
+            if own == last_style and not is_atomic and run.kind not in ATOMIC_KINDS:
                 text += run.text
                 found[-1] = (text, *own)
             else:
-                text, look, is_whole = run.text, own, run.kind in ATOMIC_KINDS
+                text, last_style, is_atomic = run.text, own, run.kind in ATOMIC_KINDS
                 found.append((text, *own))
     return tuple(found)
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
-    """How a run looks and where it leads: marks, kind, attributes, and last its link. Code looks the same in either form."""
+    """Return the format of a run: marks, kind, attributes, and last its link. Both notations of code count as equal."""
     kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
     return (run.marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
 
@@ -183,8 +183,8 @@ Status = Literal["same", "added", "removed", "changed", "left", "arrived", "rest
 
 @dataclass(slots=True, eq=False)
 class DiffStep:
-    """What became of a node. A restructured step stands for several nodes at once. One that was added or removed, and has
-    steps inside, is a container that came or went around them."""
+    """The change of one node. A restructured step covers several nodes. An added or removed step with inner steps is a
+    container that was added around blocks or removed from around them."""
 
     fate: Status
     old: Node | None = None
@@ -200,14 +200,14 @@ class DiffStep:
     rows: list[DiffStep] = field(default_factory=list)
 
     def all_inside(self) -> Iterator[DiffStep]:
-        """The steps below this one, all the way down."""
+        """Yield all steps below this one."""
         for step in (*(self.inside or ()), *self.rows):
             yield step
             yield from step.all_inside()
 
 
 def entries(steps: Iterable[DiffStep]) -> tuple[Entry, ...]:
-    """Steps as entries: what stayed is put together."""
+    """Return steps as entries, with adjacent unchanged blocks in one entry."""
     found: list[Entry] = []
     for is_same, group in groupby(steps, lambda step: step.fate == "same"):
         run = list(group)
