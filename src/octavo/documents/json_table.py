@@ -1,4 +1,4 @@
-"""Tables and cards of a JSON document: rows by their records, columns by their definitions, words in fragments."""
+"""Reads tables and cards of a JSON document: rows from records, columns from definitions, cell texts from fragments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from octavo.documents.open_blocks import DraftBlock
 
 
 class JsonTable:
-    """One table, read."""
+    """Reader of one table or set of cards."""
 
     def __init__(self, data: dict[str, Any], fragments: dict[str, Any], reader: InlineReader) -> None:
         self._reader, self._fragments = reader, fragments
@@ -32,7 +32,7 @@ class JsonTable:
             text_of(name): given for name, given in mapping(data.get("definition")).items() if isinstance(given, dict)
         }
         records = [each for each in mapping(data.get("records")).values() if isinstance(each, dict)]
-        self._records = sorted(records, key=_order)
+        self._records = sorted(records, key=_sort_key)
         self._cards = self._view.get("type") == "cards"
         self._roles = {}
         for name, role in (
@@ -48,7 +48,7 @@ class JsonTable:
         self._names = list(dict.fromkeys([*known, *self._definition]))
 
     def draft(self) -> DraftBlock:
-        """The table, or the cards, as a block."""
+        """Return the table or the cards as a block."""
         columns = tuple(self._column(name) for name in self._names)
         table = DraftBlock("cards" if self._cards else "table", {"columns": columns})
         if self._full_width:
@@ -76,7 +76,7 @@ class JsonTable:
             table.children.append(row)
         if unplaced := [nodes for nodes in self._fragments.values() if nodes]:
             table.children.append(
-                DraftBlock("row", children=[DraftBlock("cell", runs=self._flat(nodes)) for nodes in unplaced])
+                DraftBlock("row", children=[DraftBlock("cell", runs=self._flat_runs(nodes)) for nodes in unplaced])
             )
         return table
 
@@ -89,10 +89,10 @@ class JsonTable:
         options = {
             text_of(option.get("value")): text_of(option.get("label")) for option in objects(given.get("options"))
         }
-        said = text_of(given.get("title"))
-        title: tuple[Run, ...] = (Run(said),) if said else ()
+        text = text_of(given.get("title"))
+        title: tuple[Run, ...] = (Run(text),) if text else ()
         if (nodes := self._fragments.pop(text_of(given.get("titleFragment")), None)) is not None:
-            title = self._flat(nodes)
+            title = self._flat_runs(nodes)
         return Column(
             title=title,
             type=text_of(given.get("type")) or "text",
@@ -119,30 +119,30 @@ class JsonTable:
             ):
                 cell.attrs["value"] = min(int(value), column.max)
             row.children.append(cell)
-            if self._cards and column.role and (leads := _link_target(cell.runs)):
-                row.attrs[column.role.replace("-", "_")] = leads
+            if self._cards and column.role and (target := _link_target(cell.runs)):
+                row.attrs[column.role.replace("-", "_")] = target
         return row
 
     def _cell(self, value: Any, column: Column) -> tuple[Run, ...]:
         if isinstance(value, str) and value in self._fragments:
-            # Taken once: fragments no cell names are put below the table.
+            # Each fragment is read once. Fragments that no cell refers to are shown below the table.
             nodes, self._fragments[value] = self._fragments[value], None
-            return self._flat(nodes)
-        several = value if isinstance(value, list) else [value]
+            return self._flat_runs(nodes)
+        values = value if isinstance(value, list) else [value]
         found: list[Run] = []
-        for each in several:
+        for each in values:
             reader = _TYPES.get(column.type)
             runs = reader(each, column) if reader else None
             if runs is None:
-                said = text_of(each) if not isinstance(each, (dict, list)) else _reference(each)
-                runs = [Run(said)] if isinstance(said, str) else said
+                text = text_of(each) if not isinstance(each, (dict, list)) else _reference(each)
+                runs = [Run(text)] if isinstance(text, str) else text
             if found and any(run.text for run in runs):
                 found.append(Run(", "))
             found += [run for run in runs if run.text or run.kind != "text"]
         return tuple(found)
 
-    def _flat(self, nodes: Any) -> tuple[Run, ...]:
-        """The blocks of a cell as runs: a line for each."""
+    def _flat_runs(self, nodes: Any) -> tuple[Run, ...]:
+        """Return the blocks of a cell as runs, one line for each."""
         found: list[Run] = []
         for line in self._lines(objects(nodes), 0, 0):
             found += [Run("\n", kind="break"), *line] if found else line
@@ -166,23 +166,23 @@ class JsonTable:
                     yield from lines
             elif inner:
                 yield from self._lines(inner, depth + 1, level)
-            elif said := " ".join(texts_in(node)) or all_text(node.get("data")):
-                yield [Run(said)]
+            elif text := " ".join(texts_in(node)) or all_text(node.get("data")):
+                yield [Run(text)]
 
 
-def _order(record: dict[str, Any]) -> tuple[float, str]:
+def _sort_key(record: dict[str, Any]) -> tuple[float, str]:
     order = record.get("orderIndex")
     return (order, "") if isinstance(order, (int, float)) and abs(order) < 1e300 else (0.0, text_of(order))
 
 
 def _reference(value: Any) -> list[Run]:
-    """A reference, or what else a cell may hold, as words that lead there."""
+    """Return a reference, or another value of a cell, as runs."""
     given = mapping(value)
     ref = given.get("ref") if isinstance(given.get("ref"), dict) else given
     if isinstance(ref, dict) and "kind" in ref and (link := reference_url(ref)):
         return [Run(link, link=link)]
-    said = all_text(value)
-    return [Run(said)] if said else []
+    text = all_text(value)
+    return [Run(text)] if text else []
 
 
 def _user(value: Any, column: Column) -> list[Run] | None:

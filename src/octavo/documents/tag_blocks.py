@@ -48,10 +48,10 @@ def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
     """Make the tree ready for a tag that stands in a tag of its own, such as a tab."""
     parent = PARENTS[tag.name]
     if tree.sibling_open(tag.name, parent):
-        tree.note(line, f"{{% {tag.name} %}} begins before the previous {{% {tag.name} %}} is closed.")
+        tree.report(line, f"{{% {tag.name} %}} begins before the previous {{% {tag.name} %}} is closed.")
         tree.close(f"tag:{tag.name}", line)
     if tree.top.kind != parent:
-        tree.note(line, f"{{% {tag.name} %}} is outside {{% {parent} %}}.")
+        tree.report(line, f"{{% {tag.name} %}} is outside {{% {parent} %}}.")
         tree.open(f"tag:{parent}", DraftBlock(parent, first=line))
 
 

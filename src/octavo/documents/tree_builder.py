@@ -54,7 +54,7 @@ class Builder:
             if kind := _CONTAINERS.get(token.type[:-5]):
                 self._open(token, kind)
         elif token.type.endswith("_close") and token.type[:-6] in _CONTAINERS:
-            self.tree.leave(self._lines[1])
+            self.tree.close_markdown(self._lines[1])
 
     def _draft(self, kind: str, attrs: dict[str, Any] | None = None, text: str = "") -> DraftBlock:
         return DraftBlock(kind, attrs or {}, text=text, first=self._lines[0], last=self._lines[1])
@@ -79,7 +79,7 @@ class Builder:
 
     def _end_of_footnotes(self, token: Token) -> None:
         notes = self.tree.top
-        self.tree.leave(self._lines[1])
+        self.tree.close_markdown(self._lines[1])
         if notes.kind == "footnotes" and notes.children:
             notes.first = min(note.first for note in notes.children)
             notes.last = max(note.last for note in notes.children)
@@ -141,7 +141,7 @@ class Builder:
         if token.content.count("<") <= MAX_MARKS:
             HtmlReader(self.tree, token.content, self._lines[0]).read()
             return
-        self.tree.note(self._lines[0], "This block has too much HTML, so it is shown as source.")
+        self.tree.report(self._lines[0], "This block has too much HTML, so it is shown as source.")
         self.tree.add(self._draft("code", {"language": "html", "source": True}, token.content.rstrip("\n")))
 
     def _tag_token(self, token: Token) -> None:
@@ -167,13 +167,13 @@ class Builder:
         if name == "if":
             self.tree.close("tag:else", line)
         if not self.tree.close(f"tag:{name}", line) and name != "raw":
-            self.tree.note(line - 1, f"{{% end{name} %}} has no opening tag.")
+            self.tree.report(line - 1, f"{{% end{name} %}} has no opening tag.")
 
     def _branch(self, tag: Tag) -> None:
         first, _ = self._lines
         self.tree.close("tag:else", first)
         if self.tree.top.kind != "if":
-            self.tree.note(first, f"{{% {tag.name} %}} is outside {{% if %}}.")
+            self.tree.report(first, f"{{% {tag.name} %}} is outside {{% if %}}.")
         draft = self._draft("else")
         expression = tag.arguments.get("expression") or " ".join(tag.words)
         if expression:
