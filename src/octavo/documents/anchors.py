@@ -68,8 +68,7 @@ def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     """Return the anchor that a link to `wanted` leads to. None if there is none.
 
     An identical anchor wins. The next choice differs in punctuation, case and accents only. The last choice also
-    differs in
-    the word `and`, which some programs write for `&` and others leave out.
+    differs in the word `and`, which some programs write for `&` and others leave out.
     """
     known = list(anchors)
     if wanted in known:

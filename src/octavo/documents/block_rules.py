@@ -230,7 +230,7 @@ def math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         if following == len(ends):
             return False
         if ends[following] > len(state.src):
-            state.env["window"].is_short = True
+            state.env["window"].is_incomplete = True
             return False
         last = bisect_right(state.eMarks, ends[following], start, end)
         if not start < last < min(end, start + _MAX_FORMULA_LINES):

@@ -1,10 +1,83 @@
 """The block tree of a page: blocks, and runs of text in the leaf blocks.
 
 `attrs` holds only attributes that the source sets, under the names below. Read them with `attrs.get`. Values are
-single
-lines, except in `arguments`. Each kind of block has runs, children or text as its row says, and nothing else. The text
-of
-`runs` is as displayed, with escapes resolved. `text` is exactly as in the source.
+single lines, except in `arguments`. Each kind of block has runs, children or text as its row says, and nothing else.
+The text of `runs` is as displayed, with escapes resolved. `text` is exactly as in the source.
+
+| kind          | attrs                                                   | runs, text, children                       |
+|---------------|---------------------------------------------------------|--------------------------------------------|
+| document      |                                                         | children: any block                        |
+| heading       | level 1-6, id (anchor), align                           | runs                                       |
+| paragraph     | align, dir                                              | runs                                       |
+| list          | ordered, start, tight                                   | children: item, task                       |
+| item          |                                                         | children: any block                        |
+| task          | checked                                                 | children: any block                        |
+| quote         |                                                         | children: any block                        |
+| code          | language, title, wrap, numbers, expandable, full_width, | text                                       |
+|               | highlighted (line indices), notes ((line, label)...),   |                                            |
+|               | source (True: a page too big or too deep to be parsed)  |                                            |
+| math          |                                                         | text: LaTeX                                |
+| divider       |                                                         |                                            |
+| table         | columns (Column...), header_hidden, header_sticky,      | children: row                              |
+|               | full_width, search                                      |                                            |
+| row           | head (a further head row)                               | children: cell, one per column at most     |
+| cell          | value (bool of a checkbox, int of a rating), colspan,   | runs: blocks in it are separated by breaks,|
+|               | rowspan                                                 | items begin with a bullet                  |
+| cards         | columns, size (medium, large), titles_hidden,           | children: card                             |
+|               | full_width                                              |                                            |
+| card          | target, cover, cover_dark (URLs)                        | children: cell, one per column at most,    |
+|               |                                                         | also of hidden columns                     |
+| hint          | style (info success warning danger), icon               | children: any block; a first heading titles|
+| tabs          |                                                         | children: tab                              |
+| tab           | title, icon, slug                                       | children: any block                        |
+| stepper       |                                                         | children: step                             |
+| step          | icon                                                    | children: any block; a first heading titles|
+| columns       | full_width                                              | children: column                           |
+| column        | width (percent, float), valign                          | children: any block                        |
+| expandable    | open                                                    | runs: its title; children: any block       |
+| updates       | format (full, short, numeric)                           | children: update                           |
+| update        | date, tags (names...)                                   | children: any block                        |
+| prompt        | description, icon, expanded (hidden partial full),      | children: code                             |
+|               | providers                                               |                                            |
+| figure        | align, frame, full_width                                | children: image; several are a gallery     |
+| image         | src, alt, title, dark (src), width, height, size, link, | runs: its caption                          |
+|               | drawing                                                 |                                            |
+| file          | src                                                     | runs: its caption                          |
+| embed         | url, full_width, html (iframe, video, audio)            | runs: its caption                          |
+| content-ref   | url                                                     | runs: fallback text from the source        |
+| openapi       | variant (operation schemas webhook file), spec, src,    | runs: fallback text from the source;       |
+|               | path, method, name, schemas (names...), grouped,        | children: blocks inside, rarely any        |
+|               | expanded, full_width                                    |                                            |
+| api-method    | method, path, host, summary                             | children: api-section, api-parameter,      |
+|               |                                                         | api-response, any block                    |
+| api-section   | name (description, headers, path-parameters, ...)       | children: any block                        |
+| api-parameter | name, type, in, required                                | children: any block                        |
+| api-response  | status, description                                     | children: any block                        |
+| include       | target                                                  | children: the included blocks, if a server |
+|               |                                                         | inserted them                              |
+| if            | expression                                              | children: any block, else last             |
+| else          | expression (of an else-if)                              | children: any block                        |
+| integration   | name, arguments (names to texts)                        | text: its `content`; children: any block   |
+| conflict      |                                                         | children: side                             |
+| side          | name (from the marker: main, #12)                       | children: any block                        |
+| footnotes     |                                                         | children: footnote                         |
+| footnote      | label                                                   | children: any block                        |
+| unknown       | name, arguments (names to texts)                        | children: any block                        |
+
+| run        | text              | attrs                                                  | link                       |
+|------------|-------------------|--------------------------------------------------------|----------------------------|
+| text       | words             | color, background (names, `$names` or CSS colours)     | URL, if it is a link       |
+| code       | words             |                                                        | URL, if it is a link       |
+| math       | LaTeX             |                                                        |                            |
+| image      | alternative text  | src, dark, width, height, size, title                  | target of a click          |
+| icon       |                   | name (`github`, without a prefix)                      | URL, if it is a link       |
+| emoji      | the character     | code (as written: `rocket`, `1f4a1`)                   | URL, if it is a link       |
+| mention    | words of the link |                                                        | URL                        |
+| button     | its label         | style (primary, secondary), icon, action, query,       | URL, if it has one         |
+|            |                   | disabled                                               |                            |
+| footnote   | mark or words     | label; inline (True: the words are annotated)          |                            |
+| break      | a line feed       |                                                        |                            |
+| expression | the expression    |                                                        |                            |
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Evaluates conditions on visitor claims, such as `visitor.claims.plan == "pro" && visitor.claims.seats > 5`. Pure.
 
 Invalid conditions raise `ConditionError`. As in JavaScript, a missing claim is undefined. Reading a member of an
-undefined
-value is an error.
+undefined value is an error.
 """
 
 from __future__ import annotations

@@ -192,8 +192,8 @@ class Moved:
 @dataclass(frozen=True, slots=True)
 class Restructured:
     """Blocks that are shown together. `note` gives the reason: the same words in another arrangement, or a replaced
-    section. The entries compare the contents of the containers, or list the removed and added blocks. Without
-    blocks, the note is about the next entry. Without a note, the entries have notes."""
+    section. The entries compare the contents of the containers, or list the removed and added blocks. Without blocks,
+    the note is about the next entry. Without a note, the entries have notes."""
 
     old: tuple[Block, ...]
     new: tuple[Block, ...]

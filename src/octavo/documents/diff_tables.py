@@ -108,8 +108,7 @@ def row_pairs(
     """Return the rows of two tables in pairs that keep the order of both sides, and the counterparts of moved rows.
 
     A moved row is in the pairs once for each side. The second value maps the id of a moved row to its row on the other
-    side.
-    Rows are matched by a cell text that is unique in its column, or else by similarity.
+    side. Rows are matched by a cell text that is unique in its column, or else by similarity.
     """
     ours, theirs = _identified_rows(old, new, columns)
     before = [ours.get(id(row), row.number) for row in old]

@@ -110,8 +110,8 @@ def code_of(sign: str) -> str:
 
 def search(words: str, most: int = MAX_FOUND) -> list[NamedEmoji]:
     """Return the emoji that match a part of a name, or an emoji itself, without repeats. Exact names come first, then
-    names that begin with the text, names with a word that does, and the rest. The first call takes 100 ms, so do
-    not call it in the event loop."""
+    names that begin with the text, names with a word that does, and the rest. The first call takes 100 ms, so do not
+    call it in the event loop."""
     words = words.strip().strip(":")
     if (known := _known_signs().get(_without_style(words))) is not None:
         return [known]

@@ -171,8 +171,8 @@ class HtmlReader:
 
     def _table(self, piece: HtmlToken, element: Element, end: int) -> None:
         table = HtmlTable(self._raw[piece.start : end], self._line)
-        if loose := table.loose():
-            self._add(DraftBlock("paragraph", runs=loose, last=table.last))
+        if outside := table.outside_text():
+            self._add(DraftBlock("paragraph", runs=outside, last=table.last))
         self._add(table.draft())
 
     def _code(self, piece: HtmlToken, element: Element, end: int) -> None:

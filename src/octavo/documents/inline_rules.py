@@ -181,8 +181,8 @@ def _is_cjk_boundary(outside: str, inside: str) -> bool:
 
 def pair_delimiters(state: StateInline) -> None:
     """Let `**` and `~~` open and close alternately where CommonMark would not. Editors put these marks next to signs
-    and letters (`option**.**`, `**±**25%`), and after a space at the end of a sentence (`**Note: **`). Applies only
-    if each opening mark precedes a word and each closing mark follows one. Nested and single marks stay with
+    and letters (`option**.**`, `**±**25%`), and after a space at the end of a sentence (`**Note: **`). Applies only if
+    each opening mark precedes a word and each closing mark follows one. Nested and single marks stay with
     CommonMark."""
     if "**" not in state.src and "~~" not in state.src:
         return

@@ -1,8 +1,7 @@
 """Reads pages in the platform's JSON format into the same block tree as Markdown.
 
 The blocks have no source lines, and the keys that the platform gave them. Unknown blocks become `unknown` blocks with
-all
-their text. Content that a block should not have is put after the block.
+all their text. Content that a block should not have is put after the block.
 """
 
 from __future__ import annotations

@@ -189,9 +189,8 @@ def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str
     """Return the ids of pages by every path that a link can use.
 
     `pages` has the id of each page, its path and the path of its file, in tree order. If two pages share a path, the
-    first one
-    gets it. The folder of an index file (`api/` for `api/README.md`) leads to the index page, unless another page has
-    that path: a group above may give the index page a longer path (`reference/api`).
+    first one gets it. The folder of an index file (`api/` for `api/README.md`) leads to the index page, unless another
+    page has that path: a group above may give the index page a longer path (`reference/api`).
     """
     found: dict[str, str] = {}
     folders: dict[str, str] = {}

@@ -1,8 +1,7 @@
 """Converts Markdown to a JSON document with the same blocks and the same keys.
 
 Nothing is lost: json_document.py reads the same blocks back, and json_to_markdown.py writes them as Markdown. Octavo
-adds
-fields for content that the platform has no field for; other programs ignore these. Table cells are stored as
+adds fields for content that the platform has no field for; other programs ignore these. Table cells are stored as
 fragments.
 """
 

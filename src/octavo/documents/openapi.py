@@ -1,8 +1,7 @@
 """Reads OpenAPI 3 and 2.0 specifications: operations with their parameters and schemas.
 
 Specifications are untrusted input. Values of an unexpected type are skipped, circular references end where they
-repeat,
-and the depth and size of schemas are limited.
+repeat, and the depth and size of schemas are limited.
 """
 
 from __future__ import annotations

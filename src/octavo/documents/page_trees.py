@@ -3,8 +3,7 @@
 
 No function changes its argument. Slugs are unique among siblings; a path is the slugs from the root down. The first
 document at the root is the home page: its path is empty, but its slug begins the paths of its children. Groups occur
-only
-at the root. Links and computed pages have no children."""
+only at the root. Links and computed pages have no children."""
 
 from __future__ import annotations
 

@@ -173,9 +173,7 @@ def _with_conflict_tags(body: str) -> str:
     """Return the body with conflict markers replaced by tags, line by line, so that each side is parsed into blocks."""
     if "<<<<<<< " not in body:
         return body
-    from octavo.documents.conflict_markers import (
-        find_markers,
-    )  # lazy: conflict_markers, only needed for pages with conflicts.
+    from octavo.documents.conflict_markers import find_markers  # lazy: rarely needed
 
     lines = body.split("\n")
     for conflict in find_markers(body):
