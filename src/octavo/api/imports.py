@@ -12,7 +12,7 @@ Source = Literal["website", "docx", "markdown", "html", "zip", "confluence", "gi
 
 
 class Imported(Model):
-    """What an import made (7.4). What could not be read is missing from `imported_resources`."""
+    """The result of an import. `imported_resources` does not count pages that could not be read."""
 
     revision: Id | None = None
     imported_resources: Number = 0

@@ -13,7 +13,7 @@ Headers = dict[str, Annotated[str, Field(min_length=1, max_length=512), Hidden()
 
 
 class McpServer(Model):
-    """A server of tools, and the headers that are sent along with requests to it, which may be secrets (2.11)."""
+    """An MCP server with the headers for requests to it, which may be secrets."""
 
     object: SafeLine = "site-mcp-server"
     id: Id

@@ -19,27 +19,27 @@ Slug = Annotated[
         most=100,
     ),
 ]
-"""Lower-case letters and digits in groups joined by single hyphens."""
+"""Lowercase letters and digits in groups joined by single hyphens."""
 
 
 class Permissions(Model):
-    """What the caller may do with a specification."""
+    """The caller's permissions for a specification."""
 
     view: bool = False
     edit: bool = False
 
 
 class ProcessingError(Model):
-    """What was wrong when a specification was last read."""
+    """An error from the last processing of a specification."""
 
     message: SafeText = ""
     code: SafeLine | None = None
 
 
 class OpenApiSpec(Model):
-    """A specification under a name of its own, the slug (2.11, 4.18).
+    """An OpenAPI specification with a unique slug.
 
-    It is read anew whenever its source is given. A failure has no state of its own: `last_process_error_code` says it.
+    Each new source is processed again. There is no state for a failure; `last_process_error_code` is then set.
     """
 
     object: Literal["openapi-spec"] = "openapi-spec"
@@ -59,25 +59,25 @@ class OpenApiSpec(Model):
 
 
 class Version(Model):
-    """What a specification said when it was read."""
+    """A processed version of a specification."""
 
     object: Literal["openapi-spec-version"] = "openapi-spec-version"
     id: Id
     created_at: Moment | None = None
     url: SafeAddress = ""
-    """Where it is downloaded, as JSON."""
+    """The download URL of the version as JSON."""
     urls: Urls = Field(default_factory=Urls)
 
 
 class VersionContent(Model):
-    """The text of a version: `filesystem` holds what each file of it says, by name."""
+    """The files of a version: `filesystem` maps their names to their content."""
 
     filesystem: SafeJson = None
     url: SafeAddress = ""
 
 
 class Source(Model):
-    """Where a specification comes from: an address it is fetched from, or its text. One of the two."""
+    """The source of a specification: either a URL or its text."""
 
     url: WebAddress | None = None
     text: Annotated[str, Field(min_length=1), OfFile("text")] | None = None

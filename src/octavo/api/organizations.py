@@ -12,7 +12,7 @@ from octavo.api.users import User
 
 
 class Permissions(Model):
-    """What the caller may do with an organization."""
+    """The caller's permissions for an organization."""
 
     view: bool = False
     admin: bool = False
@@ -29,7 +29,7 @@ class Permissions(Model):
 
 
 class Organization(Model):
-    """Owns collections, spaces and sites; its members hold roles on them (2.10)."""
+    """An organization: owns collections, spaces and sites, and has members with roles."""
 
     object: Literal["organization"] = "organization"
     id: Id
@@ -56,7 +56,7 @@ class Organization(Model):
 
 
 class Member(Model):
-    """A person of an organization (4.15). `role` is None for a guest."""
+    """A member of an organization. `role` is None for a guest."""
 
     object: Literal["member"] = "member"
     id: Id
@@ -71,18 +71,18 @@ class Member(Model):
 
 
 class Seen(Model):
-    """What a ping answers."""
+    """The response to a ping."""
 
     platform_visitor_claims: SafeText | None = Field(
         None,
         validation_alias=AliasChoices("platformVisitorClaims", "gitbookVisitorClaims"),
         serialization_alias="platformVisitorClaims",
     )
-    """A JWT to show to sites whose visitors sign in, where the server makes one."""
+    """A JWT for sites whose visitors sign in. None if the server does not create one."""
 
 
 class OfEmailDomain(Model):
-    """Organizations that people with an email address of some domain belong to."""
+    """The organizations of users with an email address of a domain."""
 
     organizations: tuple[Organization, ...] = ()
 
@@ -99,7 +99,7 @@ MERGE_RULES_EXAMPLE = {"type": "rules", "rules": [{"rule": "require_at_least_one
 
 
 class DefaultContent(Model):
-    """What is shown first to those who come to an organization: a site of it."""
+    """The content that users see first in an organization: one of its sites."""
 
     type: Literal["site"]
     site: Id

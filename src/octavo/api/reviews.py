@@ -11,7 +11,7 @@ from octavo.api.users import Author, User
 
 
 class Review(Model):
-    """A verdict on one revision of a change request (4.21)."""
+    """A review of one revision of a change request: approved, or changes requested."""
 
     object: Literal["change-request-review"] = "change-request-review"
     id: Id
@@ -20,7 +20,7 @@ class Review(Model):
     requested_by: User | None = None
     revision: Id | None = None
     outdated: bool = False
-    """True when a newer review or request took its place."""
+    """Whether a newer review or review request replaced this review."""
     comment: Comment | None = None
     created_at: Moment | None = None
     updated_at: Moment | None = None
@@ -33,7 +33,7 @@ class TeamReference(Model):
 
 
 class RequestedReviewer(Model):
-    """Someone asked to review."""
+    """A user or team whose review is requested."""
 
     object: Literal["change-request-requested-reviewer"] = "change-request-requested-reviewer"
     kind: Annotated[SafeLine, Known("user", "team")] = "user"
@@ -45,7 +45,7 @@ class RequestedReviewer(Model):
 
 
 class RequestedReviewers(Model):
-    """Those a request asked."""
+    """The requested reviewers after a review request."""
 
     users: tuple[RequestedReviewer, ...] = ()
 

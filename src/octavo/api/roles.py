@@ -1,4 +1,4 @@
-"""Roles, and what a caller may do with a resource."""
+"""Roles and default access levels."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 from octavo.api.text import Known, SafeLine
 
 Role = Literal["admin", "create", "edit", "review", "comment", "read"]
-"""A role, as written. Null stands for a guest."""
+"""A role in a request. None stands for a guest."""
 
 RoleName = Annotated[SafeLine, Known("admin", "create", "edit", "review", "comment", "read")]
-"""A role, as read."""
+"""A role in a response."""
 
 DefaultLevel = Role | Literal["inherit"]
-"""The default level of a space or collection, as written. Null stands for nothing."""
+"""The default access of a space or collection in a request. None stands for no access."""
 
 DefaultLevelName = Annotated[SafeLine, Known("admin", "create", "edit", "review", "comment", "read", "inherit")]
-"""The default level, as read."""
+"""The default access in a response."""

@@ -9,14 +9,14 @@ from octavo.api.text import Known, Label, Named, SafeLine
 
 
 class Target(Model):
-    """What is found at a subdomain: an organization, by its id, even where the server shows all of it."""
+    """The target of a subdomain: an organization, by id."""
 
     type: Annotated[SafeLine, Known("organization")] = ""
     organization: Named = None
 
 
 class Subdomain(Model):
-    """A subdomain and what is found there (2.11)."""
+    """A subdomain and its target."""
 
     object: Literal["subdomain"] = "subdomain"
     subdomain: SafeLine

@@ -472,7 +472,7 @@ class Live:
 
     def _answer(self, op: Operation[Any], *, kept: bool = True) -> Answer:
         """Return the response to an operation, created if necessary. Without `kept`, the disk is not read."""
-        if (spec := SPECS[type(op)]).method != "GET" or spec.again:
+        if (spec := SPECS[type(op)]).method != "GET" or spec.repeats_request:
             raise TypeError(f"the responses of {spec.name} are not cached")
         key = encode(op).url
         answer = self._answers.get(key)
