@@ -151,7 +151,7 @@ class Revision(PageTree):
 
 
 class PageReference(Model):
-    """The page in a change."""
+    """A page that differs between two revisions."""
 
     id: Id
     type: SafeLine = "document"
@@ -160,7 +160,7 @@ class PageReference(Model):
 
 
 class FileReference(Model):
-    """The file in a change."""
+    """A file that differs between two revisions."""
 
     id: Id
     name: SafeLine = ""
@@ -293,7 +293,7 @@ class ListChanges(Operation[Changes], get="/changes"):
 
 
 class DocumentBody(Model):
-    """The text of a page in a request."""
+    """The text of a page in an edit, as Markdown or as a JSON document."""
 
     markdown: str | None = None
     document: RawJson | None = None

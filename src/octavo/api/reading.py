@@ -122,7 +122,7 @@ class _PartialValue:
         lists: dict[int, list[Any]] = {}
         for path in sorted(paths, key=len):
             if any(path[:end] in paths for end in range(len(path))):
-                continue  # already removed with its parent
+                continue  # The part was already removed together with its parent.
             *parents_path, last = path
             parent: Any = self.value
             for part in parents_path:
@@ -134,7 +134,7 @@ class _PartialValue:
                 parent[last] = _REMOVED
                 lists[id(parent)] = parent
             if value is None and isinstance(parent, dict):
-                continue  # removing a null loses nothing
+                continue  # A removed null is no loss, so it is not counted.
             self.count += 1 - sum(self._removed_from.pop(id(each), 0) for each in _containers(value))
             self._removed_from[id(parent)] += 1
         for each in lists.values():
@@ -145,7 +145,7 @@ def _likely_errors(found: Sequence[_Wrong]) -> list[_Wrong]:
     """Return the errors without those for unlikely shapes. If a value can have several shapes, only the errors of the
     most similar shape count."""
     shapes: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
-    """The shapes of each such value, and whether its tag names another shape."""
+    """The possible shapes of each value by its path. True for a shape that contradicts the value's tag."""
     for path, kind in found:
         for end, step in enumerate(path):
             if isinstance(step, _Shape):

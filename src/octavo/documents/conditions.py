@@ -55,7 +55,7 @@ class _Evaluator:
         self._names, self._depth, self._end = names, 0, len(condition.rstrip()) + 1
         self._tokens: list[tuple[str, str, int]] = []
         position = 0
-        while (position := _SPACE.match(condition, position).end()) < len(condition):  # type: ignore[union-attr]  # the pattern also matches an empty text
+        while (position := _SPACE.match(condition, position).end()) < len(condition):  # type: ignore[union-attr]  # The pattern matches an empty text too.
             found = _TOKEN.match(condition, position)
             if found is None:
                 is_text = condition[position] in "\"'"

@@ -38,9 +38,9 @@ class _Operation(NamedTuple):
     summary: tuple[Run, ...]
     description: list[Node]
     parameters: list[tuple[str, Node]]
-    """Each parameter with its location: path, query, header or body."""
+    """The parameters, each with its location: path, query, header or body."""
     responses: list[tuple[Block, list[Node]]]
-    """Each response with its content."""
+    """The responses, each with its content."""
 
 
 def uses_old_tags(operation: Node) -> bool:

@@ -181,7 +181,7 @@ def _count_in_text(text: str) -> int:
 
 
 _MIN_EDITS = 4
-"""Sections with fewer edits are readable as they are."""
+"""Minimum number of edits for a section to be shown as replaced. Fewer edits are readable one by one."""
 _MIN_RENAMED_SHARE = 0.3
 """Share of a heading that must change before it may name another topic."""
 

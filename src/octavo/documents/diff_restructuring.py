@@ -286,7 +286,7 @@ def _restructured_step(
         crossing.note = f"{_summary(nodes)} {note}"
     for frame in step.inside or ():
         collapse_container(frame)
-    for frame in reversed(kept_frames):  # innermost containers first
+    for frame in reversed(kept_frames):  # Innermost containers come first.
         _finish_frame(frame)
     if old_frames is None:
         step.note = _restructuring_note(old, new, pairs, step.inside or ())

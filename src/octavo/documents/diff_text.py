@@ -27,7 +27,7 @@ _EMPHASIS = frozenset({"bold", "italic"})
 _SMALL_ISLAND = 2
 _WIDE_ISLAND = 3
 SLICE_LENGTH = 10_000
-"""Number of characters."""
+"""Maximum number of characters of a part that is processed without interruption."""
 
 
 @dataclass(frozen=True, slots=True)

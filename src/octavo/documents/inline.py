@@ -61,7 +61,7 @@ class _OpenElement:
     ) -> None:
         self.name, self.mark, self.kind, self.link, self.attrs = name, mark, kind, link, attrs
         self.number = 0
-        """The number of items opened so far, for a list."""
+        """For a list element, the number of items opened so far."""
 
 
 class RunBuilder:
@@ -121,7 +121,9 @@ class RunBuilder:
         if self._invisible_depth:
             return
         if self.runs and (last := self.runs[-1]).kind == "text" and last.text.endswith((" ", "\t")):
-            self.runs[-1] = last._replace(text=last.text.rstrip(" \t"))  # white space at the end of a line is invisible
+            self.runs[-1] = last._replace(
+                text=last.text.rstrip(" \t")
+            )  # White space at the end of a line is invisible.
         self.runs.append(Run("\n", kind="break"))
 
     def image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:

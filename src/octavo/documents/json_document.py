@@ -108,7 +108,7 @@ class _Node:
 
 
 class _Reader:
-    """Reads one document."""
+    """Reads the blocks of one JSON document."""
 
     def __init__(self) -> None:
         self.inline = InlineReader()
@@ -369,7 +369,7 @@ def _integration(node: _Node) -> DraftBlock:
 def _unknown(node: _Node) -> DraftBlock:
     arguments = {text_of(name): text for name, value in node.data.items() if (text := all_text(value))}
     name = node.kind
-    if name == "unknown":  # the markdown that was converted had an unknown block too
+    if name == "unknown":  # The page was converted from Markdown with an unknown block.
         name = arguments.pop("name", name)
         given = mapping(node.data.get("arguments"))
         arguments = {text_of(argument): all_text(value) for argument, value in given.items()}

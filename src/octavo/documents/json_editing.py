@@ -68,7 +68,7 @@ def _meaning(node: dict[str, Any], depth: int = 0, *, is_code: bool = False) -> 
     fields = {name: value for name, value in node.items() if name not in (*_IGNORED_FIELDS, "nodes", "fragments")}
     fields["data"] = {name: value for name, value in mapping(node.get("data")).items() if not _is_default(name, value)}
     if str(node.get("type")).startswith("heading-"):
-        fields["data"].pop("id", None)  # the id is derived from the text if the heading has none of its own
+        fields["data"].pop("id", None)  # Usually derived from the text of the heading.
     fields["nodes"] = _children(objects(node.get("nodes")), depth + 1, is_code=is_code)
     fields["fragments"] = [_meaning(each, depth + 1) for each in objects(node.get("fragments"))]
     return {name: value for name, value in fields.items() if not _is_default(name, value)}

@@ -22,7 +22,7 @@ from octavo.documents.open_blocks import DraftBlock
 
 
 class JsonTable:
-    """Reader of one table or set of cards."""
+    """Reads one table or set of cards of a JSON document."""
 
     def __init__(self, data: dict[str, Any], fragments: dict[str, Any], reader: InlineReader) -> None:
         self._reader, self._fragments = reader, fragments

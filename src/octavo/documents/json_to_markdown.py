@@ -37,7 +37,7 @@ _TIGHT = frozenset({"list", "code", "quote"})
 
 def to_markdown(document: Any) -> str:
     """Return the Markdown for a JSON document."""
-    from octavo.documents.json_document import read_document  # lazy: json_document, not needed to write blocks.
+    from octavo.documents.json_document import read_document  # lazy: the reader, not needed to write blocks
 
     return blocks_to_markdown(read_document(document).blocks)
 

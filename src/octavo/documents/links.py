@@ -258,7 +258,7 @@ def _external(href: str, scheme: str) -> ToUrl | BlockedScheme | BrokenLink:
     try:
         parts = urlsplit(href)
         port, host = parts.port, _ascii_host(parts.hostname or "")
-    except ValueError:  # a UnicodeError is a ValueError
+    except ValueError:  # Includes UnicodeError from the conversion of the host.
         return BrokenLink(href, "The link is not a valid URL.")
     if not host:
         return BrokenLink(href, "The link has no host name.")
@@ -273,7 +273,7 @@ def _external(href: str, scheme: str) -> ToUrl | BlockedScheme | BrokenLink:
 def _ascii_host(host: str) -> str:
     """Return a host name as name servers use it. Raises ValueError."""
     if host.isascii() and all(0 < len(label) < 64 for label in host.removesuffix(".").split(".")):
-        return host  # the IDNA codec is not loaded for ASCII names
+        return host  # ASCII names do not need the IDNA codec, which loads slowly.
     return host.encode("idna").decode()
 
 

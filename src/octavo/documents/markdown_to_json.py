@@ -77,7 +77,7 @@ def content_body(markdown: str, format: Format | None) -> Json:
 
 def to_json_document(markdown: str) -> Json:
     """Return the JSON document for `markdown`."""
-    # lazy: parse loads markdown-it, which readers of Markdown never need.
+    # lazy: the parser, 30 ms, not needed by callers that only need Markdown
     from octavo.documents.parse import parse
 
     nodes = _Writer().page(parse(markdown).blocks)
@@ -97,7 +97,7 @@ class _Writer:
         ]
         self._notes = {str(note.attrs.get("label")): note for note in notes}
         nodes = self._blocks(blocks)
-        if unreferenced := tuple(self._notes.values()):  # footnotes without a reference on the page
+        if unreferenced := tuple(self._notes.values()):  # No reference on the page leads to these footnotes.
             self._notes = {}
             nodes.append(self._block(Block("footnotes", children=unreferenced)))
         return nodes

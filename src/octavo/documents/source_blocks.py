@@ -238,7 +238,7 @@ def _ranges(tag_start: re.Pattern[str], text: str, start: int) -> list[tuple[int
     ranges: list[tuple[int, int]] = []
     lowered = text.lower()
     if len(lowered) != len(text):
-        return ranges  # a letter that gets longer in lower case shifts the positions
+        return ranges  # A letter that is longer in lower case would shift the positions.
     while tag := tag_start.search(text, start):
         closing = lowered.find(f"</{tag[1].lower()}", tag.end())
         end = text.find(">", closing) + 1 if closing >= 0 else 0

@@ -95,7 +95,7 @@ def apply_suggestion(page: str, key: str, was: str | None, wanted: str) -> Appli
     (first, last), lines = target[0], page.split("\n")
     end = "\r" if lines[first].endswith("\r") else ""
     new = [line.removesuffix("\r") + end for line in wanted.split("\n")] if wanted.strip() else []
-    if not new:  # also remove the blank lines after the block
+    if not new:  # The blank lines after a deleted block are deleted too.
         while last < len(lines) and not lines[last].strip():
             last += 1
     return AppliedSuggestion("applied", "\n".join([*lines[:first], *new, *lines[last:]]))
@@ -130,7 +130,7 @@ def _sources_by_key(page: str) -> dict[str, tuple[tuple[int, int], str]]:
 
     document, lines = parse(page), page.split("\n")
     if document.source.count("\n") + 1 != len(lines):
-        return {}  # other line separators: the line numbers do not match
+        return {}  # Other line separators make the line numbers unusable.
     found = {}
     for block in document.walk():
         first, last = block.lines

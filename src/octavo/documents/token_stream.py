@@ -184,7 +184,7 @@ class TokenStream:
     """The top-level blocks of a source. Read `blocks` to the end before `rest` or `diagnostics`."""
 
     def __init__(self, source: str, slice_length: int, max_parts: int) -> None:
-        """Stop after about `max_parts` parts."""
+        """Parse `source` in parts of about `slice_length` characters, and stop after about `max_parts` tokens."""
         self._source, self._slice_length, self._max_parts = source, slice_length, max_parts
         self._line_visits = max(MAX_LINE_VISITS, len(source) // 10)
         self.diagnostics: list[Diagnostic] = []
@@ -343,7 +343,7 @@ class TokenStream:
             if token.type == "footnote_reference_open":
                 open_labels.append(token.meta["label"])
                 if open_labels[-1] in open_labels[:-1]:
-                    continue  # a repeated label continues the definition around it
+                    continue  # A repeated label continues the definition around it.
                 open_notes.append([])
             elif token.type == "footnote_reference_close":
                 if open_labels.pop() in open_labels:

@@ -52,7 +52,7 @@ class YamlValue:
 
 def parse_yaml(text: str) -> YamlValue | None:
     """Return the value of a YAML or JSON text. None if the text is empty. Raises YamlError."""
-    import yaml  # lazy: yaml, only needed for YAML input
+    import yaml  # lazy: only needed for YAML input
 
     if len(text) > MAX_LENGTH:
         raise YamlError(1, f"The text is larger than the limit of {MAX_LENGTH >> 20} MiB.")

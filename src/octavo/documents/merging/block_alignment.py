@@ -122,7 +122,7 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
         runs = Counter((old_words[a + n][1], new_words[b + n][1]) for n in range(size))
         for (i, j), count in runs.items():
             are_short = old[i].kind == "row" or min(len(old[i].words), counts[j - difference.j1]) <= 3
-            if count > 1 or are_short:  # a single equal word of a long text is a coincidence
+            if count > 1 or are_short:  # A single equal word of a long text is a coincidence.
                 shared[i, j] += count
     found: list[Hunk] = []
     for (i, j), count in sorted(shared.items()):
@@ -181,7 +181,7 @@ def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
         while len(found) > 1 and _are_one_region(found[-2], found[-1], siblings, moved):
             previous = found.pop()
             found[-1] += previous
-    shifts = [0, 0]  # the number of blocks that each side has more than the base before this region
+    shifts = [0, 0]  # Blocks that each side has more than the base.
     for region in found:
         start, stop = min(each.hunk.i1 for each in region), max(each.hunk.i2 for each in region)
         starts = [start + shift for shift in shifts]
@@ -209,9 +209,9 @@ def _are_one_region(
 def _belong_together(first: _Change, second: _Change, siblings: Versions[Blocks], moved: MovedBlocks) -> bool:
     """Return whether two adjacent changes of different sides belong in one region."""
     if first.hunk.is_addition and second.hunk.is_addition:
-        return True  # the order of two additions is unknown
+        return True  # The order of two additions is unknown.
     if not first.hunk.is_addition and not second.hunk.is_addition:
-        return False  # each side changed other blocks
+        return False  # The sides changed different blocks.
     is_before = first.hunk.is_addition
     added, changed = (first, second) if is_before else (second, first)
     sides = (siblings.main, siblings.request)
@@ -219,11 +219,11 @@ def _belong_together(first: _Change, second: _Change, siblings: Versions[Blocks]
     old = siblings.base[changed.hunk.i1 : changed.hunk.i2]
     now = sides[changed.side][changed.hunk.j1 : changed.hunk.j2]
     if changed.hunk.is_edit and old[0].name == now[0].name:
-        return False  # the old block still exists, so the addition stays next to it
+        return False  # The old block still exists, so the addition stays next to it.
     if all(each.kind in ROWS_AND_ITEMS for each in (*new, *old)):
-        return False  # rows and items are independent of their neighbors
+        return False  # Rows and items are independent of their neighbors.
     if changed.hunk.is_deletion and all(each in moved[changed.side] for each in old):
-        return False  # the old blocks were moved away, so the addition stays
+        return False  # The old blocks were moved away, so the addition stays.
     if all(each.move for each in new):
         # Moved blocks do not depend on their new neighbors. They conflict only with the deletion of the section around
         # them.

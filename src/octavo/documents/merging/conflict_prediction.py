@@ -161,7 +161,7 @@ def _reusable(item: ReusableContent) -> Json:
 
 
 def _fields(item: Page | File | ReusableContent, excluded: set[str]) -> dict[str, Any]:
-    # In JSON form, because conflicting values are shown as text.
+    # Values are compared as JSON, because the merge shows conflicting values as text.
     return item.model_dump(mode="json", exclude=excluded, exclude_unset=True, exclude_none=True) | {
         "id": item.id,
         "type": getattr(item, "type", ""),

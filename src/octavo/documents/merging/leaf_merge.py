@@ -39,7 +39,7 @@ def merge_text(kind: str, texts: Versions[str], context: Context = NO_CONTEXT) -
     between = "\n" if kind in ("line", "item") else "\n\n"
     both = texts.main + between + texts.request if by_words is None else by_words
     if kind == "field":
-        both = texts.main  # front matter has each field once
+        both = texts.main  # Front matter can have a field only once.
     is_suggested = by_words is not None and kind in PROSE
     return Conflict(kind, *texts, both=both, merged_text=by_words, is_suggested=is_suggested, context=context)
 
@@ -58,7 +58,7 @@ def _merge_heading(texts: Versions[str]) -> str | None:
 def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflict:
     """Merge the head of a block: the text before its children."""
     heads, keys = blocks.map(lambda each: each.head), blocks.map(lambda each: each.head_key)
-    if keys.main == keys.base == keys.request:  # only white space or the number of an item differs
+    if keys.main == keys.base == keys.request:  # Only white space or the number of an item differs.
         return heads.preferred
     if keys.is_conflict_free:
         return heads.preferred_by(keys)
@@ -118,7 +118,7 @@ def merge_words(base: str, main: str, request: str) -> str | None:
         for side in (0, 1)
     ]
     if any(len(WORD.findall(text)) > 1 for text in texts[0] & texts[1]):
-        return None  # both sides added the same words in different places
+        return None  # Both sides added the same words in different places.
     merged, end = "", 0
     before: set[int] = set()
     for (start, stop, text), sides_of_edit in sorted(edits.items(), key=lambda each: each[0]):

@@ -27,7 +27,7 @@ def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Ru
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [side_of(page.root, side) or "" for side in SIDES]
-    # A set, because both results are equal if there are no conflicts.
+    # Without conflicts, both results are equal and parsed only once.
     merged = {text: Counter(_sentences([read_page(text)])) for text in set(results)}
     miscounted: set[Run] = set()
     for result, own, other in zip(results, sentences[1:], sentences[:0:-1], strict=True):

@@ -252,7 +252,7 @@ class _Assembler:
         if self._labels is None or (isinstance(content, MergedBlock) and content.may_hold_markers):
             return False
         if isinstance(content, Conflict) and content.main is None and content.request is None:
-            return False  # text that both sides moved away has no text on either side
+            return False  # Both sides moved the text away from here.
         return any(self._choice(each) is None for each in conflicts_in(content))
 
 

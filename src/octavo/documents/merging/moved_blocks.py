@@ -29,9 +29,9 @@ _Changes: TypeAlias = dict[SourceBlock, list[SourceBlock]]
 
 class _Addition(NamedTuple):
     siblings: Sequence[SourceBlock]
-    """Siblings in the base."""
+    """The base blocks with the same parent, among which the blocks were added."""
     place: int
-    """Index among them."""
+    """The index among the siblings before which the blocks were added."""
     blocks: Sequence[SourceBlock]
 
 
@@ -155,7 +155,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
         """The blocks of the other side at the old place, for each moved base block."""
         for old, new in mover.moved.items():
             if new in changes[side]:
-                continue  # the block was replaced in the first round, for a move of the other side
+                continue  # A move of the other side already replaced the block.
             version = other.moved.get(old) or other.unmoved.get(old)
             blocks = other.divided.get(old, ()) if version is None else (version,)
             is_by_both = old in other.moved and version is not None and mover.place_of(new) != other.place_of(version)

@@ -80,7 +80,7 @@ def merge(base: str, main: str, request: str) -> MergedPage:
     """Return `main` with the changes of `request` since `base`."""
     texts = Versions(base, main, request)
     if texts.is_conflict_free:
-        # not parsed: the head is the whole text
+        # A merge without conflicts needs no parsing. The head is the whole text.
         return MergedPage(MergedBlock("page", texts.preferred, "", [], "", ""))
     line_end = "\n"
     # Every version has one kind of line break only, and at least one version has CRLF.
@@ -149,12 +149,12 @@ class _PageMerge:
             found[found.index(first) : found.index(last) + 1] = [joined]
         ends = Versions(0, 0, 0)
         end_of_all = blocks.map(lambda siblings: slice(len(siblings), None))
-        for region in [*found, end_of_all]:  # the empty region at the end covers the blocks after the last region
+        for region in [*found, end_of_all]:  # The empty last region covers the blocks after the last change.
             between = _cut(blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True))))
             for each in zip(*between, strict=True):
                 pieces.append(MergedChild(self._merge_block(Versions(*each)), _merged_gap(Versions(*each))))
             pieces += self._merge_region(_cut(blocks, region), context, merges_inside=region is not joined)
-            ends = region.map(lambda each: each.stop or 0)  # only the region at the end has no stop
+            ends = region.map(lambda each: each.stop or 0)  # Only the last region has no stop.
         return pieces
 
     def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[MergedChild]:
@@ -164,9 +164,8 @@ class _PageMerge:
             side = 0
         elif keys.main == keys.base:
             side = 1
-        elif keys.main == keys.request and not any(
-            each.move for each in region.main
-        ):  # keys do not include edits of moved blocks
+        # Keys do not include edits of moved blocks.
+        elif keys.main == keys.request and not any(each.move for each in region.main):
             side = 0
         elif merges_inside and not region.base:
             return self._merge_additions(region.main, region.request, context)
@@ -267,14 +266,14 @@ class _PageMerge:
         known = {tuple(each.key for each in region.main[start:end]) for start, end in sections(region.main)}
         parts = [region.request[start:end] for start, end in sections(region.request)]
         new = [each for part in parts if tuple(block.key for block in part) not in known for each in part]
-        if any(each.kind == "front" for each in region.main):  # a page has front matter once
+        if any(each.kind == "front" for each in region.main):  # A page can have front matter only once.
             new = [each for each in new if each.kind != "front"]
         groups = [(main, region.main), (self._text_of_side(new, 1), new)]
         kept = [(text, blocks) for text, blocks in groups if text is not None]
         if not region.base and len(kept) == 2 and region.main[0].level and not new[0].level:
-            kept.reverse()  # after main's new section, a paragraph would become part of that section
+            kept.reverse()  # After main's new section, a paragraph would become part of it.
         is_one_list = all(blocks[place].kind == "list" for place, (_, blocks) in zip((-1, 0), kept, strict=False))
-        gap = "\n" if is_one_list else usual_gap(kept[0][1][-1])  # a blank line would add space between all items
+        gap = "\n" if is_one_list else usual_gap(kept[0][1][-1])  # A blank line would add space between all items.
         return gap.join(text for text, _ in kept) if kept else None
 
     def _text_of_side(self, blocks: Blocks, side: int) -> str | None:
@@ -387,14 +386,14 @@ class _PageMerge:
         if not others:
             return _conflict_of_deletion([block], side)
         other_keys = [each.key for each in others]
-        if other_keys in ([base.key], [moved_block.key]):  # the other side changed nothing, or made the same change
+        if other_keys in ([base.key], [moved_block.key]):  # The other side changed nothing, or did the same.
             return moved_block.source
         if moved_block.kind == "row" and any(len(cells(each.head)) != len(cells(moved_block.head)) for each in others):
             # The tables have different columns, so the whole tables are in conflict. Each table keeps its own row.
             return moved_block.source
-        if moved_block.key == base.key:  # only the other side changed the block
+        if moved_block.key == base.key:  # Only the other side changed the block.
             return _indented(join(others), len(_indent(moved_block)) - len(_indent(others[0])))
-        # the other side split the block, or turned it into another kind
+        # The other side split the block, or turned it into another kind.
         if len(others) > 1 or others[0].name != moved_block.name:
             texts = _in_order(moved_block.source, join(others), side)
             return Conflict("blocks", base.source, *texts, both="\n\n".join(texts))

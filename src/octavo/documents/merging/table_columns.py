@@ -33,7 +33,7 @@ def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None
         if any(_is_edited(each, tables, columns, other) for each in deleted):
             return None
     if not Versions(*_shared(columns)).is_conflict_free:
-        return None  # both sides reordered the columns differently
+        return None  # Both sides reordered the columns, in different ways.
     return Versions(*(_with_columns(tables, version, columns) for version in range(3)))
 
 
