@@ -21,7 +21,8 @@ async def test_page_title_over_300_characters_is_not_sent(stage: Stage) -> None:
         await run.see("New title for Time and time zones")
         await run.press("ctrl+u", *"Time", "enter")
         await run.hear("Renamed Time and time zones to Time in #9")
-        assert [getattr(each.changes[0], "title", None) for each in run.gate.sent(content.Edit)] == ["Time"]
+        edits = [change for each in run.gate.sent(content.Edit) for change in each.changes]
+        assert [getattr(each, "title", None) for each in edits] == ["Time"]
 
 
 async def test_title_of_new_page_over_300_characters_is_not_sent(stage: Stage) -> None:
@@ -51,8 +52,8 @@ async def test_search_words_of_any_length_are_searched(stage: Stage, length: int
         await run.press("/")
         await run.type(("tide " * 600)[:length])
         await run.later(seconds=2)
-        sent = [*run.gate.sent(search.InOrganization), *run.gate.sent(search.InSpace)]
-        assert all(len(each.query) <= 512 for each in sent)
+        queries = [each.query for each in run.gate.sent(search.InOrganization)]
+        assert all(len(query) <= 512 for query in queries)
         await run.see("tide tide tide")
         await run.press("escape")
         await run.quit()
