@@ -31,7 +31,7 @@ from octavo.concurrency import Tasks
 from octavo.data.drafts import Draft, Drafts
 from octavo.data.inbox import Inbox, InboxFacts, InboxRow, ReasonCache, ThreadRef, Unknown, inbox_of
 from octavo.data.inbox_builder import InboxBuilder, pack_rows, unpack_rows
-from octavo.data.inbox_plan import KEEPER, MAX_ITEMS, FinishedWrite, InboxPlanner, Lists, place_of, url_of
+from octavo.data.inbox_plan import KEEPER, MAX_ITEMS, FinishedWrite, InboxPlanner, Lists, discussion_of, url_of
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.live import Live
 from octavo.data.live_response import Snapshot
@@ -370,7 +370,7 @@ class InboxLoader:
                 if isinstance(want.op, comments.ListReplies):
                     replies.setdefault(want.op.at, {})[want.op.comment_id] = items
                 else:
-                    of[type(want.op)][place_of(want)] = items
+                    of[type(want.op)][discussion_of(want)] = items
         return InboxFacts(
             me=self._me or self._live.outbox.me,
             teams=frozenset(each.team.id for each in values.get(self._plan.teams_url, ())),
