@@ -17,7 +17,7 @@ _TOKEN_PATTERN = re.compile(
 )
 
 
-def remember(key: str) -> None:
+def remember_token(key: str) -> None:
     """Also redact this token from now on, whatever its form."""
     if key:
         _known.update({key, quote(key, safe=""), json.dumps(key)[1:-1], repr(key)[1:-1]})

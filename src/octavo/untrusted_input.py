@@ -20,7 +20,7 @@ _TOO_DEEP = f"it has more than {MAX_DEPTH} levels"
 _TOO_LONG = "a number in it has too many digits"
 
 
-class BeyondLimit(ValueError):
+class LimitExceededError(ValueError):
     """Raised for input beyond a limit, even if it is well-formed. The message is the reason, without full stop."""
 
 
@@ -30,13 +30,13 @@ def parse_json(text: str | bytes) -> Any:
     try:
         value = json.loads(text)
     except RecursionError:
-        raise BeyondLimit(_TOO_DEEP) from None
+        raise LimitExceededError(_TOO_DEEP) from None
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise
     except ValueError:
-        raise BeyondLimit(_TOO_LONG) from None
+        raise LimitExceededError(_TOO_LONG) from None
     if is_deeper(value, MAX_DEPTH):
-        raise BeyondLimit(_TOO_DEEP)
+        raise LimitExceededError(_TOO_DEEP)
     return value
 
 
@@ -64,7 +64,7 @@ def toml_text(path: Path) -> str:
     """Return the text of a TOML file. Raises OSError if the file cannot be opened, ValueError if it is not text."""
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size > MAX_TOML_SIZE:
-            raise BeyondLimit(f"it is larger than {MAX_TOML_SIZE >> 20} MiB")
+            raise LimitExceededError(f"it is larger than {MAX_TOML_SIZE >> 20} MiB")
         data = file.read(MAX_TOML_SIZE + 1)
     try:
         return data.decode("utf-8-sig")
@@ -81,6 +81,6 @@ def parse_toml(text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError:
         raise
     except ValueError:
-        raise BeyondLimit(_TOO_LONG) from None
+        raise LimitExceededError(_TOO_LONG) from None
     except RecursionError:
-        raise BeyondLimit("it has too many levels") from None
+        raise LimitExceededError("it has too many levels") from None

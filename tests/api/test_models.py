@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from octavo.api.bodies import plain
+from octavo.api.bodies import document_text
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree, Revision
@@ -108,14 +108,14 @@ def test_the_words_of_a_document() -> None:
         "object": "document",
         "nodes": [{"object": "block", "nodes": [leaf]}, {"object": "block", "nodes": [leaf]}],
     }
-    assert plain(document) == "one two\none two"
-    assert plain(None) == plain("nonsense") == plain({"nodes": "no"}) == ""
+    assert document_text(document) == "one two\none two"
+    assert document_text(None) == document_text("nonsense") == document_text({"nodes": "no"}) == ""
 
 
 @pytest.mark.parametrize("leaves", [7, True, "ab", {"text": "a"}, [None, {"text": None}, {"text": ["a"]}, "a"]])
 def test_leaves_of_no_known_form_have_no_words(leaves: Any) -> None:
     paragraph = {"object": "block", "type": "paragraph", "nodes": [{"object": "text", "leaves": leaves}]}
-    assert plain({"nodes": [paragraph]}) == ""
+    assert document_text({"nodes": [paragraph]}) == ""
 
 
 def test_a_user_is_called_something() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.content import DocumentBody, GetAsWritten, UpdatePage
+from octavo.api.content import DocumentBody, GetRawPage, UpdatePage
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import go_to, open_one
@@ -27,7 +27,7 @@ def row(run: Run, title: str) -> str:
 
 async def rewrite(run: Run, at: ChangeRequestRef, page: str, person: str = MARA) -> None:
     """Write another first paragraph into a page."""
-    raw = (await run.ask(GetAsWritten(at=at, page_id=page, format="markdown"), person)).markdown
+    raw = (await run.ask(GetRawPage(at=at, page_id=page, format="markdown"), person)).markdown
     assert raw is not None
     change = UpdatePage(page=page, document=DocumentBody(markdown=f"{raw.text}\n\nOne more thing.\n"))
     await run.ask(content.Edit(at=at, changes=(change,), compat=False), person)

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from octavo.api.operation import Model, Operation, Tagged
 from octavo.api.places import InSite
-from octavo.api.text import Moment, SafeJson, SafeLine, SafeText, formed
+from octavo.api.text import Moment, SafeJson, SafeLine, SafeText, string_form
 
 UNSIGNED = "unsigned"
 """The name of the claim that contains the unsigned claims."""
@@ -86,7 +86,9 @@ class VisitorSchema(Model):
 
     schema_address: Annotated[
         str,
-        formed(r"^https?://json-schema\.org/draft-07/schema#?$", "draft-07: http://json-schema.org/draft-07/schema#"),
+        string_form(
+            r"^https?://json-schema\.org/draft-07/schema#?$", "draft-07: http://json-schema.org/draft-07/schema#"
+        ),
     ] = Field("", alias="$schema")
     id: str = Field("", alias="$id")
     type: Literal["object"]

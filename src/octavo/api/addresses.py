@@ -20,7 +20,7 @@ def is_public(address: str) -> bool:
     return ip.is_global and not ip.is_multicast
 
 
-def target(parts: SplitResult) -> str:
+def request_target(parts: SplitResult) -> str:
     """Return the path and query of a URL in ASCII, as a request line needs them."""
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
     return f"{path}?{quote(parts.query, safe='/%:@!$&()*+,;=~-._?')}" if parts.query else path

@@ -18,7 +18,7 @@ class Body(Model):
     @property
     def text(self) -> str:
         """The Markdown, or else the plain text of the document."""
-        return self.markdown if self.markdown is not None else plain(self.document)
+        return self.markdown if self.markdown is not None else document_text(self.document)
 
 
 class Markdown(Model):
@@ -28,7 +28,7 @@ class Markdown(Model):
     document: RawJson | None = None
 
 
-def plain(document: Any) -> str:
+def document_text(document: Any) -> str:
     """Return the text of a JSON document, one line for each block with text."""
     lines: list[str] = []
     _collect(document, lines, depth=0)

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from octavo.api.bodies import plain
+from octavo.api.bodies import document_text
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import ChangeRequestRef, InChangeRequest, InSpace, OrganizationRef, SpaceRef
-from octavo.api.text import Id, Known, Moment, Number, RawJson, SafeJson, SafeLine
+from octavo.api.text import Id, KnownValues, Moment, Number, RawJson, SafeJson, SafeLine
 from octavo.api.users import Contributor, User
 
 
@@ -17,7 +17,7 @@ class ChangeRequest(Model):
     object: Literal["change-request"] = "change-request"
     id: Id
     number: Number = 0
-    status: Annotated[SafeLine, Known("draft", "open", "archived", "merged")] = ""
+    status: Annotated[SafeLine, KnownValues("draft", "open", "archived", "merged")] = ""
     subject: SafeLine = ""
     description: SafeJson | None = None
     space: Id | None = None
@@ -49,7 +49,7 @@ class ChangeRequest(Model):
     @property
     def about(self) -> str:
         """The plain text of the description."""
-        return plain(self.description)
+        return document_text(self.description)
 
     @property
     def base(self) -> str | None:
@@ -69,7 +69,7 @@ class MergeResult(Model):
     in the content."""
 
     revision: Id | None = None
-    result: Annotated[SafeLine, Known("merge", "update", "conflicts")]
+    result: Annotated[SafeLine, KnownValues("merge", "update", "conflicts")]
 
 
 Status = Literal["draft", "open", "archived", "merged"]

@@ -8,7 +8,7 @@ from octavo.api.bodies import Body, Format, Markdown
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.organizations import Member
 from octavo.api.places import Discussion
-from octavo.api.text import Id, Known, Moment, Number, SafeLine, SafeText
+from octavo.api.text import Id, KnownValues, Moment, Number, SafeLine, SafeText
 from octavo.api.users import Author, Contributor, User
 
 
@@ -96,7 +96,7 @@ class Comment(Message):
     """The users who replied, with the time of their last reply. None if the server does not send them, as older
     servers."""
     target: Target = Field(default_factory=Target)
-    status: Annotated[SafeLine, Known("open", "resolved")] = "open"
+    status: Annotated[SafeLine, KnownValues("open", "resolved")] = "open"
     resolved_at: Moment | None = None
     resolved_by: User | None = None
 

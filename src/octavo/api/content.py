@@ -8,7 +8,7 @@ from pydantic import AliasChoices, BaseModel, Field
 from octavo.api.bodies import Format
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
-from octavo.api.text import Id, Known, Moment, Number, RawJson, RawText, SafeAddress, SafeJson, SafeLine, SafeText
+from octavo.api.text import Id, KnownValues, Moment, Number, RawJson, RawText, SafeAddress, SafeJson, SafeLine, SafeText
 
 
 class Git(Model):
@@ -31,7 +31,7 @@ class Page(Model):
     a path and child pages, and only links have a target."""
 
     id: Id
-    type: Annotated[SafeLine, Known("document", "group", "link", "computed")] = "document"
+    type: Annotated[SafeLine, KnownValues("document", "group", "link", "computed")] = "document"
     kind: SafeLine | None = None
     title: SafeLine = ""
     emoji: SafeLine | None = None
@@ -139,7 +139,7 @@ class Revision(PageTree):
 
     object: Literal["revision"] = "revision"
     id: Id
-    type: Annotated[SafeLine, Known("edits", "merge", "rollback", "update", "computed")] = ""
+    type: Annotated[SafeLine, KnownValues("edits", "merge", "rollback", "update", "computed")] = ""
     parents: tuple[Id, ...] = ()
     files: tuple[File, ...] = ()
     reusable_contents: tuple[ReusableContent, ...] = ()
@@ -180,7 +180,7 @@ class Change(Model):
 
     type: Annotated[
         SafeLine,
-        Known(
+        KnownValues(
             "page_created",
             "page_edited",
             "page_deleted",
@@ -249,13 +249,13 @@ class GetPageByPath(Formatted, Operation[Page], get="{content}/path/{page_path}"
     page_path: str
 
 
-class AsWritten(Model):
+class RawPage(Model):
     """The unchanged Markdown of a page, for editing. None if the server sends no Markdown."""
 
     markdown: RawText | None = None
 
 
-class GetAsWritten(Operation[AsWritten], get="{content}/page/{page_id}", repeats_request=True):
+class GetRawPage(Operation[RawPage], get="{content}/page/{page_id}", repeats_request=True):
     """Get a page for editing. Same request as `GetPage`, but the text is not sanitized for display."""
 
     at: ContentRef
@@ -381,7 +381,7 @@ class EditedPage(Model):
 class Edited(Model):
     """One result of an edit. For a deleted page, only the id is given."""
 
-    object: Annotated[SafeLine, Known("created_page", "updated_page", "deleted_page")]
+    object: Annotated[SafeLine, KnownValues("created_page", "updated_page", "deleted_page")]
     ref: SafeLine | None = None
     page: EditedPage | SafeLine | None = None
 

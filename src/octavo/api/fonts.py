@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import InOrganization
 from octavo.api.storage import OfFile, StorageKey
-from octavo.api.text import Id, Known, SafeAddress, SafeLine
+from octavo.api.text import Id, KnownValues, SafeAddress, SafeLine
 
 REGULAR = 400
 """The weight that every font must include."""
@@ -28,7 +28,7 @@ class FontSource(Model):
     """A file of a font face."""
 
     url: SafeAddress = ""
-    format: Annotated[SafeLine, Known("woff2", "woff")] | None = None
+    format: Annotated[SafeLine, KnownValues("woff2", "woff")] | None = None
 
 
 class FontFace(Model):

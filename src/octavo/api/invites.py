@@ -7,7 +7,7 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import InOrganization
 from octavo.api.roles import Role, RoleName
-from octavo.api.text import Email, Id, Named, Number, SafeLine
+from octavo.api.text import Email, Id, IdOrObject, Number, SafeLine
 
 
 class Invited(Model):
@@ -29,8 +29,8 @@ class InviteLink(Model):
     id: Id
     role: RoleName | None = None
     level: RoleName | None = None
-    space: Named = None
-    collection: Named = None
+    space: IdOrObject = None
+    collection: IdOrObject = None
     redundant: bool = False
     """Whether another link gives the same access, or the target of the link no longer exists."""
 

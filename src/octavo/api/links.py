@@ -12,14 +12,14 @@ from octavo.api.operation import Listing, Model
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.spaces import Space
-from octavo.api.text import Id, Known, SafeAddress, SafeJson, SafeLine
+from octavo.api.text import Id, KnownValues, SafeAddress, SafeJson, SafeLine
 from octavo.api.users import User
 
 
 class VersionContext(Model):
     """The version of a space that a location refers to. Missing for main."""
 
-    type: Annotated[SafeLine, Known("revision", "changeRequest")] = ""
+    type: Annotated[SafeLine, KnownValues("revision", "changeRequest")] = ""
     revision: SafeJson | None = None
     change_request: ChangeRequest | None = None
 
@@ -27,7 +27,7 @@ class VersionContext(Model):
 class InternalLocation(Model):
     """A position on a page."""
 
-    type: Annotated[SafeLine, Known("anchor", "node")] = ""
+    type: Annotated[SafeLine, KnownValues("anchor", "node")] = ""
     anchor: SafeLine | None = None
     node: SafeLine | None = None
 
@@ -36,7 +36,7 @@ class Location(Model):
     """The target or the position of a link. Its kind determines the fields."""
 
     kind: Annotated[
-        SafeLine, Known("file", "url", "page", "user", "collection", "space", "reusable-content", "openapi")
+        SafeLine, KnownValues("file", "url", "page", "user", "collection", "space", "reusable-content", "openapi")
     ] = ""
     organization: Organization | None = None
     space: Space | None = None
@@ -54,8 +54,8 @@ class Location(Model):
 class Link(Model):
     """A target with all links to it. A broken target has no location except a URL."""
 
-    status: Annotated[SafeLine, Known("ok", "broken", "in-app")] = ""
-    relation: Annotated[SafeLine, Known("reference", "dependsOn")] = ""
+    status: Annotated[SafeLine, KnownValues("ok", "broken", "in-app")] = ""
+    relation: Annotated[SafeLine, KnownValues("reference", "dependsOn")] = ""
     target_reference: Location | None = None
     location_references: tuple[Location, ...] = ()
 

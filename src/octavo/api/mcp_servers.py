@@ -6,10 +6,10 @@ from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import InSite
-from octavo.api.text import Hidden, Id, SafeAddress, SafeLine, WebAddress
+from octavo.api.text import Id, SafeAddress, SafeLine, Secret, WebAddress
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
-Headers = dict[str, Annotated[str, Field(min_length=1, max_length=512), Hidden()]]
+Headers = dict[str, Annotated[str, Field(min_length=1, max_length=512), Secret()]]
 
 
 class McpServer(Model):

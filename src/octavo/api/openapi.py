@@ -8,11 +8,11 @@ from pydantic_core import PydanticCustomError
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import InOrganization, OrganizationRef
 from octavo.api.storage import OfFile
-from octavo.api.text import Id, Known, Moment, SafeAddress, SafeJson, SafeLine, SafeText, WebAddress, formed
+from octavo.api.text import Id, KnownValues, Moment, SafeAddress, SafeJson, SafeLine, SafeText, WebAddress, string_form
 
 Slug = Annotated[
     str,
-    formed(
+    string_form(
         r"^[a-z0-9]+(?:-[a-z0-9]+)*$",
         "lowercase letters and digits, joined by single hyphens, for example sea-tides",
         least=1,
@@ -48,11 +48,13 @@ class OpenApiSpec(Model):
     created_at: Moment | None = None
     updated_at: Moment | None = None
     source_url: SafeAddress | None = Field(None, alias="sourceURL")
-    processing_state: Annotated[SafeLine, Known("pending", "progress", "complete")] = ""
-    visibility: Annotated[SafeLine, Known("private", "public")] | None = None
+    processing_state: Annotated[SafeLine, KnownValues("pending", "progress", "complete")] = ""
+    visibility: Annotated[SafeLine, KnownValues("private", "public")] | None = None
     last_version: Id | None = None
     last_processed_at: Moment | None = None
-    last_process_error_code: Annotated[SafeLine, Known("FETCH_TIMEOUT", "FETCH_ERROR", "PARSE_ERROR")] | None = None
+    last_process_error_code: Annotated[SafeLine, KnownValues("FETCH_TIMEOUT", "FETCH_ERROR", "PARSE_ERROR")] | None = (
+        None
+    )
     last_processed_errors: tuple[ProcessingError, ...] = ()
     urls: Urls = Field(default_factory=Urls)
     permissions: Permissions = Field(default_factory=Permissions)

@@ -86,7 +86,7 @@ def document() -> Json:
         },
         "servers": [{"url": "/"}],
         "security": [{"key": []}],
-        "tags": [{"name": _title(area), "description": about(area)} for area in AREAS],
+        "tags": [{"name": _title(area), "description": area_description(area)} for area in AREAS],
         "paths": paths,
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
@@ -98,7 +98,7 @@ def document() -> Json:
     }
 
 
-def refusals(route: Route) -> list[int]:
+def error_statuses(route: Route) -> list[int]:
     """Return the statuses from 400 that a route can respond with."""
     statuses = {401, 503}
     if "{" in route.path or query_fields(route.spec) or body_fields(route.spec):
@@ -110,7 +110,7 @@ def refusals(route: Route) -> list[int]:
     return sorted(statuses)
 
 
-def about(area: str) -> str:
+def area_description(area: str) -> str:
     """Return the description of an area: the first sentence of its module docstring."""
     return (getdoc(import_module(f"octavo.api.{area}")) or "").partition("\n")[0]
 
@@ -187,7 +187,7 @@ def _operation(route: Route, schemas: _Schemas) -> Json:
     success: Json = {"description": HTTPStatus(spec.success).phrase}
     if spec.answer not in (None, type(None)):
         success["content"] = {"application/json": {"schema": schemas.answer(spec)}}
-    errors = {str(status): {"$ref": f"#/components/responses/{_response(status)}"} for status in refusals(route)}
+    errors = {str(status): {"$ref": f"#/components/responses/{_response(status)}"} for status in error_statuses(route)}
     described["responses"] = {str(spec.success): success, **errors}
     return described
 

@@ -7,7 +7,19 @@ from pydantic import AliasChoices, Field
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import InOrganization
 from octavo.api.roles import Role, RoleName
-from octavo.api.text import Domain, Id, Known, Label, Moment, Number, RawJson, SafeJson, SafeLine, SafeText, WebAddress
+from octavo.api.text import (
+    Domain,
+    Id,
+    KnownValues,
+    Label,
+    Moment,
+    Number,
+    RawJson,
+    SafeJson,
+    SafeLine,
+    SafeText,
+    WebAddress,
+)
 from octavo.api.users import User
 
 
@@ -37,7 +49,7 @@ class Organization(Model):
     created_at: Moment | None = None
     email_domains: tuple[SafeLine, ...] = ()
     hostname: SafeLine | None = None
-    type: Annotated[SafeLine, Known("business", "community")] = ""
+    type: Annotated[SafeLine, KnownValues("business", "community")] = ""
     use_case: SafeLine | None = None
     community_type: SafeLine | None = None
     default_role: RoleName | None = None

@@ -50,12 +50,12 @@ async def read_pages(
 
     start = after.next.page if after is not None and after.next is not None else None
     read = after.items if after is not None else ()
-    async for items in walk(fetch, identity, start=start, read=read, max_pages=max_pages, max_items=max_items):
+    async for items in walk_pages(fetch, identity, start=start, read=read, max_pages=max_pages, max_items=max_items):
         assert last is not None, "a page was fetched"
         yield last if len(items) == len(last.items) else last.model_copy(update={"items": tuple(items)})
 
 
-async def walk(
+async def walk_pages(
     fetch: Callable[[str | None], Awaitable[tuple[Sequence[Item], object]]],
     identity: Callable[[Item], str | None],
     *,

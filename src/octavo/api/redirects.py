@@ -6,11 +6,11 @@ from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Tagged
 from octavo.api.places import InSite
-from octavo.api.text import Id, Known, SafeAddress, SafeLine, formed
+from octavo.api.text import Id, KnownValues, SafeAddress, SafeLine, string_form
 
 Source = Annotated[
     str,
-    formed(
+    string_form(
         r"^\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+(?:\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+)*$",
         "a path without / at its end, with special characters percent-encoded, for example /old/page",
         most=512,
@@ -48,7 +48,7 @@ Destination = Annotated[ToSection | ToSpace | ToPage, Field(discriminator="kind"
 class DestinationRead(Model):
     """The target of a redirect in a response. The kind determines the ids, and newer servers have more kinds."""
 
-    kind: Annotated[SafeLine, Known("site-section", "site-space", "site-page", "external")] = ""
+    kind: Annotated[SafeLine, KnownValues("site-section", "site-space", "site-page", "external")] = ""
     site_section_id: Id | None = None
     site_space_id: Id | None = None
     page_id: Id | None = None

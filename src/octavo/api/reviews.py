@@ -6,7 +6,7 @@ from octavo.api.bodies import Format, Markdown
 from octavo.api.comments import Comment
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import InChangeRequest
-from octavo.api.text import Id, Known, Moment, RawJson, SafeLine
+from octavo.api.text import Id, KnownValues, Moment, RawJson, SafeLine
 from octavo.api.users import Author, User
 
 
@@ -15,7 +15,7 @@ class Review(Model):
 
     object: Literal["change-request-review"] = "change-request-review"
     id: Id
-    status: Annotated[SafeLine, Known("approved", "changes-requested")] = ""
+    status: Annotated[SafeLine, KnownValues("approved", "changes-requested")] = ""
     reviewer: Author
     requested_by: User | None = None
     revision: Id | None = None
@@ -36,7 +36,7 @@ class RequestedReviewer(Model):
     """A user or team whose review is requested."""
 
     object: Literal["change-request-requested-reviewer"] = "change-request-requested-reviewer"
-    kind: Annotated[SafeLine, Known("user", "team")] = "user"
+    kind: Annotated[SafeLine, KnownValues("user", "team")] = "user"
     user: User | None = None
     team: TeamReference | None = None
     revision: Id | None = None

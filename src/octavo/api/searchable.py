@@ -27,7 +27,7 @@ MAX_SPLIT_WORD, MAX_WORD_PARTS = 60, 8
 """Maximum number of letters and parts of a word to split. Longer words are data, not names."""
 
 
-def apart(text: str) -> str:
+def to_index_text(text: str) -> str:
     """Return `text` in the form for `unicode61`: characters of scripts without spaces are separate words, and the
     signs of `C++` and `C#` are letters."""
     if "+" in text or "#" in text or not text.isascii():
@@ -35,14 +35,14 @@ def apart(text: str) -> str:
     return text if text.isascii() else _UNSPACED.sub(rf"{_JOINT}\1{_JOINT}", text)
 
 
-def together(text: str) -> str:
+def from_index_text(text: str) -> str:
     """Return the original text for a result of `apart`."""
     return text if text.isascii() else text.replace(_JOINT, "").translate(_NO_SIGNS)
 
 
-def indexed(text: str) -> str:
+def fold_to_index_text(text: str) -> str:
     """Return `text` in the form in which an index stores it."""
-    return apart(fold(text))
+    return to_index_text(fold(text))
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -62,7 +62,7 @@ def part_starts(text: str) -> list[int]:
     return [found.start() for found in _part_boundary().finditer(text)]
 
 
-def parts(text: str) -> str:
+def word_parts(text: str) -> str:
     """Return the parts of words like `getStationId` in `text`, and the rest of the word from each part on. Empty if
     there are none."""
     found: dict[str, None] = {}
@@ -75,7 +75,7 @@ def parts(text: str) -> str:
     return " ".join(found)
 
 
-def mention(address: str) -> str:
+def encode_mention(address: str) -> str:
     """Return the placeholder in indexed text for a mention of the page at `address`."""
     quoted = "".join(
         each if "!" <= each <= "~" else "".join(f"%{byte:02X}" for byte in each.encode()) for each in address
@@ -83,13 +83,13 @@ def mention(address: str) -> str:
     return "".join(chr(_MENTION_BASE + ord(each)) for each in quoted)
 
 
-def mentions(text: str) -> Iterator[str]:
+def mentioned_urls(text: str) -> Iterator[str]:
     """Yield the URLs of the pages mentioned in `text`."""
     for found in _MENTION.finditer(text):
         yield _address(found[0])
 
 
-def whole_mention(text: str, end: int) -> int:
+def end_after_mention(text: str, end: int) -> int:
     """Return a position where `text` can be cut: `end`, or the end of the mention around it."""
     return next((found.end() for found in _MENTION.finditer(text) if found.start() < end < found.end()), end)
 

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import InSite
 from octavo.api.spaces import Space
-from octavo.api.text import Id, Known, SafeLine, SafeText
+from octavo.api.text import Id, KnownValues, SafeLine, SafeText
 
 Path = Annotated[str, Field(min_length=1, max_length=100)]
 """A part of a URL on the site: letters, digits, `-`, `.`, `_` and `~`."""
@@ -86,7 +86,7 @@ Part = Annotated[SiteSection | SectionGroup | SiteSpace | OtherPart, Field(union
 class SiteStructure(Model):
     """The items of a site in order: sections and groups, or site spaces if the site has no sections."""
 
-    type: Annotated[SafeLine, Known("sections", "siteSpaces")] = ""
+    type: Annotated[SafeLine, KnownValues("sections", "siteSpaces")] = ""
     structure: tuple[Part, ...] = ()
 
 

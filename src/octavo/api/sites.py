@@ -8,7 +8,7 @@ from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import InOrganization, InSite
 from octavo.api.roles import RoleName
 from octavo.api.site_structure import SiteStructure
-from octavo.api.text import Id, Known, Moment, Number, SafeAddress, SafeJson, SafeLine, formed
+from octavo.api.text import Id, KnownValues, Moment, Number, SafeAddress, SafeJson, SafeLine, string_form
 from octavo.api.users import User
 
 SiteType = Literal["basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium"]
@@ -57,19 +57,21 @@ class Site(Model):
 
     object: Literal["site"] = "site"
     id: Id
-    type: Annotated[SafeLine, Known("basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium")] = ""
+    type: Annotated[
+        SafeLine, KnownValues("basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium")
+    ] = ""
     title: SafeLine = ""
     icon: SafeJson | None = None
     hostname: SafeLine | None = None
     basename: SafeLine | None = None
     proxy: Proxy | None = None
-    visibility: Annotated[SafeLine, Known("public", "unlisted", "share-link", "visitor-auth")] = ""
+    visibility: Annotated[SafeLine, KnownValues("public", "unlisted", "share-link", "visitor-auth")] = ""
     published: bool = False
     site_spaces: Number = 0
     created_at: Moment | None = None
     adaptive_content: AdaptiveContent | None = None
     ads: SafeJson | None = None
-    agents_context: Annotated[SafeLine, Known("excluded", "included")] | None = None
+    agents_context: Annotated[SafeLine, KnownValues("excluded", "included")] | None = None
     features: tuple[Feature, ...] = ()
     urls: Urls = Field(default_factory=Urls)
     permissions: Permissions = Field(default_factory=Permissions)
@@ -115,7 +117,7 @@ def _id_of(value: Any) -> Any:
 class Origin(Model):
     """The source of a role: the organization, or a space of the site, by id."""
 
-    type: Annotated[SafeLine, Known("space", "organization")] = ""
+    type: Annotated[SafeLine, KnownValues("space", "organization")] = ""
     space: Annotated[Id | None, BeforeValidator(_id_of)] = None
     organization: Annotated[Id | None, BeforeValidator(_id_of)] = None
 
@@ -171,8 +173,8 @@ class Update(InSite, Operation[Site], patch="", nullable=("proxy",)):
     """The space where visitors start. If the site has sections, a space in the default section."""
     default_site_section: Id | None = Field(None, title="Default section")
     """The section where visitors start."""
-    proxy: Annotated[str, formed(PROXY, "a host and a path, for example example.com/docs", most=512)] | None = Field(
-        None, title="Custom path"
+    proxy: Annotated[str, string_form(PROXY, "a host and a path, for example example.com/docs", most=512)] | None = (
+        Field(None, title="Custom path")
     )
     """A path on your own domain that shows the site."""
 

@@ -8,7 +8,18 @@ from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.organizations import MERGE_RULES_EXAMPLE
 from octavo.api.places import InOrganization, InSpace, SpaceRef
 from octavo.api.roles import DefaultLevel, DefaultLevelName
-from octavo.api.text import Id, Known, Language, Moment, Number, RawJson, SafeAddress, SafeJson, SafeLine, WebAddress
+from octavo.api.text import (
+    Id,
+    KnownValues,
+    Language,
+    Moment,
+    Number,
+    RawJson,
+    SafeAddress,
+    SafeJson,
+    SafeLine,
+    WebAddress,
+)
 
 
 class Permissions(Model):
@@ -34,12 +45,12 @@ class Space(Model):
     title: SafeLine = ""
     emoji: SafeLine | None = None
     visibility: Annotated[
-        SafeLine, Known("public", "unlisted", "share-link", "visitor-auth", "in-collection", "private")
+        SafeLine, KnownValues("public", "unlisted", "share-link", "visitor-auth", "in-collection", "private")
     ] = ""
     created_at: Moment | None = None
     updated_at: Moment | None = None
     deleted_at: Moment | None = None
-    edit_mode: Annotated[SafeLine, Known("live", "locked")] | None = None
+    edit_mode: Annotated[SafeLine, KnownValues("live", "locked")] | None = None
     organization: Id | None = None
     parent: Id | None = None
     """The collection that contains the space."""
@@ -67,7 +78,7 @@ class GitSync(Model):
     """The Git repository that a space is synced with."""
 
     repo_name: SafeLine | None = None
-    installation_provider: Annotated[SafeLine, Known("github", "gitlab", "github-legacy")] | None = None
+    installation_provider: Annotated[SafeLine, KnownValues("github", "gitlab", "github-legacy")] | None = None
     integration: SafeLine | None = None
     url: SafeAddress | None = None
     updated_at: Moment | None = None

@@ -9,7 +9,7 @@ from octavo.api.places import InOrganization
 from octavo.api.roles import Role, RoleName
 from octavo.api.storage import OfFile
 from octavo.api.teams import Team
-from octavo.api.text import Id, Known, Moment, SafeAddress, SafeLine, SafeText, WebAddress
+from octavo.api.text import Id, KnownValues, Moment, SafeAddress, SafeLine, SafeText, WebAddress
 
 NO_ADDRESS = "about:blank"
 """The value that the API requires while there is no sign-in URL."""
@@ -42,7 +42,7 @@ class SamlProvider(Model):
     default_role: RoleName | None = None
     """The role of new members. None for a guest."""
     created_at: Moment | None = None
-    status: Annotated[SafeLine, Known("active", "pending")] = ""
+    status: Annotated[SafeLine, KnownValues("active", "pending")] = ""
     service: ServiceProvider = Field(default_factory=ServiceProvider)
     urls: Urls = Field(default_factory=Urls)
 

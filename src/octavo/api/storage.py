@@ -7,7 +7,7 @@ from pydantic import Field
 
 from octavo.api.operation import Model, Operation
 from octavo.api.places import OrganizationRef
-from octavo.api.text import SafeAddress, formed
+from octavo.api.text import SafeAddress, string_form
 
 MEDIA_TYPE = r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$"
 UploadKind = Literal["customization_font", "import_file"]
@@ -36,7 +36,7 @@ class FileToSend(Model):
     """A file to upload: its name, MIME type, and size in bytes."""
 
     name: Annotated[str, Field(min_length=1, max_length=255)]
-    type: Annotated[str, formed(MEDIA_TYPE, "a media type, for example font/woff2", most=255)]
+    type: Annotated[str, string_form(MEDIA_TYPE, "a media type, for example font/woff2", most=255)]
     size: Annotated[int, Field(ge=1)]
 
 

@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from octavo.api.operation import Model, Operation
-from octavo.api.text import Known, Label, Named, SafeLine
+from octavo.api.text import IdOrObject, KnownValues, Label, SafeLine
 
 
 class Target(Model):
     """The target of a subdomain: an organization, by id."""
 
-    type: Annotated[SafeLine, Known("organization")] = ""
-    organization: Named = None
+    type: Annotated[SafeLine, KnownValues("organization")] = ""
+    organization: IdOrObject = None
 
 
 class Subdomain(Model):

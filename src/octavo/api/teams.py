@@ -7,14 +7,14 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.organizations import Member
 from octavo.api.places import InOrganization
-from octavo.api.text import Email, Id, Known, Moment, Number, SafeLine
+from octavo.api.text import Email, Id, KnownValues, Moment, Number, SafeLine
 
 Title = Annotated[str, Field(min_length=1, max_length=64)]
 
 TeamRole = Literal["owner", "member"]
 """A role in a team, for requests. Owners can manage the team."""
 
-TeamRoleName = Annotated[SafeLine, Known("owner", "member")]
+TeamRoleName = Annotated[SafeLine, KnownValues("owner", "member")]
 """A role in a team, in responses."""
 
 

@@ -74,7 +74,7 @@ FORMS: dict[str, str] = {}
 """Descriptions of allowed values, by their pattern."""
 
 
-def formed(pattern: str, words: str, *, least: int | None = None, most: int | None = None) -> StringConstraints:
+def string_form(pattern: str, words: str, *, least: int | None = None, most: int | None = None) -> StringConstraints:
     """Return a constraint for a string. `words` describes allowed values and follows “must be”. `least` and `most`
     limit the length."""
     FORMS[pattern] = words
@@ -84,7 +84,7 @@ def formed(pattern: str, words: str, *, least: int | None = None, most: int | No
 _ID = r"[^/\x00-\x1f\x7f-\x9f]"
 Id = Annotated[
     str,
-    formed(
+    string_form(
         # Not `.` or `..`: in a path, even encoded, these mean another resource.
         rf"^(?:\.{{3}}|\.{{0,2}}[^./\x00-\x1f\x7f-\x9f]){_ID}*$",
         "an ID of at most 256 characters, without / and control characters",
@@ -93,29 +93,31 @@ Id = Annotated[
 ]
 """An id. In a path, it is percent-encoded."""
 
-Named = Annotated[Id | None, BeforeValidator(lambda value: value.get("id") if isinstance(value, dict) else value)]
+IdOrObject = Annotated[Id | None, BeforeValidator(lambda value: value.get("id") if isinstance(value, dict) else value)]
 """The id of a resource that the server may send as a whole object."""
 
 Email = Annotated[
-    str, formed(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an email address, for example ada@example.com", most=320)
+    str, string_form(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an email address, for example ada@example.com", most=320)
 ]
 """An email address in a request."""
 
 Domain = Annotated[
-    str, formed(r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$", "a domain, for example example.com", most=253)
+    str, string_form(r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$", "a domain, for example example.com", most=253)
 ]
 """A domain of email addresses."""
 
-WebAddress = Annotated[str, formed(r"^https?://[^\s/]\S*$", "a link, for example https://example.com/page", most=2048)]
+WebAddress = Annotated[
+    str, string_form(r"^https?://[^\s/]\S*$", "a link, for example https://example.com/page", most=2048)
+]
 """An HTTP URL in a request."""
 
 COLOUR = r"^#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"
-Colour = Annotated[str, formed(COLOUR, "a color, for example #346ddb")]
+Colour = Annotated[str, string_form(COLOUR, "a color, for example #346ddb")]
 """A color as in CSS."""
 
 Label = Annotated[
     str,
-    formed(
+    string_form(
         r"^[a-z0-9][a-z0-9-]*[a-z0-9]$",
         "lowercase letters, digits, and hyphens, without a hyphen at either end, for example sea-tides",
         least=3,
@@ -126,7 +128,7 @@ Label = Annotated[
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownValues:
     """The documented values of a string. Other values are accepted and shown unchanged."""
 
     values: tuple[str, ...]
@@ -140,5 +142,5 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Hidden:
+class Secret:
     """Marks a value that may be a secret. It is shown only on request."""

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import InOrganization
-from octavo.api.text import Id, Known, Language, Moment, RawJson, SafeJson, SafeLine
+from octavo.api.text import Id, KnownValues, Language, Moment, RawJson, SafeJson, SafeLine
 
 Title = Annotated[str, Field(min_length=1, max_length=100)]
 
@@ -33,7 +33,7 @@ class TranslationSettings(Model):
     updated_at: Moment | None = None
     permissions: Permissions = Field(default_factory=Permissions)
     urls: Urls = Field(default_factory=Urls)
-    status: Annotated[SafeLine, Known("pending", "running", "completed")] | None = None
+    status: Annotated[SafeLine, KnownValues("pending", "running", "completed")] | None = None
     source: SafeJson | None = None
     language: SafeLine | None = None
     instructions: SafeJson | None = None

@@ -16,7 +16,7 @@ _waited_for: ContextVar[IsWaitedFor] = ContextVar("is_waited_for", default=_alwa
 
 
 @contextmanager
-def asked_for(is_waited_for: IsWaitedFor) -> Iterator[None]:
+def with_urgency(is_waited_for: IsWaitedFor) -> Iterator[None]:
     """Apply `is_waited_for` to requests sent in this context. Other requests always count as awaited."""
     token = _waited_for.set(is_waited_for)
     try:
@@ -25,6 +25,6 @@ def asked_for(is_waited_for: IsWaitedFor) -> Iterator[None]:
         _waited_for.reset(token)
 
 
-def urgency() -> IsWaitedFor:
+def current_urgency() -> IsWaitedFor:
     """Return the urgency for requests sent now."""
     return _waited_for.get()

@@ -36,7 +36,7 @@ _KINDS = {
 """Descriptions of allowed values, by the type of the pydantic error."""
 
 
-def sentence(invalid: ValidationError, given: Any) -> str:
+def error_sentence(invalid: ValidationError, given: Any) -> str:
     """Return the error of the first invalid value, with the allowed values. Never contains the value itself.
 
     `given` is the JSON object with the values.
@@ -50,7 +50,7 @@ def sentence(invalid: ValidationError, given: Any) -> str:
     return f"{field or 'The body'} {rule(first, same)}."
 
 
-def about_null(spec: Spec, given: Mapping[str, Any]) -> str | None:
+def null_error(spec: Spec, given: Mapping[str, Any]) -> str | None:
     """Return the error of the first value that must not be null. None if there is none. `given` has values by wire
     name."""
     in_body = body_fields(spec) - {camel(name) for name in spec.nullable}

@@ -129,7 +129,7 @@ class Run(NamedTuple):
     attrs: Mapping[str, Any] = NO_ATTRS
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of a table or of cards. `width` is in pixels, `options` maps the ids of a select to its labels."""
 
     title: tuple[Run, ...] = ()

@@ -24,9 +24,9 @@ from octavo.documents.diff_model import (
     TextChange,
 )
 from octavo.documents.diff_moves import find_moves
-from octavo.documents.diff_nodes import DiffStep, Node, NodeIndex, Status, entries, runs_key
+from octavo.documents.diff_nodes import DiffStep, Node, NodeIndex, Status, runs_key, to_entries
 from octavo.documents.diff_operations import uses_old_tags, with_new_tags
-from octavo.documents.diff_replacements import join_replaced_sections, pair_replaced_blocks, size_of
+from octavo.documents.diff_replacements import change_size, join_replaced_sections, pair_replaced_blocks
 from octavo.documents.diff_restructuring import join_restructured
 from octavo.documents.diff_tables import column_changes, column_pairs, has_same_title, join_rows, row_pairs
 from octavo.documents.diff_text import diff_lines, diff_runs
@@ -46,8 +46,8 @@ def diff(old: Document, new: Document) -> Diff:
     old_side, new_side = ([index.node(block) for block in document.blocks] for document in (old, new))
     steps = _compare_siblings(old_side, new_side)
     find_moves(steps, compare_nodes)
-    changed = entries(pair_replaced_blocks(join_replaced_sections(steps)))
-    size = size_of(changed, old.blocks)
+    changed = to_entries(pair_replaced_blocks(join_replaced_sections(steps)))
+    size = change_size(changed, old.blocks)
     found = Diff(changed, changed_metadata(old.metadata, new.metadata), size=size)
     if not found.is_empty or old.source == new.source:
         return found

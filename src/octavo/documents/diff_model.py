@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from octavo.documents.blocks import Block, Column, Run
+from octavo.documents.blocks import Block, Run, TableColumn
 
 _REWRITTEN_SHARE = 0.75
 _MIN_WORDS = 40
@@ -72,8 +72,8 @@ class CodeChange:
 class ColumnPair:
     """A column that exists in both versions of a table, or in one of them."""
 
-    old: Column | None
-    new: Column | None
+    old: TableColumn | None
+    new: TableColumn | None
     old_index: int | None
     new_index: int | None
 
@@ -128,7 +128,7 @@ class AttributeChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Unchanged:
+class UnchangedBlocks:
     """A stretch of unchanged blocks."""
 
     old: tuple[Block, ...]
@@ -136,7 +136,7 @@ class Unchanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddedBlock:
     """An added block. With entries: an added container around blocks that partly existed before. The entries cover all
     of them."""
 
@@ -145,7 +145,7 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class RemovedBlock:
     """A removed block. With entries: a removed container whose blocks partly remain. The entries cover all of them."""
 
     block: Block
@@ -153,7 +153,7 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedBlock:
     """A changed block. Without parts, only the settings or the kind changed, or the block was replaced."""
 
     old: Block
@@ -168,7 +168,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MovedBlock:
     """A moved block. Each move has two entries with the same number: one at the old position, one at the new."""
 
     old: Block
@@ -190,7 +190,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Restructured:
+class RestructuredBlocks:
     """Blocks that are shown together. `note` gives the reason: the same words in another arrangement, or a replaced
     section. The entries compare the contents of the containers, or list the removed and added blocks. Without blocks,
     the note is about the next entry. Without a note, the entries have notes."""
@@ -204,11 +204,11 @@ class Restructured:
     def is_replaced(self) -> bool:
         """Whether the new blocks replaced the old ones and have almost no words in common with them."""
         return bool(self.entries) and all(
-            isinstance(entry, (Added, Removed)) and not entry.entries for entry in self.entries
+            isinstance(entry, (AddedBlock, RemovedBlock)) and not entry.entries for entry in self.entries
         )
 
 
-Entry = Unchanged | Added | Removed | Changed | Moved | Restructured
+Entry = UnchangedBlocks | AddedBlock | RemovedBlock | ChangedBlock | MovedBlock | RestructuredBlocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class Diff:
     @property
     def is_empty(self) -> bool:
         """Whether the two pages look the same."""
-        return not self.metadata and all(isinstance(entry, Unchanged) for entry in self.entries)
+        return not self.metadata and all(isinstance(entry, UnchangedBlocks) for entry in self.entries)
 
 
 def _notes(old: Block, new: Block, settings: tuple[AttributeChange, ...]) -> tuple[str, ...]:

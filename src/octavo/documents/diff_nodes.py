@@ -8,20 +8,20 @@ from itertools import groupby
 from typing import Any, Literal
 
 from octavo.documents.anchors import is_anchor_of
-from octavo.documents.blocks import Block, Column, Run, plain_text
+from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.documents.diff_model import (
-    Added,
+    AddedBlock,
     AttributeChange,
-    Changed,
+    ChangedBlock,
     ContainerChange,
     Entry,
-    Moved,
+    MovedBlock,
     Parts,
-    Removed,
-    Restructured,
+    RemovedBlock,
+    RestructuredBlocks,
     TableChange,
     TextChange,
-    Unchanged,
+    UnchangedBlocks,
 )
 
 _EMPTY_VALUES: tuple[object, ...] = (None, "", False, (), [], {})
@@ -153,7 +153,7 @@ def style(run: Run) -> tuple[Hashable, ...]:
     return (run.marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
 
 
-def _column_key(column: Column) -> Hashable:
+def _column_key(column: TableColumn) -> Hashable:
     return (runs_key(column.title), *map(_freeze, column[1:]))
 
 
@@ -206,7 +206,7 @@ class DiffStep:
             yield from step.all_inside()
 
 
-def entries(steps: Iterable[DiffStep]) -> tuple[Entry, ...]:
+def to_entries(steps: Iterable[DiffStep]) -> tuple[Entry, ...]:
     """Return steps as entries, with adjacent unchanged blocks in one entry."""
     found: list[Entry] = []
     for is_same, group in groupby(steps, lambda step: step.fate == "same"):
@@ -215,8 +215,8 @@ def entries(steps: Iterable[DiffStep]) -> tuple[Entry, ...]:
     return tuple(found)
 
 
-def _unchanged(steps: Sequence[DiffStep]) -> Unchanged:
-    return Unchanged(
+def _unchanged(steps: Sequence[DiffStep]) -> UnchangedBlocks:
+    return UnchangedBlocks(
         tuple(step.old.block for step in steps if step.old), tuple(step.new.block for step in steps if step.new)
     )
 
@@ -225,18 +225,18 @@ def _entry(step: DiffStep) -> Entry:
     old, new = step.old, step.new
     if step.fate == "restructured":
         before, after = (tuple(node.block for node in nodes) for nodes in (step.old_nodes, step.new_nodes))
-        return Restructured(before, after, step.note, entries(step.inside or ()))
+        return RestructuredBlocks(before, after, step.note, to_entries(step.inside or ()))
     if step.fate == "added" and new:
-        return Added(new.block, entries(step.inside or ()))
+        return AddedBlock(new.block, to_entries(step.inside or ()))
     if step.fate == "removed" and old:
-        return Removed(old.block, entries(step.inside or ()))
+        return RemovedBlock(old.block, to_entries(step.inside or ()))
     assert old is not None
     assert new is not None
     parts = step.parts
     if isinstance(parts, TableChange):
-        parts = TableChange(parts.columns, entries(step.rows))
+        parts = TableChange(parts.columns, to_entries(step.rows))
     elif step.inside is not None:
-        parts = ContainerChange(entries(step.inside), step.title)
+        parts = ContainerChange(to_entries(step.inside), step.title)
     if step.fate in ("left", "arrived"):
-        return Moved(old.block, new.block, step.number, step.fate == "arrived", parts, step.settings)
-    return Changed(old.block, new.block, step.settings, parts)
+        return MovedBlock(old.block, new.block, step.number, step.fate == "arrived", parts, step.settings)
+    return ChangedBlock(old.block, new.block, step.settings, parts)

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from octavo.api.folding import fold
-from octavo.documents.blocks import Block, Column, Run, plain_text
+from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.documents.diff_alignment import Pair, align, text_similarity
 from octavo.documents.diff_nodes import DiffStep, Node
 
@@ -221,7 +221,7 @@ def _expanded(operation_content: _Operation, titles: Mapping[str, str], known: M
         out.append(_leaf_node(Block("heading", {"level": 4}, runs=(Run(heading),), lines=some[0].block.lines)))
         rows = [row if row.text not in known else replace(row, number=known[row.text]) for row in map(_row, some)]
         table = Block(
-            "table", {"columns": tuple(Column((Run(title),)) for title in _COLUMNS)}, lines=some[0].block.lines
+            "table", {"columns": tuple(TableColumn((Run(title),)) for title in _COLUMNS)}, lines=some[0].block.lines
         )
         out.append(_container_node(table, rows))
     if operation_content.responses:

@@ -9,23 +9,23 @@ from collections.abc import Iterable, Sequence
 from octavo.documents.blocks import Block, Run
 from octavo.documents.diff_attributes import changed_attributes
 from octavo.documents.diff_model import (
-    Added,
-    Changed,
+    AddedBlock,
+    ChangedBlock,
     ChangeSize,
     CodeChange,
     ContainerChange,
     Entry,
-    Moved,
+    MovedBlock,
     Parts,
-    Removed,
-    Restructured,
+    RemovedBlock,
+    RestructuredBlocks,
     RowChange,
     TableChange,
     TextChange,
     TextPart,
-    Unchanged,
+    UnchangedBlocks,
 )
-from octavo.documents.diff_nodes import DiffStep, entries
+from octavo.documents.diff_nodes import DiffStep, to_entries
 from octavo.documents.diff_text import SLICE_LENGTH, WIDE_LETTERS, slices
 
 _WORD = re.compile(rf"[{WIDE_LETTERS}]|[^\W_{WIDE_LETTERS}]+(?:['’][^\W_{WIDE_LETTERS}]+)*")
@@ -36,7 +36,7 @@ _COUNTED_BLOCKS = frozenset(
 """Kinds of blocks that count as one word in addition to their text."""
 
 
-def size_of(entries: Iterable[Entry], old: Iterable[Block]) -> ChangeSize:
+def change_size(entries: Iterable[Entry], old: Iterable[Block]) -> ChangeSize:
     """Return the numbers of words added and removed in `entries`, which turn the blocks `old` into others."""
     added, removed = _entries_size(entries)
     before = sum(map(_count_words, old))
@@ -53,21 +53,21 @@ def _entries_size(entries: Iterable[Entry]) -> tuple[int, int]:
 
 def _entry_size(entry: Entry) -> tuple[int, int]:
     match entry:
-        case Added(block=block, entries=inner_entries):
+        case AddedBlock(block=block, entries=inner_entries):
             added, removed = _entries_size(inner_entries)
             return (added + _count_own(block), removed) if inner_entries else (_count_words(block), 0)
-        case Removed(block=block, entries=inner_entries):
+        case RemovedBlock(block=block, entries=inner_entries):
             added, removed = _entries_size(inner_entries)
             return (added, removed + _count_own(block)) if inner_entries else (0, _count_words(block))
-        case Moved(arrives=True, old=old, new=new, parts=parts) if parts is not None:
+        case MovedBlock(arrives=True, old=old, new=new, parts=parts) if parts is not None:
             # The container's text is compared as a whole, so the words of children that moved on their own do not
             # count.
             added, removed = _parts_size(parts)
             kept = min(_count_words(old) - removed, _count_words(new) - added)
             return _count_words(new) - kept, _count_words(old) - kept
-        case Changed(parts=None, old=old, new=new):
+        case ChangedBlock(parts=None, old=old, new=new):
             return (0, 0) if _has_same_text(old, new) else (_count_words(new), _count_words(old))
-        case Changed(parts=parts, old=old, new=new):
+        case ChangedBlock(parts=parts, old=old, new=new):
             added, removed = _parts_size(parts)
             if isinstance(parts, ContainerChange) and parts.title is None:
                 # Count a heading whose text became a title, and the fallback text of an operation.
@@ -76,7 +76,7 @@ def _entry_size(entry: Entry) -> tuple[int, int]:
             if old.kind == new.kind:
                 return added, removed
             return added + (new.kind in _COUNTED_BLOCKS), removed + (old.kind in _COUNTED_BLOCKS)
-        case Restructured(old=before, new=after, entries=inner_entries):
+        case RestructuredBlocks(old=before, new=after, entries=inner_entries):
             # No entry covers the text of removed containers themselves.
             added, removed = _entries_size(inner_entries)
             old_words, new_words = _count_sides(inner_entries)
@@ -91,29 +91,29 @@ def _count_sides(entries: Iterable[Entry]) -> tuple[int, int]:
     old = new = 0
     for entry in entries:
         match entry:
-            case Unchanged() | Restructured():
+            case UnchangedBlocks() | RestructuredBlocks():
                 old += sum(map(_count_words, entry.old))
                 new += sum(map(_count_words, entry.new))
-            case Added(block=block, entries=inner_entries):
+            case AddedBlock(block=block, entries=inner_entries):
                 before, after = _count_sides(inner_entries)
                 old += before
                 new += after + _count_own(block) if inner_entries else _count_words(block)
-            case Removed(block=block, entries=inner_entries):
+            case RemovedBlock(block=block, entries=inner_entries):
                 before, after = _count_sides(inner_entries)
                 old += before + _count_own(block) if inner_entries else _count_words(block)
                 new += after
-            case Changed(old=old_block, new=new_block, parts=ContainerChange(entries=inner_entries)) if (
+            case ChangedBlock(old=old_block, new=new_block, parts=ContainerChange(entries=inner_entries)) if (
                 not old_block.children
             ):
                 before, after = _count_sides(inner_entries)
                 old += before + _count_words(old_block)
                 new += after + _count_own(new_block)
-            case Changed():
+            case ChangedBlock():
                 old += _count_words(entry.old)
                 new += _count_words(entry.new)
-            case Moved(arrives=True):
+            case MovedBlock(arrives=True):
                 new += _count_words(entry.new)
-            case Moved():
+            case MovedBlock():
                 old += _count_words(entry.old)
     return old, new
 
@@ -228,7 +228,7 @@ def _join_replaced(run: list[DiffStep]) -> list[DiffStep]:
         or [each.kind for each in old] == [each.kind for each in new]
     ):
         return run
-    size = size_of(entries(run), [node.block for node in old])
+    size = change_size(to_entries(run), [node.block for node in old])
     if not size.is_rewritten:
         return run
     step = DiffStep("restructured", old_nodes=tuple(old), new_nodes=tuple(new))

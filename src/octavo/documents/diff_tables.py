@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from octavo.documents.blocks import Block, Column, Run, kinds_with, plain_text
+from octavo.documents.blocks import Block, Run, TableColumn, kinds_with, plain_text
 from octavo.documents.diff_alignment import Pair, align, align_without, best_pairs, text_similarity
 from octavo.documents.diff_attributes import changed_run_attributes, changed_values, shorten
 from octavo.documents.diff_model import AttributeChange, CellChange, ColumnPair, RowChange
@@ -24,8 +24,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
     """Return the columns of both tables in pairs that keep the order of both sides."""
-    before: Sequence[Column] = old.attrs.get("columns", ())
-    after: Sequence[Column] = new.attrs.get("columns", ())
+    before: Sequence[TableColumn] = old.attrs.get("columns", ())
+    after: Sequence[TableColumn] = new.attrs.get("columns", ())
     pairs: list[ColumnPair] = []
     if len(before) != len(after) and not any(plain_text(column.title).strip() for column in (*before, *after)):
         return tuple(_pair_by_cells(old, new, range(len(before)), range(len(after)), untitled=True))
@@ -71,7 +71,7 @@ def _shared_share(one: Counter[str], other: Counter[str]) -> float:
     return (one & other).total() / max(one.total(), other.total(), 1)
 
 
-def _column_names(columns: Sequence[Column]) -> list[str]:
+def _column_names(columns: Sequence[TableColumn]) -> list[str]:
     """Return the names that identify columns: their titles, or their positions if no column has a title."""
     titles = [plain_text(column.title).strip() for column in columns]
     return titles if any(titles) else [str(index) for index in range(len(titles))]

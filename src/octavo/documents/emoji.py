@@ -61,7 +61,7 @@ def from_code(code: str) -> str | None:
     return line("".join(map(chr, points))) if max(points) <= 0x10FFFF else None
 
 
-def sign_of(name: str | None) -> str:
+def to_emoji(name: str | None) -> str:
     """Return the emoji for a code of the API: `👍` for `1f44d` and for `👍`. Other texts are returned unchanged."""
     return from_code(name) or name if name else ""
 
@@ -99,10 +99,10 @@ class NamedEmoji:
     @property
     def code(self) -> str:
         """The code points of the emoji, as the API names it."""
-        return code_of(self.sign)
+        return api_code(self.sign)
 
 
-def code_of(sign: str) -> str:
+def api_code(sign: str) -> str:
     """Return the code points of an emoji, as the API names it: `1f44d` for `👍`."""
     is_sequence = len(sign) > 2
     return "-".join(f"{ord(each):04x}" for each in sign if is_sequence or each != _EMOJI_STYLE)

@@ -18,7 +18,7 @@ class FrontMatterError(ValueError):
     """Front matter that cannot be read. The message is the reason, to be put after a colon."""
 
 
-def split(source: str) -> tuple[str, int]:
+def split_page(source: str) -> tuple[str, int]:
     """Return the front matter of a page and the position where its body begins. "" and 0 if it has none."""
     if not source.startswith("---"):
         return "", 0
@@ -34,7 +34,7 @@ def split(source: str) -> tuple[str, int]:
 
 def parse_page(source: str) -> tuple[dict[str, Any], str]:
     """Return the front matter of a page as a mapping, and the page without it. Raises FrontMatterError."""
-    yaml, start = split(source)
+    yaml, start = split_page(source)
     return parse(yaml), source[start:].lstrip("\n") if start else source
 
 

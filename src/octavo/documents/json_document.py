@@ -16,10 +16,10 @@ from octavo.documents.json_inline import (
     MAX_JSON_DEPTH,
     InlineReader,
     all_text,
-    mapping,
-    objects,
+    as_object,
+    as_text,
+    nodes_in,
     reference_url,
-    text_of,
     texts_in,
 )
 from octavo.documents.json_table import JsonTable
@@ -33,7 +33,7 @@ _EXPANDED = ("hidden", "partial", "full")
 def read_document(document: Any) -> Document:
     """Return the page for a JSON document. Never fails, whatever the document contains."""
     reader = _Reader()
-    root = DraftBlock("document", children=reader.blocks(mapping(document).get("nodes"), 0))
+    root = DraftBlock("document", children=reader.blocks(as_object(document).get("nodes"), 0))
     root.children += reader.footnotes()
     blocks, headings = finalize_blocks(root)
     title = next((heading.title for heading in headings if heading.level == 1), "")
@@ -45,21 +45,21 @@ class _Node:
 
     def __init__(self, raw: dict[str, Any], depth: int, reader: _Reader) -> None:
         self.raw, self.depth = raw, depth
-        self.kind = text_of(raw.get("type"))
-        self.data = mapping(raw.get("data"))
+        self.kind = as_text(raw.get("type"))
+        self.data = as_object(raw.get("data"))
         self.reader = reader
         self.spare: list[dict[str, Any]] = []
         self._nodes: Any = raw.get("nodes")
-        self._fragments = {text_of(each.get("fragment")): each.get("nodes") for each in objects(raw.get("fragments"))}
+        self._fragments = {as_text(each.get("fragment")): each.get("nodes") for each in nodes_in(raw.get("fragments"))}
 
     def nodes(self) -> list[dict[str, Any]]:
         """Return the children. The second call returns none."""
         nodes, self._nodes = self._nodes, None
-        return objects(nodes)
+        return nodes_in(nodes)
 
     def fragment(self, name: str) -> list[dict[str, Any]]:
         """Return the content of a named fragment. The second call returns none."""
-        return objects(self._fragments.pop(name, None))
+        return nodes_in(self._fragments.pop(name, None))
 
     def fragments(self) -> dict[str, Any]:
         """Return all fragments by name. The second call returns none."""
@@ -69,7 +69,7 @@ class _Node:
     def inline(self, nodes: list[dict[str, Any]]) -> DraftBlock:
         """Return a paragraph with the text of a title or caption, which may itself be in a paragraph."""
         if any(each.get("object") == "block" for each in nodes):
-            nodes = [inner for each in nodes for inner in objects(each.get("nodes")) or [each]]
+            nodes = [inner for each in nodes for inner in nodes_in(each.get("nodes")) or [each]]
         return DraftBlock("paragraph", runs=self.reader.inline.runs(nodes))
 
     def remaining_blocks(self) -> list[DraftBlock]:
@@ -85,7 +85,7 @@ class _Node:
 
     def with_key(self, draft: DraftBlock) -> DraftBlock:
         """Return the draft with the key of this node."""
-        draft.key, draft.exact = text_of(self.raw.get("key")), True
+        draft.key, draft.exact = as_text(self.raw.get("key")), True
         return draft
 
     def blocks(self) -> list[DraftBlock]:
@@ -93,7 +93,7 @@ class _Node:
         return self.reader.blocks(self.nodes(), self.depth + 1)
 
     def text(self, name: str) -> str:
-        return text_of(self.data.get(name))
+        return as_text(self.data.get(name))
 
     def address(self, name: str = "ref") -> str:
         return reference_url(self.data.get(name))
@@ -120,7 +120,7 @@ class _Reader:
         """Return the blocks for a list of nodes. Loose text becomes paragraphs."""
         found: list[DraftBlock] = []
         loose: list[dict[str, Any]] = []
-        for node in objects(nodes):
+        for node in nodes_in(nodes):
             if node.get("object") in ("inline", "text") or "leaves" in node:
                 loose.append(node)
                 continue
@@ -176,7 +176,7 @@ def _text_block_reader(kind: str) -> Callable[[_Node], DraftBlock]:
 
 def _heading(node: _Node) -> DraftBlock:
     draft = _text_block_reader("heading")(node)
-    own = node.text("id") or text_of(mapping(node.raw.get("meta")).get("id"))
+    own = node.text("id") or as_text(as_object(node.raw.get("meta")).get("id"))
     level = node.kind.removeprefix("heading-")
     exact_level = node.data.get("level")
     draft.attrs = {
@@ -346,7 +346,7 @@ def _openapi(node: _Node) -> DraftBlock:
     blocks = node.blocks()
     attrs: dict[str, Any] = {"variant": variant.removeprefix("openapi-")}
     if ref := node.address():
-        attrs["spec" if mapping(node.data.get("ref")).get("kind") == "openapi" else "src"] = ref
+        attrs["spec" if as_object(node.data.get("ref")).get("kind") == "openapi" else "src"] = ref
     attrs |= node.given(src="src", path="path", method="method", name="name")
     schemas = node.data.get("schemas")
     if names := tuple(all_text(each) for each in schemas if all_text(each)) if isinstance(schemas, list) else ():
@@ -358,7 +358,7 @@ def _openapi(node: _Node) -> DraftBlock:
 
 
 def _integration(node: _Node) -> DraftBlock:
-    arguments = {text_of(name): all_text(value) for name, value in mapping(node.data.get("props")).items()}
+    arguments = {as_text(name): all_text(value) for name, value in as_object(node.data.get("props")).items()}
     if url := node.address("url"):
         arguments.setdefault("url", url)
     name = "/".join(filter(None, (node.text("integration"), node.text("block"))))
@@ -367,12 +367,12 @@ def _integration(node: _Node) -> DraftBlock:
 
 
 def _unknown(node: _Node) -> DraftBlock:
-    arguments = {text_of(name): text for name, value in node.data.items() if (text := all_text(value))}
+    arguments = {as_text(name): text for name, value in node.data.items() if (text := all_text(value))}
     name = node.kind
     if name == "unknown":  # The page was converted from Markdown with an unknown block.
         name = arguments.pop("name", name)
-        given = mapping(node.data.get("arguments"))
-        arguments = {text_of(argument): all_text(value) for argument, value in given.items()}
+        given = as_object(node.data.get("arguments"))
+        arguments = {as_text(argument): all_text(value) for argument, value in given.items()}
     return DraftBlock("unknown", {"name": name, "arguments": arguments}, node.remaining_blocks())
 
 

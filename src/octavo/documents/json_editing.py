@@ -7,7 +7,7 @@ import re
 from difflib import SequenceMatcher
 from typing import Any
 
-from octavo.documents.json_inline import MAX_JSON_DEPTH, mapping, objects
+from octavo.documents.json_inline import MAX_JSON_DEPTH, as_object, nodes_in
 from octavo.documents.json_to_markdown import to_markdown
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.untrusted_input import MAX_DEPTH, is_deeper
@@ -48,11 +48,11 @@ def apply_markdown_edit(document: Any, text: str) -> dict[str, Any] | None:
     sides = [json.dumps(_meaning(node), sort_keys=True) for node in before], _meanings(edited)
     for start, to, size in SequenceMatcher(None, *sides, autojunk=False).get_matching_blocks():
         edited["nodes"][to : to + size] = before[start : start + size]
-    return {**edited, **{name: value for name, value in mapping(document).items() if name != "nodes"}}
+    return {**edited, **{name: value for name, value in as_object(document).items() if name != "nodes"}}
 
 
 def _blocks(document: Any) -> list[dict[str, Any]]:
-    return objects(mapping(document).get("nodes"))
+    return nodes_in(as_object(document).get("nodes"))
 
 
 def _meanings(document: Any) -> list[str]:
@@ -66,11 +66,13 @@ def _meaning(node: dict[str, Any], depth: int = 0, *, is_code: bool = False) -> 
         return {"deeper": True}
     is_code = is_code or node.get("type") == "code"
     fields = {name: value for name, value in node.items() if name not in (*_IGNORED_FIELDS, "nodes", "fragments")}
-    fields["data"] = {name: value for name, value in mapping(node.get("data")).items() if not _is_default(name, value)}
+    fields["data"] = {
+        name: value for name, value in as_object(node.get("data")).items() if not _is_default(name, value)
+    }
     if str(node.get("type")).startswith("heading-"):
         fields["data"].pop("id", None)  # Usually derived from the text of the heading.
-    fields["nodes"] = _children(objects(node.get("nodes")), depth + 1, is_code=is_code)
-    fields["fragments"] = [_meaning(each, depth + 1) for each in objects(node.get("fragments"))]
+    fields["nodes"] = _children(nodes_in(node.get("nodes")), depth + 1, is_code=is_code)
+    fields["fragments"] = [_meaning(each, depth + 1) for each in nodes_in(node.get("fragments"))]
     return {name: value for name, value in fields.items() if not _is_default(name, value)}
 
 
@@ -103,9 +105,9 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
 def _text(node: dict[str, Any], *, is_code: bool) -> list[Any]:
     """Return the text with its marks. White space at either end has no marks, because they would be invisible."""
     found: list[Any] = []
-    for leaf in objects(node.get("leaves")):
+    for leaf in nodes_in(node.get("leaves")):
         text = str(leaf.get("text", ""))
-        marks = sorted(json.dumps(_meaning(mark), sort_keys=True) for mark in objects(leaf.get("marks")))
+        marks = sorted(json.dumps(_meaning(mark), sort_keys=True) for mark in nodes_in(leaf.get("marks")))
         words = text.strip()
         if is_code or not marks or not words:
             found.append((text, marks if words else []))
@@ -118,7 +120,7 @@ def _text(node: dict[str, Any], *, is_code: bool) -> list[Any]:
 def _autolink_text(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
     """Return the text of a link that shows its own URL. None for other links. Markdown turns each URL into such a
     link."""
-    ref, nodes = mapping(mapping(meaning.get("data")).get("ref")), meaning.get("nodes")
+    ref, nodes = as_object(as_object(meaning.get("data")).get("ref")), meaning.get("nodes")
     if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
         return None
     (shown,) = nodes

@@ -28,7 +28,7 @@ _MARKS = {
 }
 
 
-def objects(value: Any) -> list[dict[str, Any]]:
+def nodes_in(value: Any) -> list[dict[str, Any]]:
     """Return the nodes in a list. A string counts as a text node."""
     found = []
     for each in value if isinstance(value, list) else ():
@@ -39,12 +39,12 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return found
 
 
-def mapping(value: Any) -> dict[str, Any]:
+def as_object(value: Any) -> dict[str, Any]:
     """Return `value` if it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
-def text_of(value: Any) -> str:
+def as_text(value: Any) -> str:
     """Return a string or number as text. Empty for other values."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -63,7 +63,7 @@ def all_text(value: Any) -> str:
             pending.extend(reversed(list(each.values())))
         elif isinstance(each, list):
             pending.extend(reversed(each))
-        elif value := text_of(each):
+        elif value := as_text(each):
             found.append(value)
     return " ".join(found)
 
@@ -132,7 +132,7 @@ class InlineReader:
 
     def untrimmed(self, nodes: Any) -> list[Run]:
         """Return the runs with white space at both ends."""
-        return join_equal_runs(self._inlines(objects(nodes), 0))
+        return join_equal_runs(self._inlines(nodes_in(nodes), 0))
 
     def _inlines(self, nodes: list[dict[str, Any]], depth: int) -> Iterator[Run]:
         for node in nodes:
@@ -141,13 +141,13 @@ class InlineReader:
             elif node.get("object") == "inline" or "leaves" not in node:
                 yield from self._inline(node, depth)
             else:
-                for leaf in objects(node.get("leaves")):
+                for leaf in nodes_in(node.get("leaves")):
                     yield from _leaf(leaf)
 
     def _inline(self, node: dict[str, Any], depth: int) -> Iterator[Run]:
-        data = mapping(node.get("data"))
-        kind = text_of(node.get("type"))
-        inner = list(self._inlines(objects(node.get("nodes")), depth + 1))
+        data = as_object(node.get("data"))
+        kind = as_text(node.get("type"))
+        inner = list(self._inlines(nodes_in(node.get("nodes")), depth + 1))
         if reader := _VOID_READERS.get(kind):
             yield from (run._replace(marks=_marks_of(data)) for run in reader(data))
             yield from inner
@@ -155,7 +155,7 @@ class InlineReader:
             link = reference_url(data.get("ref"))
             yield from (run._replace(link=run.link or link) if run.kind != "break" else run for run in inner)
         elif kind == "annotation":
-            label = text_of(data.get("label"))
+            label = as_text(data.get("label"))
             body = _fragment(node, "annotation-body")
             if body is not None or not label:
                 label = label or str(len(self.notes) + 1)
@@ -170,28 +170,28 @@ class InlineReader:
 def _marks_of(data: dict[str, Any]) -> frozenset[str]:
     """Return the marks of an inline node without leaves."""
     names = data.get("marks")
-    return frozenset(_MARKS[name] for name in map(text_of, names if isinstance(names, list) else ()) if name in _MARKS)
+    return frozenset(_MARKS[name] for name in map(as_text, names if isinstance(names, list) else ()) if name in _MARKS)
 
 
 def _fragment(node: dict[str, Any], name: str) -> Any:
-    return next((each.get("nodes") for each in objects(node.get("fragments")) if each.get("fragment") == name), None)
+    return next((each.get("nodes") for each in nodes_in(node.get("fragments")) if each.get("fragment") == name), None)
 
 
 def _leaf(leaf: dict[str, Any]) -> Iterator[Run]:
     marks: set[str] = set()
     attrs: dict[str, str] = {}
-    for mark in objects(leaf.get("marks")):
-        name = text_of(mark.get("type"))
+    for mark in nodes_in(leaf.get("marks")):
+        name = as_text(mark.get("type"))
         if known := _MARKS.get(name):
             marks.add(known)
         elif name == "color":
-            data = mapping(mark.get("data"))
-            given = {"color": text_of(data.get("text")), "background": text_of(data.get("background"))}
+            data = as_object(mark.get("data"))
+            given = {"color": as_text(data.get("text")), "background": as_text(data.get("background"))}
             attrs |= {key: value for key, value in given.items() if value not in ("", "default")}
     if attrs:
         marks.add("mark")
     kind = "code" if "code" in marks else "text"
-    for number, line in enumerate(text_of(leaf.get("text")).split("\n")):
+    for number, line in enumerate(as_text(leaf.get("text")).split("\n")):
         if number:
             yield Run("\n", kind="break")
         if line:
@@ -200,7 +200,7 @@ def _leaf(leaf: dict[str, Any]) -> Iterator[Run]:
 
 def _unknown(kind: str, node: dict[str, Any], data: dict[str, Any]) -> Iterator[Run]:
     """Yield the text of an unknown inline, or else its type and its data."""
-    words = "".join(texts_in(node.get("fragments"))) or text_of(node.get("text"))
+    words = "".join(texts_in(node.get("fragments"))) or as_text(node.get("text"))
     if words:
         yield Run(words)
     elif value := " ".join(filter(None, (kind, all_text(data)))):
@@ -212,44 +212,44 @@ def _given_attrs(**given: Any) -> Mapping[str, Any]:
 
 
 def _emoji(data: dict[str, Any]) -> Iterator[Run]:
-    code = text_of(data.get("code"))
+    code = as_text(data.get("code"))
     yield Run(emoji.from_name(code) or emoji.from_code(code) or code, kind="emoji", attrs={"code": code})
 
 
 def _image(data: dict[str, Any]) -> Iterator[Run]:
-    given = {name: text_of(data.get(name)) for name in ("size", "width", "height")}
+    given = {name: as_text(data.get(name)) for name in ("size", "width", "height")}
     drawing = data.get("drawing") is True
     attrs = _given_attrs(
-        src=reference_url(data.get("ref")), title=text_of(data.get("caption")), drawing=drawing, **given
+        src=reference_url(data.get("ref")), title=as_text(data.get("caption")), drawing=drawing, **given
     )
     if dark := reference_url(data.get("refDark")):
         attrs = {**attrs, "dark": dark}
-    yield Run(text_of(data.get("alt")), kind="image", attrs=attrs)
+    yield Run(as_text(data.get("alt")), kind="image", attrs=attrs)
 
 
 def _mention(data: dict[str, Any]) -> Iterator[Run]:
     link = reference_url(data.get("ref"))
-    yield Run(text_of(data.get("title")) or link, kind="mention", link=link)
+    yield Run(as_text(data.get("title")) or link, kind="mention", link=link)
 
 
 def _button(data: dict[str, Any]) -> Iterator[Run]:
-    attrs: dict[str, Any] = {"style": text_of(data.get("kind")) or "primary"}
-    given = {**data, **mapping(data.get("action"))}
-    attrs |= {name: value for name in ("icon", "action", "query") if (value := text_of(given.get(name)))}
+    attrs: dict[str, Any] = {"style": as_text(data.get("kind")) or "primary"}
+    given = {**data, **as_object(data.get("action"))}
+    attrs |= {name: value for name in ("icon", "action", "query") if (value := as_text(given.get(name)))}
     if data.get("disabled") is True:
         attrs["disabled"] = True
-    yield Run(text_of(data.get("label")), kind="button", link=reference_url(data.get("ref")) or None, attrs=attrs)
+    yield Run(as_text(data.get("label")), kind="button", link=reference_url(data.get("ref")) or None, attrs=attrs)
 
 
 def _icon(data: dict[str, Any]) -> Iterator[Run]:
-    yield Run("", kind="icon", attrs={"name": text_of(data.get("icon"))})
+    yield Run("", kind="icon", attrs={"name": as_text(data.get("icon"))})
 
 
 _VOID_READERS: dict[str, Callable[[dict[str, Any]], Iterator[Run]]] = {
     "emoji": _emoji,
     "icon": _icon,
-    "expression": lambda data: iter([Run(text_of(data.get("expression")), kind="expression")]),
-    "inline-math": lambda data: iter([Run(text_of(data.get("formula")), kind="math")]),
+    "expression": lambda data: iter([Run(as_text(data.get("expression")), kind="expression")]),
+    "inline-math": lambda data: iter([Run(as_text(data.get("formula")), kind="math")]),
     "inline-image": _image,
     "mention": _mention,
     "button": _button,

@@ -10,7 +10,7 @@ from typing import Any
 
 from octavo.documents import emoji
 from octavo.documents.anchors import slug
-from octavo.documents.blocks import Block, Column, Run, plain_text
+from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 
 _SYNTAX = re.compile(r"([\\`*_\[\]<>~$|{}]|&(?=#?\w+;)|\^(?=\[|$))")
 _BLOCK_START = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|={3,}|-{3,}|:)")
@@ -459,20 +459,20 @@ def _with_arguments(name: str, block: Block) -> str:
 
 
 def _table(block: Block) -> str:
-    columns: Sequence[Column] = block.attrs.get("columns", ())
+    columns: Sequence[TableColumn] = block.attrs.get("columns", ())
     has_title = any(plain_text(column.title).strip() for column in columns)
     is_plain = (
         bool(columns)
         and block.kind == "table"
         and set(block.attrs) <= {"columns", "header_hidden"}
         and bool(block.attrs.get("header_hidden")) != has_title
-        and all(column == Column(column.title, align=column.align) for column in columns)
+        and all(column == TableColumn(column.title, align=column.align) for column in columns)
         and not any(row.attrs or any(cell.attrs for cell in row.children) for row in block.children)
     )
     return _pipe_table(columns, block.children) if is_plain else _html_table(block, columns)
 
 
-def _pipe_table(columns: Sequence[Column], rows: Iterable[Block]) -> str:
+def _pipe_table(columns: Sequence[TableColumn], rows: Iterable[Block]) -> str:
     signs = {"left": ":--", "center": ":-:", "right": "--:"}
     lines = [
         [_pipe_cell(column.title) for column in columns],
@@ -488,7 +488,7 @@ def _pipe_cell(runs: Sequence[Run]) -> str:
     return _BAR.sub(r"\\|", _inline(runs, "<br>"))
 
 
-def _html_table(block: Block, columns: Sequence[Column]) -> str:
+def _html_table(block: Block, columns: Sequence[TableColumn]) -> str:
     given = [tag for name, tag in _TABLE.items() if block.attrs.get(name)]
     if not any(plain_text(column.title).strip() for column in columns):
         given = [each for each in given if each != "data-header-hidden"]
@@ -501,7 +501,7 @@ def _html_table(block: Block, columns: Sequence[Column]) -> str:
     return f"{opening}><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
-def _head(column: Column) -> str:
+def _head(column: TableColumn) -> str:
     given: dict[str, Any] = {
         "width": column.width,
         "align": column.align,

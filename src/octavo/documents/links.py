@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from octavo.api.folding import fold
 from octavo.api.safety import address
-from octavo.documents.blocks import Block, Column, Document, Run
+from octavo.documents.blocks import Block, Document, Run, TableColumn
 
 SCHEMES = frozenset({"http", "https", "mailto"})
 """Schemes of links that may be opened."""
@@ -472,7 +472,7 @@ def _urls(block: Block) -> Iterator[str]:
     if block.kind not in _FALLBACK_KINDS:
         yield from _urls_in_runs(block.runs)
     for column in block.attrs.get("columns", ()) if block.kind in ("table", "cards") else ():
-        if isinstance(column, Column):
+        if isinstance(column, TableColumn):
             yield from _urls_in_runs(column.title)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from octavo.api.bodies import Format
 from octavo.documents.anchors import slug
-from octavo.documents.blocks import NO_ATTRS, Block, Column, Run, plain_text
+from octavo.documents.blocks import NO_ATTRS, Block, Run, TableColumn, plain_text
 from octavo.documents.open_blocks import DraftBlock
 
 Json = dict[str, Any]
@@ -259,7 +259,7 @@ class _Writer:
         """Return a table node. Cells are fragments named by row and column, except values that the platform has a type
         for."""
         attrs, is_cards = block.attrs, block.kind == "cards"
-        columns: Sequence[Column] = attrs.get("columns", ())
+        columns: Sequence[TableColumn] = attrs.get("columns", ())
         fragments: list[Json] = []
         definition: Json = {}
         view: Json = {"type": "cards" if is_cards else "grid", "columns": []}
@@ -391,7 +391,7 @@ def _json_attrs(attrs: Mapping[str, Any], *excluded: str) -> Json:
     }
 
 
-def _value(cell: Block, column: Column) -> Any:
+def _value(cell: Block, column: TableColumn) -> Any:
     """Return the typed value of a cell. None if the cell is stored as text."""
     text = plain_text(cell.runs)
     if isinstance(value := cell.attrs.get("value"), bool):

@@ -17,15 +17,15 @@ from octavo.documents.openapi_schemas import (
     Definitions,
     Field,
     SchemaReader,
+    as_line,
+    as_list,
+    as_object,
+    as_text,
     example,
     first_items,
-    line_of,
-    list_of,
-    object_of,
-    text_of,
 )
 from octavo.documents.yaml_values import MAX_NUMBER_BITS, core_loader
-from octavo.untrusted_input import BeyondLimit, parse_json
+from octavo.untrusted_input import LimitExceededError, parse_json
 
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
 _MAX_CURL, _MAX_URL = 6000, 2000
@@ -86,13 +86,13 @@ class Specification:
 
     @property
     def title(self) -> str:
-        info = object_of(self.spec.get("info"))
-        return " ".join(part for part in (line_of(info.get("title")), line_of(info.get("version"))) if part)
+        info = as_object(self.spec.get("info"))
+        return " ".join(part for part in (as_line(info.get("title")), as_line(info.get("version"))) if part)
 
     def operation(self, method: str, path: str) -> Operation | None:
         """Return the operation for a method and a path. Paths that differ only in parameter names are equal. None if
         there is none."""
-        paths = object_of(self.spec.get("paths"))
+        paths = as_object(self.spec.get("paths"))
         found = paths.get(path)
         if not isinstance(found, dict):
             found = next((item for key, item in paths.items() if _path_pattern(key) == _path_pattern(path)), None)
@@ -104,7 +104,7 @@ class Specification:
 
     def webhook(self, name: str, method: str) -> Operation | None:
         """Return the webhook with a name. None if there is none."""
-        item = self._resolved(object_of(self.spec.get("webhooks")).get(name))
+        item = self._resolved(as_object(self.spec.get("webhooks")).get(name))
         raw = item.get(method.lower()) or next((item[each] for each in METHODS if each in item), None)
         return self._operation(method, name, item, raw, is_webhook=True) if isinstance(raw, dict) else None
 
@@ -119,18 +119,18 @@ class Specification:
 
     def every(self) -> Iterator[tuple[str, str]]:
         """Yield the method and path of every operation, in the order of the specification."""
-        for path, item in object_of(self.spec.get("paths")).items():
+        for path, item in as_object(self.spec.get("paths")).items():
             for method in METHODS:
-                if isinstance(object_of(item).get(method), dict):
-                    yield method, line_of(path)
+                if isinstance(as_object(item).get(method), dict):
+                    yield method, as_line(path)
 
     def _operation(
         self, method: str, path: str, item: Mapping[str, Any], raw: Mapping[str, Any], *, is_webhook: bool = False
     ) -> Operation:
         reader = SchemaReader(Definitions(self.spec))
-        named = [each for place in (item, raw) for each in list_of(place.get("parameters"))[:MAX_ITEMS]]
+        named = [each for place in (item, raw) for each in as_list(place.get("parameters"))[:MAX_ITEMS]]
         parameters_raw = [self._resolved(each) for each in named[:MAX_ITEMS]]
-        by_name = {(line_of(each.get("in")), line_of(each.get("name"))): each for each in parameters_raw}
+        by_name = {(as_line(each.get("in")), as_line(each.get("name"))): each for each in parameters_raw}
         parameters = [
             _parameter(reader, each) for each in by_name.values() if each.get("in") not in ("body", "formData")
         ]
@@ -144,9 +144,9 @@ class Specification:
         security = self._security(raw)
         operation = Operation(
             method.lower(),
-            line_of(path),
-            line_of(raw.get("summary") or item.get("summary")),
-            text_of(raw.get("description") or item.get("description")),
+            as_line(path),
+            as_line(raw.get("summary") or item.get("summary")),
+            as_text(raw.get("description") or item.get("description")),
             raw.get("deprecated") is True,
             server,
             tuple(parameters),
@@ -158,13 +158,13 @@ class Specification:
 
     def _response(self, reader: SchemaReader, status: str, raw: Mapping[str, Any]) -> Response:
         bodies = tuple(replace(body, description="") for body in _bodies(reader, raw))
-        return Response(line_of(status), reader.words(raw.get("description")), bodies)
+        return Response(as_line(status), reader.words(raw.get("description")), bodies)
 
     def _swagger_bodies(
         self, reader: SchemaReader, parameters_raw: list[Mapping[str, Any]], raw: Mapping[str, Any]
     ) -> Iterator[Body]:
         """Yield the bodies of an OpenAPI 2.0 operation, which are among its parameters."""
-        media = next((line_of(each) for each in list_of(raw.get("consumes") or self.spec.get("consumes"))), "")
+        media = next((as_line(each) for each in as_list(raw.get("consumes") or self.spec.get("consumes"))), "")
         for each in parameters_raw:
             if each.get("in") == "body":
                 schema = reader.field("", each.get("schema"), each.get("required") is True)
@@ -180,24 +180,24 @@ class Specification:
 
     def _server(self, *places: Mapping[str, Any]) -> str:
         for place in (*reversed(places), self.spec):
-            for server in list_of(place.get("servers")):
-                url = line_of(object_of(server).get("url"))
-                for name, variable in first_items(object_of(server).get("variables")).items():
+            for server in as_list(place.get("servers")):
+                url = as_line(as_object(server).get("url"))
+                for name, variable in first_items(as_object(server).get("variables")).items():
                     # A default can contain the names of other variables, so the URL could grow without limit.
-                    default = line_of(object_of(variable).get("default"))
-                    url = url.replace(f"{{{line_of(name)}}}", default)[:_MAX_URL]
+                    default = as_line(as_object(variable).get("default"))
+                    url = url.replace(f"{{{as_line(name)}}}", default)[:_MAX_URL]
                 if url:
                     return url.rstrip("/")
-        if host := line_of(self.spec.get("host")):
-            schemes = [line_of(each) for each in list_of(self.spec.get("schemes"))] or ["https"]
-            return f"{schemes[0]}://{host}{line_of(self.spec.get('basePath'))}".rstrip("/")
+        if host := as_line(self.spec.get("host")):
+            schemes = [as_line(each) for each in as_list(self.spec.get("schemes"))] or ["https"]
+            return f"{schemes[0]}://{host}{as_line(self.spec.get('basePath'))}".rstrip("/")
         return ""
 
     def _security(self, raw: Mapping[str, Any]) -> tuple[str, ...]:
         wanted = raw["security"] if "security" in raw else self.spec.get("security")
         return tuple(
-            " and ".join(self._scheme(line_of(name)) for name in first_items(each)) or "no authentication"
-            for each in list_of(wanted)[:MAX_ITEMS]
+            " and ".join(self._scheme(as_line(name)) for name in first_items(each)) or "no authentication"
+            for each in as_list(wanted)[:MAX_ITEMS]
             if isinstance(each, dict)
         )
 
@@ -206,23 +206,23 @@ class Specification:
         match scheme.get("type"):
             case "http" if scheme.get("scheme"):
                 kind = (
-                    f"{line_of(scheme['scheme']).capitalize()} token"
+                    f"{as_line(scheme['scheme']).capitalize()} token"
                     if scheme["scheme"] == "bearer"
-                    else line_of(scheme["scheme"]).capitalize()
+                    else as_line(scheme["scheme"]).capitalize()
                 )
                 return f"{kind} in the Authorization header"
             case "basic":
                 return "Basic authentication in the Authorization header"
             case "apiKey":
-                return f"API key in {line_of(scheme.get('in'))} {line_of(scheme.get('name'))}"
+                return f"API key in {as_line(scheme.get('in'))} {as_line(scheme.get('name'))}"
             case "oauth2" | "openIdConnect" as kind:
                 return f"{'OAuth 2' if kind == 'oauth2' else 'OpenID Connect'} ({name})"
         return name
 
     def scheme(self, name: str) -> Mapping[str, Any]:
         """Return the security scheme with a name. Empty if there is none."""
-        known = object_of(object_of(self.spec.get("components")).get("securitySchemes"))
-        return self._resolved((known or object_of(self.spec.get("securityDefinitions"))).get(name))
+        known = as_object(as_object(self.spec.get("components")).get("securitySchemes"))
+        return self._resolved((known or as_object(self.spec.get("securityDefinitions"))).get(name))
 
     def _resolved(self, value: Any) -> Mapping[str, Any]:
         return Definitions(self.spec).follow(value)[0]
@@ -230,13 +230,13 @@ class Specification:
 
 def _parameter(schemas: SchemaReader, raw: Mapping[str, Any]) -> Parameter:
     schema = raw.get("schema", raw)
-    content = next(iter(object_of(raw.get("content")).values()), None)
-    schema = object_of(content).get("schema", schema) if content is not None else schema
-    operation = schemas.field(line_of(raw.get("name")), schema, raw.get("required") is True)
+    content = next(iter(as_object(raw.get("content")).values()), None)
+    schema = as_object(content).get("schema", schema) if content is not None else schema
+    operation = schemas.field(as_line(raw.get("name")), schema, raw.get("required") is True)
     description = schemas.words(raw.get("description")) or operation.description
     children = operation.children if schema is not raw else ()
     return Parameter(
-        line_of(raw.get("in")),
+        as_line(raw.get("in")),
         Field(
             operation.name,
             operation.type,
@@ -251,10 +251,10 @@ def _parameter(schemas: SchemaReader, raw: Mapping[str, Any]) -> Parameter:
 
 def _bodies(schemas: SchemaReader, raw: Mapping[str, Any]) -> Iterator[Body]:
     required, description = raw.get("required") is True, schemas.words(raw.get("description"))
-    for media, content in list(object_of(raw.get("content")).items())[:8]:
-        schema = object_of(content).get("schema")
+    for media, content in list(as_object(raw.get("content")).items())[:8]:
+        schema = as_object(content).get("schema")
         yield Body(
-            line_of(media), schemas.field("", schema, required) if schema is not None else None, required, description
+            as_line(media), schemas.field("", schema, required) if schema is not None else None, required, description
         )
     if "schema" in raw and "in" not in raw:
         yield Body("application/json", schemas.field("", raw["schema"], False))
@@ -269,15 +269,15 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
     server = "https://…" if operation.server.startswith("-") else operation.server or "https://…"
     address = f"{server}{operation.path}" + (f"?{'&'.join(query)}" if query else "")
     words = [f"curl{'' if operation.method == 'get' else f' -X {operation.method.upper()}'} {_shell_quote(address)}"]
-    wanted = list_of(raw["security"] if "security" in raw else specification.spec.get("security"))
+    wanted = as_list(raw["security"] if "security" in raw else specification.spec.get("security"))
     for name in first_items(next((each for each in wanted if isinstance(each, dict)), {})):
-        scheme = specification.scheme(line_of(name))
+        scheme = specification.scheme(as_line(name))
         if scheme.get("type") == "http" and scheme.get("scheme") == "bearer":
             words.append('-H "Authorization: Bearer $TOKEN"')
         elif scheme.get("type") in ("http", "basic"):
             words.append('-u "$USER:$PASSWORD"')
         elif scheme.get("type") == "apiKey" and scheme.get("in") == "header":
-            words.append(f'-H {_shell_quote(line_of(scheme.get("name")) + ": ")}"$KEY"')
+            words.append(f'-H {_shell_quote(as_line(scheme.get("name")) + ": ")}"$KEY"')
         elif scheme.get("type") in ("oauth2", "openIdConnect"):
             words.append('-H "Authorization: Bearer $TOKEN"')
     words += [
@@ -339,7 +339,7 @@ def read_value(text: str) -> Any:
 def _parse(text: str) -> Any:
     try:
         return parse_json(text)
-    except BeyondLimit as error:
+    except LimitExceededError as error:
         raise SpecificationError(f"Could not read the file: {error}.") from None
     except ValueError as error:
         if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):

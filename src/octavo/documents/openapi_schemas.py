@@ -52,7 +52,7 @@ class Definitions:
                 return {}, tuple(names)
             names.append(name)
             value = self._resolve_pointer(name)
-        return object_of(value), tuple(names)
+        return as_object(value), tuple(names)
 
     def _resolve_pointer(self, name: str) -> Any:
         place: Any = self.spec
@@ -78,9 +78,9 @@ class SchemaReader:
 
     def words(self, value: Any) -> str:
         """Return a description, or its beginning once the limit of characters is reached."""
-        found = text_of(value)
+        found = as_text(value)
         if len(found) > self.characters_left:
-            found = line_of(found[:_MAX_VALUE_LENGTH])
+            found = as_line(found[:_MAX_VALUE_LENGTH])
         self.characters_left -= len(found)
         return found
 
@@ -90,32 +90,32 @@ class SchemaReader:
         if isinstance(schema, bool):
             return Field(name, "any" if schema else "nothing", required)
         raw, names = self.definitions.follow(schema)
-        schema_name = names[-1].rpartition("/")[2] if names else line_of(raw.get("title"))
-        description = self.words(object_of(schema).get("description") or raw.get("description"))
+        schema_name = names[-1].rpartition("/")[2] if names else as_line(raw.get("title"))
+        description = self.words(as_object(schema).get("description") or raw.get("description"))
         deprecated = raw.get("deprecated") is True
         if set(names) & set(seen):
-            return Field(line_of(name), line_of(schema_name), required, description, "", deprecated, more="as above")
+            return Field(as_line(name), as_line(schema_name), required, description, "", deprecated, more="as above")
         seen = (*seen, *names)
         raw = self._merged(raw, seen)
-        kind = self._kind(raw, line_of(schema_name))
+        kind = self._kind(raw, as_line(schema_name))
         note = _note(raw)
         items = raw.get("items")
         if isinstance(items, dict) and set(items) & _COMPOSITE_KEYS and depth < MAX_SCHEMA_DEPTH:
             each = self.field("", items, False, seen, depth + 1)
             note = "; ".join(filter(None, (note, each.note and f"each {each.note}")))
-            return Field(line_of(name), kind, required, description, note, deprecated, each.children, each.more)
+            return Field(as_line(name), kind, required, description, note, deprecated, each.children, each.more)
         inner = _child_schemas(raw)
         if not inner:
-            return Field(line_of(name), kind, required, description, note, deprecated)
+            return Field(as_line(name), kind, required, description, note, deprecated)
         if depth >= MAX_SCHEMA_DEPTH or self.count > MAX_FIELDS:
             return Field(
-                line_of(name), kind, required, description, note, deprecated, more="deeper levels are not shown"
+                as_line(name), kind, required, description, note, deprecated, more="deeper levels are not shown"
             )
         children: list[Field] = []
         for label, nested, is_required in inner:
             if self.count > MAX_FIELDS:
                 return Field(
-                    line_of(name),
+                    as_line(name),
                     kind,
                     required,
                     description,
@@ -125,15 +125,15 @@ class SchemaReader:
                     "more fields are not shown",
                 )
             children.append(self.field(label, nested, is_required, seen, depth + 1))
-        return Field(line_of(name), kind, required, description, note, deprecated, tuple(children))
+        return Field(as_line(name), kind, required, description, note, deprecated, tuple(children))
 
     def _merged(self, raw: Mapping[str, Any], seen: tuple[str, ...], depth: int = 0) -> Mapping[str, Any]:
         """Return a schema merged with all its `allOf` parts."""
-        parts = list_of(raw.get("allOf"))
+        parts = as_list(raw.get("allOf"))
         if not parts or depth > MAX_SCHEMA_DEPTH:
             return raw
         out = {key: value for key, value in raw.items() if key != "allOf"}
-        properties, required = first_items(out.get("properties")), list(list_of(out.get("required"))[:MAX_ITEMS])
+        properties, required = first_items(out.get("properties")), list(as_list(out.get("required"))[:MAX_ITEMS])
         for part in parts[:MAX_ITEMS]:
             self.parts += 1
             found, names = self.definitions.follow(part)
@@ -141,7 +141,7 @@ class SchemaReader:
                 continue
             found = self._merged(found, (*seen, *names), depth + 1)
             properties |= first_items(found.get("properties"))
-            required += list_of(found.get("required"))[:MAX_ITEMS]
+            required += as_list(found.get("required"))[:MAX_ITEMS]
             for key, value in first_items(found).items():
                 out.setdefault(key, value)
         if properties:
@@ -151,9 +151,9 @@ class SchemaReader:
     def _kind(self, raw: Mapping[str, Any], schema_name: str) -> str:
         types = raw.get("type")
         names = (
-            [line_of(each) for each in types[:_MAX_VALUES]]
+            [as_line(each) for each in types[:_MAX_VALUES]]
             if isinstance(types, list)
-            else [line_of(types)]
+            else [as_line(types)]
             if types
             else []
         )
@@ -165,17 +165,17 @@ class SchemaReader:
             inside = (
                 item_names[-1].rpartition("/")[2]
                 if item_names
-                else line_of(item.get("type"))
+                else as_line(item.get("type"))
                 if isinstance(item.get("type"), str)
                 else ""
             )
-            kind = kind.replace("array", f"list of {line_of(inside)}" if inside else "list")
-        if not kind and ("const" in raw or list_of(raw.get("enum"))):
+            kind = kind.replace("array", f"list of {as_line(inside)}" if inside else "list")
+        if not kind and ("const" in raw or as_list(raw.get("enum"))):
             kind = _KINDS.get(type(raw["const"] if "const" in raw else raw["enum"][0]), "")
         if not kind:
             kind = next((words for key, words in (("oneOf", "one of"), ("anyOf", "any of")) if raw.get(key)), "")
             kind = kind or ("object" if raw.get("properties") else "any")
-        if form := line_of(raw.get("format")):
+        if form := as_line(raw.get("format")):
             kind += f" ({form})"
         return (
             f"{schema_name} ({kind})"
@@ -188,12 +188,12 @@ class SchemaReader:
 
 def _child_schemas(raw: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
     """Return the nested schemas: name, schema, and whether it is required."""
-    required_names = {each for each in list_of(raw.get("required"))[:_MAX_PARTS] if isinstance(each, str)}
-    inner = [(line_of(name), each, name in required_names) for name, each in first_items(raw.get("properties")).items()]
+    required_names = {each for each in as_list(raw.get("required"))[:_MAX_PARTS] if isinstance(each, str)}
+    inner = [(as_line(name), each, name in required_names) for name, each in first_items(raw.get("properties")).items()]
     if isinstance(raw.get("additionalProperties"), dict) and raw["additionalProperties"]:
         inner.append(("any other name", raw["additionalProperties"], False))
     for key in ("oneOf", "anyOf"):
-        choices = list_of(raw.get(key))[:MAX_ITEMS]
+        choices = as_list(raw.get(key))[:MAX_ITEMS]
         inner += [("or " if number else "", each, False) for number, each in enumerate(choices)]
     return inner[:MAX_ITEMS]
 
@@ -206,7 +206,7 @@ def _value_list(values: Sequence[Any]) -> str:
 
 def _note(raw: Mapping[str, Any]) -> str:
     parts = []
-    if values := list_of(raw.get("enum")):
+    if values := as_list(raw.get("enum")):
         parts.append(f"one of {_value_list(values)}")
     if "const" in raw:
         parts.append(f"always {_value_text(raw['const'])}")
@@ -218,7 +218,7 @@ def _note(raw: Mapping[str, Any]) -> str:
         value = raw.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool):
             parts.append((words.removesuffix("s") if value == 1 else words).format(_value_text(value)))
-    if pattern := line_of(raw.get("pattern")):
+    if pattern := as_line(raw.get("pattern")):
         parts.append(f"pattern {pattern[:80]}")
     if raw.get("readOnly") is True:
         parts.append("only in responses")
@@ -259,7 +259,7 @@ def example(schema: Field, depth: int = 0) -> Any:
 
 def _value_text(value: Any) -> str:
     raw = value if isinstance(value, str) else json.dumps(_shortened(value), ensure_ascii=False, default=str)
-    return line_of(raw)[:_MAX_VALUE_LENGTH]
+    return as_line(raw)[:_MAX_VALUE_LENGTH]
 
 
 def _shortened(value: Any, depth: int = 0) -> Any:
@@ -279,18 +279,18 @@ def _shortened(value: Any, depth: int = 0) -> Any:
 
 def first_items(value: Any) -> dict[str, Any]:
     """Return the first items of an object. Empty for other values."""
-    return dict(islice(object_of(value).items(), MAX_ITEMS))
+    return dict(islice(as_object(value).items(), MAX_ITEMS))
 
 
-def object_of(value: Any) -> dict[str, Any]:
+def as_object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def list_of(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def line_of(value: Any) -> str:
+def as_line(value: Any) -> str:
     if isinstance(value, dict | list):
         return ""
     return (
@@ -298,5 +298,5 @@ def line_of(value: Any) -> str:
     )
 
 
-def text_of(value: Any) -> str:
+def as_text(value: Any) -> str:
     return safe_text(value[: 2 * _MAX_TEXT])[:_MAX_TEXT].strip() if isinstance(value, str) else ""

@@ -88,7 +88,7 @@ class IncrementalParse:
             self._document = _as_source(source)
             yield [*self._document.blocks]
             return
-        self._yaml, start = front_matter.split(marked)
+        self._yaml, start = front_matter.split_page(marked)
         try:
             self._metadata = front_matter.parse(self._yaml)
         except front_matter.FrontMatterError as error:

@@ -25,7 +25,7 @@ class Suggestion:
     lines: tuple[int, int]
 
 
-def suggestions(comment: str) -> tuple[Suggestion, ...]:
+def find_suggestions(comment: str) -> tuple[Suggestion, ...]:
     """Return the suggestions in a comment. A suggestion inside another fence does not count."""
     return tuple(_fences(comment.split("\n"))) if "suggestion" in comment else ()
 

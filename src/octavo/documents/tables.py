@@ -9,7 +9,7 @@ from typing import Any
 
 from markdown_it.token import Token
 
-from octavo.documents.blocks import Column, Run, plain_text
+from octavo.documents.blocks import Run, TableColumn, plain_text
 from octavo.documents.html import Element, HtmlToken, html_tokens
 from octavo.documents.inline import RunBuilder, runs_of_tokens
 from octavo.documents.open_blocks import DraftBlock
@@ -31,14 +31,14 @@ _CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
 
 def pipe_table(tokens: Sequence[Token]) -> DraftBlock:
     """Return the table for the tokens from `table_open` to `table_close`."""
-    columns: list[Column] = []
+    columns: list[TableColumn] = []
     table = DraftBlock("table")
     for token in tokens:
         first, last = token.map or (0, 0)
         if token.type == "tr_open" and columns:
             table.children.append(DraftBlock("row", first=first, last=last))
         elif token.type == "th_open":
-            columns.append(Column(align=_alignment(str(token.attrs.get("style", "")))))
+            columns.append(TableColumn(align=_alignment(str(token.attrs.get("style", "")))))
         elif token.type == "td_open":
             row = table.children[-1]
             row.children.append(DraftBlock("cell", first=row.first, last=row.last))
@@ -172,14 +172,14 @@ class HtmlTable:
         self._caption = self._caption or RunBuilder()
         self._caption.html_text(text)
 
-    def _column(self, head: list[_Cell], index: int) -> Column:
+    def _column(self, head: list[_Cell], index: int) -> TableColumn:
         if index >= len(head):
-            return Column()
+            return TableColumn()
         cell, attrs = head[index], head[index].element.attrs
         width = attrs.get("width", "").removesuffix("px").partition(".")[0]
         limit = attrs.get("data-max", "")
         options = self._options.get(index, {})
-        return Column(
+        return TableColumn(
             title=cell.builder.take(),
             type=attrs.get("data-type") or ("select" if options else "text"),
             align=attrs.get("align") or _alignment(attrs.get("style", "")),
@@ -227,11 +227,11 @@ def _is_header(rows: list[list[_Cell]]) -> bool:
     return bool(rows and rows[0]) and all(cell.element.name == "th" for cell in rows[0])
 
 
-def _cells(row: list[_Cell], columns: Sequence[Column]) -> list[DraftBlock]:
+def _cells(row: list[_Cell], columns: Sequence[TableColumn]) -> list[DraftBlock]:
     return [_cell(cell, columns[index]) for index, cell in enumerate(row)]
 
 
-def _cell(cell: _Cell, column: Column) -> DraftBlock:
+def _cell(cell: _Cell, column: TableColumn) -> DraftBlock:
     runs = cell.builder.take()
     draft = DraftBlock("cell", runs=runs, first=cell.line, last=cell.last)
     text = plain_text(runs).strip().lower()
@@ -246,7 +246,7 @@ def _cell(cell: _Cell, column: Column) -> DraftBlock:
     return draft
 
 
-def _card(row: list[_Cell], columns: Sequence[Column]) -> DraftBlock:
+def _card(row: list[_Cell], columns: Sequence[TableColumn]) -> DraftBlock:
     card = DraftBlock("card", children=_cells(row, columns))
     for column, cell in zip(columns, card.children, strict=False):
         if column.role and (address := _target(cell.runs)):

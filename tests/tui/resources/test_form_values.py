@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from octavo.api import openapi
 from octavo.api.operation import SPECS, Model, Operation, Tagged, load
 from octavo.api.places import SiteRef
-from octavo.api.text import Colour, Hidden, Id, WebAddress
+from octavo.api.text import Colour, Id, Secret, WebAddress
 from octavo.api.wire import encode, in_path
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
@@ -235,14 +235,14 @@ class Everything(Operation[None], put="/everything", again=True, nullable=("note
     day: date | None = None
     moment: datetime | None = None
     colour: Colour | None = None
-    key: Annotated[str, Field(min_length=4), Hidden()] | None = None
+    key: Annotated[str, Field(min_length=4), Secret()] | None = None
     station: Id | None = None
     stations: tuple[Id, ...] | Literal["all"] | None = None
     pages: Annotated[tuple[WebAddress, ...], Field(max_length=2)] | None = None
     place: Annotated[Shore | Deep, Field(discriminator="kind")] | None = None
     gauge: Gauge | None = None
     gauges: tuple[Gauge, ...] | None = None
-    headers: dict[str, Annotated[str, Hidden()]] | None = None
+    headers: dict[str, Annotated[str, Secret()]] | None = None
 
 
 ALL = fields_of(Everything)

@@ -48,7 +48,7 @@ async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
     """
     try:
         # Not from the cache of `live`: the cached text is sanitized, and has the same URL.
-        page = await live.send(content.GetAsWritten(at=at, page_id=page_id, format="markdown"))
+        page = await live.send(content.GetRawPage(at=at, page_id=page_id, format="markdown"))
     except NotFound:
         return None
     return page.markdown

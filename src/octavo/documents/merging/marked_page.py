@@ -25,7 +25,7 @@ class _MarkedPart(NamedTuple):
     after: str
 
 
-def read_marked(text: str, known: MergedPage | None = None) -> MergedPage:
+def read_marked_page(text: str, known: MergedPage | None = None) -> MergedPage:
     """Return the page with the conflicts between the markers in `text`.
 
     `known` is the merge that wrote the markers, if available. Its conflicts include the base. Each other pair of

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Document, plain_text
-from octavo.documents.diff_model import Added, Changed, Moved
+from octavo.documents.diff_model import AddedBlock, ChangedBlock, MovedBlock
 from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict, MergedPage
 from octavo.tui.render.comparison import PageComparison, compare, split_unit
 from octavo.tui.render.diff_sequence import build_diff
@@ -194,11 +194,11 @@ def _first_line(unit: DiffUnit) -> int | None:
     if unit.slice_number > 1:
         return None
     match unit.entry:
-        case Added(block=block):
+        case AddedBlock(block=block):
             return block.lines[0]
-        case Changed(new=block):
+        case ChangedBlock(new=block):
             return block.lines[0]
-        case Moved(new=block, arrives=True):
+        case MovedBlock(new=block, arrives=True):
             return block.lines[0]
         case None if unit.kind == "block" and unit.block is not None:
             return unit.block.lines[0]

@@ -20,7 +20,7 @@ from octavo.data.writes.content_writes import page_source
 from octavo.documents.conflict_markers import ConflictMarkers, find_markers
 from octavo.documents.diff_model import AttributeChange
 from octavo.documents.merging import conflict_prediction
-from octavo.documents.merging.marked_page import read_marked
+from octavo.documents.merging.marked_page import read_marked_page
 from octavo.documents.merging.merged_page import Choice, Conflict, MergedPage
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.page_trees import leading_heading
@@ -301,7 +301,7 @@ class _Reading:
                 return None
             place = _ref(self.at, self.met.main) if self.met is not None else _main_of(self.at)
             main = await self._text(place, page.id) if place is not None else None
-            return ConflictedPage(page.id, page.title, await asyncio.to_thread(read_marked, now), now, main=main)
+            return ConflictedPage(page.id, page.title, await asyncio.to_thread(read_marked_page, now), now, main=main)
         places = [_ref(self.at, each) for each in (self.met.base, self.met.main, self.met.mine)]
         base, main, mine = await asyncio.gather(*(self._text(place, page.id) for place in places))
         merged = await asyncio.to_thread(merge, base, main, mine)
@@ -396,7 +396,7 @@ def _field_lines(text: str, mark: ConflictMarkers) -> tuple[str, str] | None:
 
 def _read(now: str, merged: MergedPage, label: str) -> MergedPage:
     """Return the page as the merge made it, or as its marks say if it was edited since."""
-    return merged if merged.text(request=label) == now else read_marked(now, merged)
+    return merged if merged.text(request=label) == now else read_marked_page(now, merged)
 
 
 def _is_unmarked_merge(now: str, merged: MergedPage, sides: tuple[str, str], *, is_told: bool) -> bool:
