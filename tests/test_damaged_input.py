@@ -415,7 +415,7 @@ def read_form_draft(place: Place, data: bytes) -> str:
 
 
 def read_specification(place: Place, data: bytes) -> str:
-    return asyncio.run(openapi_files.read(data, "pets.yaml")).trouble
+    return asyncio.run(openapi_files.read(data, "pets.yaml")).error
 
 
 def read_image(place: Place, data: bytes) -> str:

@@ -80,7 +80,7 @@ def _parts(parts: Parts) -> Iterator[str]:
                     yield f"column {'+' if pair.new else '-'} {plain_text((pair.new or pair.old).title)}"  # type: ignore[union-attr]  # one of them is there
             yield from _entries(rows)
         case ContainerChange(entries=entries, title=title):
-            if title is not None and title.sorts:
+            if title is not None and title.kinds:
                 yield f"title {marked(title.words)}"
             yield from _entries(entries)
 

@@ -45,17 +45,17 @@ def says_something(entry: ChangedBlock) -> bool:
     if entry.settings or entry.old.kind != entry.new.kind:
         return True
     match entry.parts:
-        case TextChange(sorts=sorts):
+        case TextChange(kinds=sorts):
             return bool(sorts)
         case CodeChange(lines=lines):
             return any(line.op != "equal" for line in lines)
         case RowChange(cells=cells):
-            return any(cell.settings or (cell.words is not None and cell.words.sorts) for cell in cells)
+            return any(cell.settings or (cell.words is not None and cell.words.kinds) for cell in cells)
         case TableChange(columns=columns, rows=rows):
             titles = [(pair.old and pair.old.title, pair.new and pair.new.title) for pair in columns]
             return any(old != new for old, new in titles) or any(not isinstance(row, UnchangedBlocks) for row in rows)
         case ContainerChange(entries=entries, title=title):
-            return bool(title and title.sorts) or any(not isinstance(each, UnchangedBlocks) for each in entries)
+            return bool(title and title.kinds) or any(not isinstance(each, UnchangedBlocks) for each in entries)
     return entry.old.plain() != entry.new.plain()
 
 

@@ -66,8 +66,8 @@ def test_only_format_and_only_link_are_told_apart() -> None:
     bold, link = changed("a b c d", "a **b** c d").parts, changed("[a b c](x)", "[a b c](y)").parts
     assert isinstance(bold, TextChange)
     assert isinstance(link, TextChange)
-    assert bold.sorts == frozenset({"format"})
-    assert link.sorts == frozenset({"link"})
+    assert bold.kinds == frozenset({"format"})
+    assert link.kinds == frozenset({"link"})
     assert bold.changed == link.changed == 0
     (word,) = link.words
     assert word.old

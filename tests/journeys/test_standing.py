@@ -100,7 +100,7 @@ async def test_the_words_of_a_review_are_no_open_thread_of_what_is_merged(stage:
         assert words
         for each in words:
             said = await run.ask(comments.List(at=each.ref(HARBOUR), status="open", limit=100), MARA)
-            assert all(one.is_verdict for one in said.items)
+            assert all(one.is_review for one in said.items)
         await run.until(
             lambda: all("open" not in row(run, f"#{each.number}  ") for each in words), "see no open thread"
         )

@@ -47,7 +47,7 @@ class ChangeRequest(Model):
         return self.subject or f"Untitled #{self.number}"
 
     @property
-    def about(self) -> str:
+    def description_text(self) -> str:
         """The plain text of the description."""
         return document_text(self.description)
 

@@ -105,14 +105,14 @@ class Comment(Message):
         return self.status != "resolved"
 
     @property
-    def is_verdict(self) -> bool:
+    def is_review(self) -> bool:
         """Whether this is the comment of a review, which has a status of its own."""
         return self.target.review is not None
 
     @property
     def is_open_thread(self) -> bool:
         """Whether this is an open thread, as all counts of open threads define it."""
-        return self.is_open and not self.is_verdict
+        return self.is_open and not self.is_review
 
 
 class Reply(Message):

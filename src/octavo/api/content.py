@@ -78,11 +78,11 @@ class PageTree(Model):
         """Return the page with an id. None if there is none."""
         return next((page for page in self.walk() if page.id == page_id), None)
 
-    def named(self, name: str) -> Page | None:
+    def find_by_name(self, name: str) -> Page | None:
         """Return the page with an id or a path, as links from other spaces name it. None if there is none."""
         return next((page for page in self.walk() if name.strip("/") in (page.id, page.path)), None)
 
-    def trail(self, page_id: str) -> tuple[Page, ...]:
+    def path_to(self, page_id: str) -> tuple[Page, ...]:
         """Return the pages from the root down to the page with an id. Empty if there is no such page."""
 
         def below(pages: tuple[Page, ...]) -> tuple[Page, ...]:
@@ -95,14 +95,14 @@ class PageTree(Model):
 
         return below(self.pages)
 
-    def above(self, page_id: str) -> Page | None:
+    def parent_of(self, page_id: str) -> Page | None:
         """Return the parent of the page with an id. None for a page at the root."""
-        trail = self.trail(page_id)
+        trail = self.path_to(page_id)
         return trail[-2] if len(trail) > 1 else None
 
     def siblings(self, page_id: str) -> tuple[Page, ...]:
         """Return the page with an id together with its siblings."""
-        above = self.above(page_id)
+        above = self.parent_of(page_id)
         return above.pages if above else self.pages
 
 

@@ -71,7 +71,7 @@ class ApiError(Exception):
         super().__init__(line(message))
         self.trace = trace or Trace()
 
-    def traced(self, **changes: object) -> Self:
+    def with_trace(self, **changes: object) -> Self:
         """Update fields of the trace, and return the error."""
         self.trace = replace(self.trace, **changes)  # type: ignore[arg-type]  # the caller names fields of Trace
         return self

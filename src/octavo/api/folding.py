@@ -50,7 +50,7 @@ class FoldedText:
                 self._starts += [start] * length
                 self._ends += [end] * length
 
-    def within(self, start: int, end: int) -> Range:
+    def original_range(self, start: int, end: int) -> Range:
         """Return the range in the original text for a range of the folded text, extended to whole letters."""
         return Range(self._starts[start], self._ends[end - 1])
 
@@ -58,7 +58,7 @@ class FoldedText:
         """Yield the ranges in the original text where `folded` occurs. `folded` is in folded form and not empty."""
         at = self.text.find(folded)
         while at >= 0:
-            yield self.within(at, at + len(folded))
+            yield self.original_range(at, at + len(folded))
             at = self.text.find(folded, at + len(folded))
 
 

@@ -110,11 +110,11 @@ class ListPage(Model, Generic[T]):
     stats: LinkStats | None = None
     """Totals for the whole list. Only lists of links have them."""
 
-    def without(self, item_id: str) -> Self:
+    def without_item(self, item_id: str) -> Self:
         """Return the page without the item with `item_id`."""
         return self._with(item for item in self.items if _id(item) != item_id)
 
-    def before(self, item: T) -> Self:
+    def with_first(self, item: T) -> Self:
         """Return the page with `item` in front."""
         return self._with((item, *self.items))
 

@@ -265,6 +265,6 @@ def _change(space: str, change: ChangeRequest) -> Document:
         about=change.status,
         number=change.number,
         at=change.updated_at,
-        stamp=_stamp(change.number, change.subject, change.about, change.status),
-        pieces=lambda: (Piece("change request", change.about, f"#{change.number} {change.title}"),),
+        stamp=_stamp(change.number, change.subject, change.description_text, change.status),
+        pieces=lambda: (Piece("change request", change.description_text, f"#{change.number} {change.title}"),),
     )

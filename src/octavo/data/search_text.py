@@ -81,7 +81,7 @@ class SearchTerms:
             at = 0
             while match := pattern.search(bare, at):
                 start, end = match.span()
-                stands = folded.within(places[start], places[end - 1] + 1)
+                stands = folded.original_range(places[start], places[end - 1] + 1)
                 begins = stands.start in starts or not _goes_on(bare, start)
                 if begins and (may_go_on or stands.end in starts or not _goes_on(bare, end)):
                     found.append(stands)

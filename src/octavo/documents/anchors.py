@@ -51,7 +51,7 @@ class Anchors:
         self._used: set[str] = set()
         self._next: dict[str, int] = {}
 
-    def take(self, title: str, own: str | None = None) -> str:
+    def assign(self, title: str, own: str | None = None) -> str:
         """Return a unique anchor for a heading, made from `own` if the heading has an explicit anchor, else from its
         title."""
         wanted = own or slug(title) or "section"

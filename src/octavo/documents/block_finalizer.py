@@ -28,7 +28,7 @@ _SLICE_LENGTH = 8192
 def finalize_blocks(root: DraftBlock) -> tuple[tuple[Block, ...], tuple[Heading, ...]]:
     """Return the blocks of a page whose draft tree is complete, and the headings among them."""
     finalizer = BlockFinalizer()
-    return tuple(finalizer.take(root.children)), tuple(finalizer.headings)
+    return tuple(finalizer.finalize(root.children)), tuple(finalizer.headings)
 
 
 def _fold_children(draft: DraftBlock) -> DraftBlock:
@@ -94,7 +94,7 @@ def _fold_heading(draft: DraftBlock) -> list[DraftBlock]:
         elif child.kind == "figure":
             rest.append(child)
     draft.children = []
-    ends_with_text = not draft.exact and draft.runs and draft.runs[-1].kind == "text"
+    ends_with_text = not draft.is_exact and draft.runs and draft.runs[-1].kind == "text"
     if ends_with_text and (own := _OWN_ID.search(draft.runs[-1].text)):
         draft.attrs.setdefault("id", own[1])
         last = draft.runs[-1]
@@ -193,7 +193,13 @@ def _fold_list(draft: DraftBlock) -> list[DraftBlock]:
 
 def _fold_item(draft: DraftBlock) -> list[DraftBlock]:
     first = draft.children[0] if draft.children else None
-    if first is None or draft.exact or first.kind != "paragraph" or first.runs[0].kind != "text" or first.runs[0].link:
+    if (
+        first is None
+        or draft.is_exact
+        or first.kind != "paragraph"
+        or first.runs[0].kind != "text"
+        or first.runs[0].link
+    ):
         return [draft]
     run = first.runs[0]
     if task := _TASK.match(run.text):
@@ -238,7 +244,7 @@ class BlockFinalizer:
         self._key_counts: dict[str, int] = {}
         self._anchors = Anchors()
 
-    def take(self, drafts: Iterable[DraftBlock]) -> list[Block]:
+    def finalize(self, drafts: Iterable[DraftBlock]) -> list[Block]:
         """Return the blocks for finished drafts of the top level."""
         top = _fold_children(DraftBlock("document", children=list(drafts)))
         return [self._finalize(draft)[0] for draft in top.children]
@@ -265,7 +271,7 @@ class BlockFinalizer:
             text_line = max(lines[0], draft.text_line)
             return Block(draft.kind, attrs, blocks, draft.runs, draft.text, lines, key, text_line), digest
         title = " ".join(plain_text(draft.runs)[:_MAX_TITLE].split())
-        draft.attrs["id"] = self._anchors.take(title, draft.attrs.get("id"))
+        draft.attrs["id"] = self._anchors.assign(title, draft.attrs.get("id"))
         heading = Block("heading", draft.attrs, runs=draft.runs, lines=lines, key=key)
         # The mark of a footnote is meaningless in an outline, which shows no footnotes.
         visible = tuple(run for run in draft.runs if run.kind != "footnote" or run.attrs.get("inline"))

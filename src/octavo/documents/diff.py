@@ -142,10 +142,10 @@ def _attribute_changes_without_text(old: Block, new: Block) -> Iterator[Attribut
 
 def _is_unchanged(step: DiffStep) -> bool:
     """Return whether the two sides of a step look the same to a reader."""
-    if step.settings or (step.title and step.title.sorts):
+    if step.settings or (step.title and step.title.kinds):
         return False
     match step.parts:
-        case TextChange(sorts=sorts):
+        case TextChange(kinds=sorts):
             return not sorts
         case CodeChange(lines=lines):
             return all(line.op == "equal" for line in lines)
@@ -202,7 +202,7 @@ def _cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
         # The words of the cell are read as another type now, such as stars, so the value differs too.
         others = tuple(each for each in others if each.name != "value")
     found = diff_runs(old_side.runs if old_side else (), new_side.runs if new_side else ())
-    return CellChange(old_side, new_side, found if found.sorts else None, others)
+    return CellChange(old_side, new_side, found if found.kinds else None, others)
 
 
 def _cell_at(row: Node, index: int | None) -> Node | None:

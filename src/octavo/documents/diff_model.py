@@ -40,7 +40,7 @@ class TextChange:
         return self.changed > _REWRITTEN_SHARE
 
     @property
-    def sorts(self) -> frozenset[str]:
+    def kinds(self) -> frozenset[str]:
         """The kinds of changes: any of words, format and link."""
         names = {"insert": "words", "delete": "words", "format": "format", "link": "link"}
         return frozenset(names[word.op] for word in self.words if word.op != "equal")
@@ -57,7 +57,7 @@ class LineChange:
     old_number: int = 0
     new_number: int = 0
     """Line numbers, counted from 0. For a line that exists on one side only, the other number is its position there."""
-    untold: int = 0
+    omitted: int = 0
     """Number of unchanged lines that this entry summarizes. 0 for a real line."""
 
 

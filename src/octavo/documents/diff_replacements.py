@@ -205,7 +205,7 @@ def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
 def _is_whole_edit(step: DiffStep) -> bool:
     """Return whether a step adds or removes words of a whole block."""
     if step.fate == "changed":
-        return not isinstance(step.parts, TextChange) or "words" in step.parts.sorts
+        return not isinstance(step.parts, TextChange) or "words" in step.parts.kinds
     return step.fate in ("added", "removed") and step.inside is None
 
 

@@ -236,7 +236,7 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
         other = cell.block if cell is not None else None
         was, now = (block, other) if is_join else (other, block)
         changed = diff_runs(was.runs if was else (), now.runs if now else ())
-        cells.append(CellChange(was, now, changed if changed.sorts else None))
+        cells.append(CellChange(was, now, changed if changed.kinds else None))
     joined_block = some.block._replace(children=tuple(cell_blocks))
     joined_row = Node(joined_block, [], -id(joined_block), " ".join(plain_text(each) for each in runs))
     joined = DiffStep(

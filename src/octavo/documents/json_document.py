@@ -85,7 +85,7 @@ class _Node:
 
     def with_key(self, draft: DraftBlock) -> DraftBlock:
         """Return the draft with the key of this node."""
-        draft.key, draft.exact = as_text(self.raw.get("key")), True
+        draft.key, draft.is_exact = as_text(self.raw.get("key")), True
         return draft
 
     def blocks(self) -> list[DraftBlock]:

@@ -165,7 +165,7 @@ class BrokenLink:
 
     href: str
     reason: str
-    is_beyond: bool = False
+    is_outside_tree: bool = False
     """Whether the link leads out of the page tree, to a place that is unknown here."""
 
 
@@ -355,7 +355,7 @@ def _missing_page(href: str, path: str, full_path: str, targets: LinkTargets) ->
     suffix = posixpath.splitext(name)[1]
     if targets.files is None and _SUFFIX.fullmatch(suffix) and suffix != ".md":
         return ToFile("", name, full_path)
-    return BrokenLink(href, f"There is no page at {path}.", is_beyond=full_path.startswith("../"))
+    return BrokenLink(href, f"There is no page at {path}.", is_outside_tree=full_path.startswith("../"))
 
 
 def _marked_broken(href: str) -> BrokenLink:
@@ -449,7 +449,7 @@ _FALLBACK_KINDS = {"content-ref", "openapi"}
 class PageReference:
     """A URL on a page, or the name of reusable content or an OpenAPI specification that the page includes."""
 
-    says: str
+    target: str
     block: str
     """The key of the block with the reference."""
     kind: Literal["address", "include", "spec"] = "address"

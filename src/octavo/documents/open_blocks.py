@@ -13,7 +13,7 @@ MAX_CONTAINER_DEPTH = 40
 class DraftBlock:
     """An unfinished block. Kinds that `blocks.py` does not define are resolved in block_finalizer.py."""
 
-    __slots__ = ("attrs", "children", "exact", "first", "key", "kind", "last", "runs", "text", "text_line")
+    __slots__ = ("attrs", "children", "first", "is_exact", "key", "kind", "last", "runs", "text", "text_line")
 
     def __init__(
         self,
@@ -25,16 +25,16 @@ class DraftBlock:
         first: int = 0,
         last: int = 0,
         key: str = "",
-        exact: bool = False,
+        is_exact: bool = False,
     ) -> None:
-        """`key` is the key from the platform, if there is one. `exact` means that the text is displayed as it is and
+        """`key` is the key from the platform, if there is one. `is_exact` means that the text is displayed as it is and
         contains no Markdown syntax."""
         self.kind = kind
         self.attrs = {} if attrs is None else attrs
         self.children = [] if children is None else children
         self.runs, self.text = runs, text
         self.first, self.last = first, last
-        self.key, self.exact = key, exact
+        self.key, self.is_exact = key, is_exact
         self.text_line = 0
         """The line on which `text` begins, if it is not the first line."""
 
@@ -120,7 +120,7 @@ class BlockTree:
         self.root.last = line
         return self.root
 
-    def sibling_open(self, name: str, parent: str) -> bool:
+    def has_open_sibling(self, name: str, parent: str) -> bool:
         """Return whether a tag called `name` is open with no `parent` tag and no Markdown container inside it."""
         for key, _ in reversed(self._open):
             if key == f"tag:{name}":

@@ -82,7 +82,7 @@ class Specification:
     """A specification. If it could not be read, `trouble` is the error message."""
 
     spec: Mapping[str, Any] = field(default_factory=dict)
-    trouble: str = ""
+    error: str = ""
 
     @property
     def title(self) -> str:
@@ -117,7 +117,7 @@ class Specification:
                 return SchemaReader(definitions).field(name, reference, False)
         return None
 
-    def every(self) -> Iterator[tuple[str, str]]:
+    def operations(self) -> Iterator[tuple[str, str]]:
         """Yield the method and path of every operation, in the order of the specification."""
         for path, item in as_object(self.spec.get("paths")).items():
             for method in METHODS:

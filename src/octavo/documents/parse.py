@@ -92,7 +92,7 @@ class IncrementalParse:
         try:
             self._metadata = front_matter.parse(self._yaml)
         except front_matter.FrontMatterError as error:
-            yield self._finalizer.take([self._unread_front_matter(str(error))])
+            yield self._finalizer.finalize([self._unread_front_matter(str(error))])
         body = "\n" * marked.count("\n", 0, start) + marked[start:] if start else marked
         body = _with_conflict_tags(body)
         chunks, closed_tags, diagnostics = (
@@ -113,7 +113,7 @@ class IncrementalParse:
                 tokens = waiting.popleft()[1]
                 builder.add(tokens)
                 _release(tokens)
-                blocks = self._finalizer.take(builder.tree.take_finished())
+                blocks = self._finalizer.finalize(builder.tree.take_finished())
                 self._headings = len(self._finalizer.headings)
                 yield blocks
         for _, tokens in waiting:
@@ -132,7 +132,7 @@ class IncrementalParse:
             )
             attrs = {"language": "markdown", "source": True}
             unfinished = [*unfinished, DraftBlock("code", attrs, text=rest, first=first, last=last)]
-        yield self._finalizer.take(unfinished)
+        yield self._finalizer.finalize(unfinished)
 
     def _unread_front_matter(self, reason: str) -> DraftBlock:
         """Return a code block that shows the front matter as written."""

@@ -47,7 +47,7 @@ def block_of_tag(tag: Tag) -> DraftBlock:
 def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
     """Prepare the tree for a tag that needs a parent: close an open sibling, and open the parent if it is missing."""
     parent = PARENTS[tag.name]
-    if tree.sibling_open(tag.name, parent):
+    if tree.has_open_sibling(tag.name, parent):
         tree.report(line, f"{{% {tag.name} %}} begins before the previous {{% {tag.name} %}} is closed.")
         tree.close(f"tag:{tag.name}", line)
     if tree.top.kind != parent:

@@ -47,7 +47,7 @@ class ClosedTags:
         self._open: dict[str, list[tuple[int, Tag]]] = {}
         self._count = 0
 
-    def has(self, tag: Tag) -> bool:
+    def is_closed(self, tag: Tag) -> bool:
         """Return whether a tag has an end tag."""
         return id(tag) in self._closed
 

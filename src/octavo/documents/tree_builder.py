@@ -158,7 +158,7 @@ class Builder:
                 open_parent(self.tree, tag, first)
             draft = block_of_tag(tag)
             draft.first, draft.last = first, last
-            if tag.name in ALWAYS_OPEN or self._closed_tags.has(tag):
+            if tag.name in ALWAYS_OPEN or self._closed_tags.is_closed(tag):
                 self.tree.open(f"tag:{tag.name}", draft)
             else:
                 self.tree.add(draft)

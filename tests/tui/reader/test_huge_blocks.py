@@ -287,8 +287,8 @@ def test_of_changed_code_what_is_far_from_a_change_is_only_counted(name: str) ->
     made = build_diff(compared.diff, ContextSize(), {}).complete()
     changed = [unit.entry.parts for unit in made.units if isinstance(unit.entry, ChangedBlock)]
     told = [line for parts in changed if isinstance(parts, CodeChange) for line in parts.lines]
-    assert [line.untold > 0 for line in told] == [True, *[False] * 7, True]
-    assert sum(line.untold or 1 for line in told) == len(compared.new.blocks[0].plain().split("\n"))
+    assert [line.omitted > 0 for line in told] == [True, *[False] * 7, True]
+    assert sum(line.omitted or 1 for line in told) == len(compared.new.blocks[0].plain().split("\n"))
 
 
 def test_a_line_too_long_for_one_unit_is_not_set_as_one_where_it_stands_beside_one_that_changed() -> None:

@@ -64,7 +64,7 @@ class Shown:
 
     def __init__(self, given: MergedPage, main: str | None = None, *, ascii: bool = False) -> None:
         self.given, self.main = given, main
-        self.names = [name for name, _ in given.named]
+        self.names = [name for name, _ in given.named_conflicts]
         self.pane = ThreeWay(ascii=ascii)
         self.app = PaneApp(self.pane)
 

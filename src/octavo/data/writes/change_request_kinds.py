@@ -328,7 +328,7 @@ async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, 
     if any(_plain(getattr(change, name)) != _plain(getattr(page, name)) for name in changed):
         return False
     if "into" in change.model_fields_set:
-        parent = after.above(page.id)
+        parent = after.parent_of(page.id)
         if (parent and parent.id) != change.into:
             return False
     if change.document is None or change.document.markdown is None:

@@ -85,8 +85,8 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
     suggestions = [
         PredictedConflict("words", each.page, names.get(each.page) or "", each.text) for each in outcome.suggestions
     ]
-    is_on_main = not conflicts and revision_merge.has_same_content(outcome.held, main)
-    return MergePrediction(tuple(conflicts), tuple(suggestions), outcome.held["pages"], is_on_main)
+    is_on_main = not conflicts and revision_merge.has_same_content(outcome.content, main)
+    return MergePrediction(tuple(conflicts), tuple(suggestions), outcome.content["pages"], is_on_main)
 
 
 def shows_all_changes(

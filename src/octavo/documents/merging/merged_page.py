@@ -49,9 +49,9 @@ class Conflict:
     """Whether `merged_text` is used until the user resolves the conflict."""
     context: tuple[str, str] = ("", "")
     """Text before and after the conflict that is needed to read it alone: the head of a table, the fences of code."""
-    page_of_base_text: str | None = None
+    base_text_page: str | None = None
     """The id of the page of main that now contains the text of the base. None if unknown."""
-    decided_with: Conflict | None = None
+    deciding_conflict: Conflict | None = None
     """The conflict that resolves this one too, because both are places of the same moved text. None if there is none.
     """
     moved_blocks: frozenset[SourceBlock] = frozenset()
@@ -62,7 +62,7 @@ class Conflict:
         if choice.kind != "own":
             merged = self.both if self.merged_text is None else self.merged_text
             return {"main": self.main, "request": self.request, "both": self.both, "words": merged}[choice.kind]
-        if self.decided_with is not None:
+        if self.deciding_conflict is not None:
             return None if self.kind == "moved" else self.main
         return choice.text.strip("\n") or None
 
@@ -142,38 +142,40 @@ class MergedPage:
         return MergedPage(MergedBlock("page", "", "", pieces, "", ""), self.line_end)
 
     @cached_property
-    def places(self) -> list[tuple[str, Conflict]]:
+    def conflict_places(self) -> list[tuple[str, Conflict]]:
         """Every place of a conflict in order, with the name of the conflict. A name changes only if the text of a side
         changes."""
         seen, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
-        for conflict in (each for each in conflicts_in_order if each.decided_with is None):
+        for conflict in (each for each in conflicts_in_order if each.deciding_conflict is None):
             digest = _digest(conflict)
             seen[digest] += 1
             names[conflict] = f"{digest}-{seen[digest]}"
-        return [(names[each.decided_with or each], each) for each in conflicts_in_order]
+        return [(names[each.deciding_conflict or each], each) for each in conflicts_in_order]
 
     @property
-    def named(self) -> list[tuple[str, Conflict]]:
+    def named_conflicts(self) -> list[tuple[str, Conflict]]:
         """The conflicts in order, each once, with its name."""
-        return [(name, each) for name, each in self.places if each.decided_with is None]
+        return [(name, each) for name, each in self.conflict_places if each.deciding_conflict is None]
 
     @property
     def conflicts(self) -> list[Conflict]:
         """The conflicts that the user has to resolve: those without a suggested result."""
-        return [each for _, each in self.named if not each.is_suggested]
+        return [each for _, each in self.named_conflicts if not each.is_suggested]
 
     def text(self, choices: Mapping[str, Choice] | None = None, *, request: str = "", main: str = MAIN_LABEL) -> str:
         """Return the text after `choices`, given by conflict name. Unresolved conflicts are between conflict markers
         with the labels `main` and `request`."""
-        suggested = {each: Choice("words") for _, each in self.places if (each.decided_with or each).is_suggested}
-        chosen = {each: (choices or {}).get(name, suggested.get(each)) for name, each in self.places}
+        suggested = {
+            each: Choice("words") for _, each in self.conflict_places if (each.deciding_conflict or each).is_suggested
+        }
+        chosen = {each: (choices or {}).get(name, suggested.get(each)) for name, each in self.conflict_places}
         assembler = _Assembler(chosen.__getitem__, labels=(main, request))
         text = "".join(each.text for each in assembler.fragments(self.root) or ())
         return text.replace("\n", "\r\n") if self.line_end == "\r\n" else text
 
-    def decided(self, kind: ChoiceKind) -> str:
+    def text_with_choice(self, kind: ChoiceKind) -> str:
         """Return the text with the same choice for every conflict."""
-        return self.text({name: Choice(kind) for name, _ in self.named})
+        return self.text({name: Choice(kind) for name, _ in self.named_conflicts})
 
     def fragments_of_main(self) -> list[Fragment]:
         """Return the text in order, with main's side of each conflict."""

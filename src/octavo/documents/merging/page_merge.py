@@ -563,7 +563,7 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
         # The user's own text goes to main's place of the text.
         deciding = next((each for each in joined if each.main is not None), joined[0] if joined else None)
         for conflict in joined:
-            conflict.decided_with = deciding if conflict is not deciding else None
+            conflict.deciding_conflict = deciding if conflict is not deciding else None
 
 
 def _conflicts_and_moved_places(pieces: list[MergedChild]) -> Iterator[Conflict | MovedPlace]:

@@ -203,7 +203,7 @@ class SuggestedParagraph:
 class RevisionMerge:
     """The result of a merge of revisions."""
 
-    held: Json
+    content: Json
     """The content of the merged revision. Slugs and paths of its pages are not assigned yet."""
     conflicts: tuple[RevisionConflict, ...]
     suggestions: tuple[SuggestedParagraph, ...] = ()
@@ -298,7 +298,7 @@ class _RevisionMerger:
         merged = page_merge.merge(old, here, in_proposed)
         if merged.conflicts:
             self.conflicts.append(RevisionConflict("text", node_id))
-        by_words = (each for _, each in merged.named if each.is_suggested)
+        by_words = (each for _, each in merged.named_conflicts if each.is_suggested)
         self.suggestions += [SuggestedParagraph(node_id, each.merged_text or "") for each in by_words]
         if _has_title_heading(main, here) and _has_title_heading(proposed, in_proposed):
             conflicting.pop("title", None)  # The headings are in conflict too, so the text already shows both titles.

@@ -294,7 +294,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             Piece(said + edited, look.muted),
         ]
         if isinstance(message, Comment) and age != HELD:
-            word = message.status if not message.is_open else "review" if message.is_verdict else "open"
+            word = message.status if not message.is_open else "review" if message.is_review else "open"
             who = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
             head.append(Piece(f" · {word}{who}", self._state_style()))
         if self._is_new(message):

@@ -167,7 +167,7 @@ async def _space(live: Live, target: links.ToSpace) -> LinkTitle:
     where = space.title or "Untitled"
     if target.page is None:
         return LinkTitle(where, to_emoji(space.emoji), "space")
-    page = (await live.cached_or_fetch(content.ListPages(at=at))).named(target.page)
+    page = (await live.cached_or_fetch(content.ListPages(at=at))).find_by_name(target.page)
     if page is None:
         return LinkTitle(problem=f"There is no page {target.page} in {where}.")
     return LinkTitle(page.title or "Untitled", to_emoji(page.emoji), f"{where} › {page.path}" if page.path else where)

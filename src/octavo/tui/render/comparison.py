@@ -278,7 +278,7 @@ def near_changes(lines: Sequence[LineChange]) -> Iterator[LineChange]:
         for part in _split_line(line) if _is_long(line.old) or _is_long(line.new) else (line,):
             if part.op != "equal":
                 if skipped:
-                    yield LineChange("equal", untold=skipped)
+                    yield LineChange("equal", omitted=skipped)
                 yield from waiting
                 waiting.clear()
                 skipped = since = 0
@@ -289,9 +289,9 @@ def near_changes(lines: Sequence[LineChange]) -> Iterator[LineChange]:
             else:
                 waiting.append(part)
                 if len(waiting) > CONTEXT_LINES:
-                    skipped += waiting.popleft().untold or 1
-    if skipped := skipped + sum(line.untold or 1 for line in waiting):
-        yield LineChange("equal", untold=skipped)
+                    skipped += waiting.popleft().omitted or 1
+    if skipped := skipped + sum(line.omitted or 1 for line in waiting):
+        yield LineChange("equal", omitted=skipped)
 
 
 def _group_lines(lines: Iterable[LineChange]) -> Iterator[tuple[LineChange, ...]]:
@@ -299,7 +299,7 @@ def _group_lines(lines: Iterable[LineChange]) -> Iterator[tuple[LineChange, ...]
     some: list[LineChange] = []
     cost = 0
     for line in lines:
-        if cost > SLICE_COST and (line.untold or cost > 2 * SLICE_COST):
+        if cost > SLICE_COST and (line.omitted or cost > 2 * SLICE_COST):
             yield tuple(some)
             some, cost = [], 0
         some.append(line)

@@ -92,9 +92,9 @@ def prepare_conflicts(
     headings = [(block.lines[0], plain_text(block.runs)) for block in compared.new.blocks if block.kind == "heading"]
     found: list[tuple[int, ConflictView]] = []
     seen = Counter[str]()
-    for (name, conflict), line in zip(page.places, lines, strict=True):
+    for (name, conflict), line in zip(page.conflict_places, lines, strict=True):
         seen[name] += 1
-        parts = [each for other, each in page.places if other == name]
+        parts = [each for other, each in page.conflict_places if other == name]
         base_text = next((_text_alone(conflict, each.base) for each in parts if each.base is not None), None)
         main_text = next((_text_alone(conflict, each.main) for each in parts if each.main is not None), "")
         request_text = next((_text_alone(conflict, each.request) for each in parts if each.request is not None), "")
@@ -105,7 +105,7 @@ def prepare_conflicts(
         shown = ConflictView(
             named(name),
             f"{named(name)} {seen[name]}",
-            (conflict.decided_with or conflict).kind,
+            (conflict.deciding_conflict or conflict).kind,
             parse_safely(base_text) if base_text is not None else None,
             compare(main_text if base_text is None else base_text, main_text),
             compare(request_text if base_text is None else base_text, request_text),
@@ -113,7 +113,7 @@ def prepare_conflicts(
             next((heading for line_of, heading in reversed(headings) if line_of <= line), ""),
             _moved_place(conflict) if len(parts) > 1 else None,
             conflict.is_suggested,
-            titles.get(conflict.page_of_base_text or "", ""),
+            titles.get(conflict.base_text_page or "", ""),
         )
         found.append((line, shown))
     return tuple(_in_order(compared, found))
@@ -143,7 +143,7 @@ def _main_text(page: MergedPage) -> tuple[str, list[int]]:
             line_of[conflict] = line if said else line - 1  # A conflict without text precedes the next line.
         text += said
         line += said.count("\n")
-    return text, [line_of[conflict] for _, conflict in page.places]
+    return text, [line_of[conflict] for _, conflict in page.conflict_places]
 
 
 def _outcome(conflict: Conflict, choice: Choice) -> PageComparison:

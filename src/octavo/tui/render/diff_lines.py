@@ -347,7 +347,7 @@ def _render_parts(
             return render_table_change(context, old, new, parts, room, unit.slice_number)
         case model.ContainerChange(title=title):
             return (
-                render_word_changes(context.styles, old, new, title, room) if title is not None and title.sorts else []
+                render_word_changes(context.styles, old, new, title, room) if title is not None and title.kinds else []
             )
     if parts is None and old.kind == new.kind and old.plain() == new.plain() and old.kind not in ("image", "figure"):
         return [

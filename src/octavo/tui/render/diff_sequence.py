@@ -367,7 +367,7 @@ class _DiffBuilder:
             self._add_threads(block.key, block)
 
     def _add_changed_container(self, entry: ChangedBlock | MovedBlock, inside: ContainerChange) -> None:
-        has_title = inside.title is not None and bool(inside.title.sorts)
+        has_title = inside.title is not None and bool(inside.title.kinds)
         with self._enter(entry.old, entry.new):
             if isinstance(entry, MovedBlock) or entry.notes or has_title:
                 self._add(DiffUnit("entry", entry.new, None, entry, change_number=self._next_number()))

@@ -151,7 +151,7 @@ def _changed_rows(
                     for op in ("delete", "insert")
                 ]
                 is_same = list(map(_text, both[0])) == list(map(_text, both[1]))
-                has_words = any(cell.words is not None and "words" in cell.words.sorts for cell in cells)
+                has_words = any(cell.words is not None and "words" in cell.words.kinds for cell in cells)
                 is_same = is_same or not (has_words or any(cell.settings for cell in cells))
                 rows.append(_ChangedRow(both[0], both[1], was, now, ("~", "~") if is_same else ("-", "+")))
                 elsewhere += _row_settings(entry, cells, is_same=is_same)
@@ -173,7 +173,7 @@ def _row_settings(
     for cell in cells:
         if cell.words is not None:
             yield from (each for each in changed_run_attributes(cell.words.words) if (each.old, each.new) not in text)
-            if is_same and "words" in cell.words.sorts:
+            if is_same and "words" in cell.words.kinds:
                 yield invisible_change(cell.words.words)
 
 

@@ -152,7 +152,7 @@ class LinkTargets:
         from octavo.documents import links  # lazy: 10 ms, only for links
 
         match self.resolve(href):
-            case links.BrokenLink(is_beyond=True) if self.context.is_folder:
+            case links.BrokenLink(is_outside_tree=True) if self.context.is_folder:
                 return LinkTitle(where=NOT_HERE)
             case links.BrokenLink(reason=reason):
                 return LinkTitle(problem=reason)

@@ -99,4 +99,4 @@ def _merged(marked: str, before: Raw | None, theirs: Raw | None) -> MergedPage:
     found = read_marked_page(marked)
     if before is None or theirs is None:
         return found
-    return read_marked_page(marked, merge(before.text, theirs.text, found.decided("request")))
+    return read_marked_page(marked, merge(before.text, theirs.text, found.text_with_choice("request")))

@@ -94,7 +94,7 @@ def _is_emoji(value: str) -> bool:
 
 
 def _beside(tree: PageTree, page: Page) -> list[Page]:
-    trail = tree.trail(page.id)
+    trail = tree.path_to(page.id)
     among = trail[-2].pages if len(trail) > 1 else tree.pages
     return [each for each in among if each.id != page.id]
 
