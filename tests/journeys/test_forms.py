@@ -251,7 +251,7 @@ async def test_of_a_list_too_long_to_be_read_whole_others_are_found_by_what_is_t
         assert form.sent[0][0].members == (NOOR,)
 
 
-class Kinds(Operation[None], put="/users/me", again=True):
+class Kinds(Operation[None], put="/users/me", repeats_request=True):
     """Has what no request has yet."""
 
     at: SiteRef

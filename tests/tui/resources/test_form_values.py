@@ -220,7 +220,7 @@ class Gauge(Model):
     accurate: bool | None = None
 
 
-class Everything(Operation[None], put="/everything", again=True, nullable=("note", "level", "colour")):
+class Everything(Operation[None], put="/everything", repeats_request=True, nullable=("note", "level", "colour")):
     """Has a field of each kind."""
 
     at: SiteRef
@@ -313,7 +313,7 @@ def test_a_field_of_a_request_is_in_its_form_by_being_declared() -> None:
     assert [each.name for each in ALL if each.is_there({"place.kind": "shore"})].count("place.below") == 0
 
 
-class Single(Operation[None], put="/single", again=True):
+class Single(Operation[None], put="/single", repeats_request=True):
     """Has fields that take at most one."""
 
     at: SiteRef
