@@ -58,10 +58,7 @@ class ObjectClaim(Claim):
     additional_properties: Literal[False]
 
 
-AnyClaim = Annotated[
-    BooleanClaim | StringClaim | NumberClaim | ArrayClaim | ObjectClaim,
-    Field(discriminator="type"),
-]
+AnyClaim = Annotated[BooleanClaim | StringClaim | NumberClaim | ArrayClaim | ObjectClaim, Field(discriminator="type")]
 
 
 def _described(claim: Claim) -> Claim:

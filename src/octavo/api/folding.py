@@ -63,7 +63,6 @@ class FoldedText:
 
 
 def _letters(text: str) -> Iterator[Range]:
-    """Yield the range of each letter with its combining marks."""
     start = 0
     for at in range(1, len(text)):
         if not _is_continuation(text[at]):

@@ -277,7 +277,6 @@ def _require_tags(value: Any, described: Json) -> None:
 
 
 def _objects_in(value: Any) -> Iterator[Json]:
-    """Yield every object in a JSON value."""
     if isinstance(value, dict):
         yield value
     if isinstance(value, dict | list):

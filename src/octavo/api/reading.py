@@ -167,7 +167,6 @@ def _plain_path(wrong: _Wrong) -> tuple[int | str, ...]:
 
 
 def _containers(value: Any) -> Iterator[Any]:
-    """Yield the value itself and all objects and lists in it."""
     pending = [value]
     while pending:
         each = pending.pop()

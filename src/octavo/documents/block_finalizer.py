@@ -32,7 +32,6 @@ def finalize_blocks(root: DraftBlock) -> tuple[tuple[Block, ...], tuple[Heading,
 
 
 def _fold_children(draft: DraftBlock) -> DraftBlock:
-    """Fold the children of a draft, and return the draft."""
     draft.children = [folded for child in draft.children for folded in _fold(child)]
     if draft.kind != "expandable":
         for child in draft.children:

@@ -28,7 +28,7 @@ from octavo.documents.diff_nodes import DiffStep, Node, NodeIndex, Status, runs_
 from octavo.documents.diff_operations import uses_old_tags, with_new_tags
 from octavo.documents.diff_replacements import change_size, join_replaced_sections, pair_replaced_blocks
 from octavo.documents.diff_restructuring import join_restructured
-from octavo.documents.diff_tables import column_changes, column_pairs, has_same_title, join_rows, row_pairs
+from octavo.documents.diff_tables import cell_at, column_changes, column_pairs, has_same_title, join_rows, row_pairs
 from octavo.documents.diff_text import diff_lines, diff_runs
 from octavo.documents.sequences import diff_ranges
 
@@ -75,7 +75,6 @@ def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DiffStep
 
 
 def _arrived_step(old: Node, new: Node) -> DiffStep:
-    """Return the step for a moved block at its new position."""
     if old.number == new.number:
         return DiffStep("arrived", old, new)
     return replace(compare_nodes(old, new), fate="arrived")
@@ -193,7 +192,7 @@ def _row(fate: Status, old: Node, new: Node, columns: tuple[ColumnPair, ...]) ->
 
 
 def _cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
-    ours, theirs = _cell_at(old, pair.old_index), _cell_at(new, pair.new_index)
+    ours, theirs = cell_at(old, pair.old_index), cell_at(new, pair.new_index)
     old_side, new_side = ours.block if ours else None, theirs.block if theirs else None
     if (ours is None and theirs is None) or (ours and theirs and ours.number == theirs.number):
         return CellChange(old_side, new_side)
@@ -203,10 +202,6 @@ def _cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
         others = tuple(each for each in others if each.name != "value")
     found = diff_runs(old_side.runs if old_side else (), new_side.runs if new_side else ())
     return CellChange(old_side, new_side, found if found.kinds else None, others)
-
-
-def _cell_at(row: Node, index: int | None) -> Node | None:
-    return row.children[index] if index is not None and index < len(row.children) else None
 
 
 def _differing_lines(old: str, new: str) -> int:

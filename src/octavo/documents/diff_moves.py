@@ -9,8 +9,8 @@ from operator import itemgetter
 
 from octavo.documents.blocks import kinds_with
 from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, similarity, text_similarity
-from octavo.documents.diff_nodes import DiffStep, Node
-from octavo.documents.diff_restructuring import FRAMES, CompareNodes, collapse_container
+from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node
+from octavo.documents.diff_restructuring import FRAMES, collapse_container
 
 _PART_KINDS = kinds_with("part")
 """Kinds that count as moved even if they are short, if both positions are in the same container."""
@@ -79,7 +79,6 @@ class _MoveFinder:
         self._moves: list[tuple[DiffStep, DiffStep]] = []
 
     def _give_numbers(self, steps: Iterable[DiffStep]) -> None:
-        """Assign numbers to moves that were found during the comparison."""
         moved: dict[int, int] = {}
         for step in steps:
             if step.fate in ("left", "arrived"):
@@ -150,7 +149,6 @@ class _MoveFinder:
         return step.fate == fate and id(step) not in self._taken and id(step) not in self._split
 
     def _mark_split(self, step: DiffStep) -> None:
-        """Mark all containers around a step as split."""
         above = self._parents.get(id(step))
         while above is not None and id(above) not in self._split:
             self._split.add(id(above))
@@ -212,7 +210,6 @@ def _unique_headings(steps: Sequence[DiffStep], all_steps: Sequence[DiffStep]) -
 
 
 def _add_child_steps(step: DiffStep) -> None:
-    """Create steps for the children of an added or removed container."""
     node = step.new or step.old
     assert node is not None, "a step must have a block"
     step.inside = [

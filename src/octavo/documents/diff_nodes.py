@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal
@@ -28,20 +28,8 @@ _EMPTY_VALUES: tuple[object, ...] = (None, "", False, (), [], {})
 """Values that count as a missing attribute."""
 ATOMIC_KINDS = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
 """Kinds of runs that are compared as a whole, not by words."""
-_TEXT_ATTRIBUTES = (
-    "title",
-    "alt",
-    "url",
-    "src",
-    "path",
-    "name",
-    "spec",
-    "date",
-    "expression",
-    "target",
-    "description",
-    "label",
-)
+_TEXT_ATTRIBUTE_NAMES = "title alt url src path name spec date expression target description label"
+_TEXT_ATTRIBUTES = tuple(_TEXT_ATTRIBUTE_NAMES.split())
 
 
 @dataclass(slots=True, eq=False)
@@ -179,6 +167,7 @@ def _freeze(value: Any) -> Hashable:
 
 
 Status = Literal["same", "added", "removed", "changed", "left", "arrived", "restructured"]
+CompareNodes = Callable[[Node, Node], "DiffStep"]
 
 
 @dataclass(slots=True, eq=False)

@@ -4,7 +4,7 @@ or in older tags. Both notations are shown as one restructured block with its di
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
@@ -12,17 +12,10 @@ from typing import NamedTuple
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.documents.diff_alignment import Pair, align, text_similarity
-from octavo.documents.diff_nodes import DiffStep, Node
+from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node
 
-CompareNodes = Callable[[Node, Node], DiffStep]
-
-_PARAMETER_PLACES = {
-    "path-parameters": "path",
-    "query-parameters": "query",
-    "headers": "header",
-    "body-parameters": "body",
-}
-_PARAMETER_PLACES |= {"form-data-parameters": "form data"}
+_PARAMETER_PLACES = {"path-parameters": "path", "query-parameters": "query", "headers": "header"}
+_PARAMETER_PLACES |= {"body-parameters": "body", "form-data-parameters": "form data"}
 _HEADINGS = {"path": "Path Parameters", "query": "Query Parameters", "header": "Headers", "body": "Request Body"}
 _COLUMNS = ("Name", "Type", "Description")
 _WORD = re.compile(r"\w+")
@@ -52,24 +45,23 @@ def uses_old_tags(operation: Node) -> bool:
 
 def with_new_tags(operation: Node) -> Node:
     """Return an operation in the newer notation: the summary and the location of each parameter are attributes."""
-    operation_content = _read(operation)
+    details = _read(operation)
     attrs = {**operation.block.attrs}
-    if summary := plain_text(operation_content.summary):
+    if summary := plain_text(details.summary):
         attrs["summary"] = summary
     children = (
         [
             _container_node(
-                Block("api-section", {"name": "description"}, lines=operation.block.lines),
-                operation_content.description,
+                Block("api-section", {"name": "description"}, lines=operation.block.lines), details.description
             )
         ]
-        if operation_content.description
+        if details.description
         else []
     )
-    for place, parameter in operation_content.parameters:
+    for place, parameter in details.parameters:
         placed = {**parameter.block.attrs, **({"in": place} if place else {})}
         children.append(_container_node(parameter.block._replace(attrs=placed), parameter.children))
-    children += [_container_node(block, content) for block, content in operation_content.responses]
+    children += [_container_node(block, content) for block, content in details.responses]
     return _container_node(operation.block._replace(attrs=attrs), children)
 
 
@@ -92,10 +84,10 @@ def _rewrites(
     titles = {_comparable_title(title): title for node in others for title in _tab_titles(node)}
     rows = {each.text: each.number for node in others for each in node.walk() if each.kind == "row"}
     expanded = [_expanded(_read(operation), titles, rows) for operation in operations]
-    all_parts = [part for some in expanded for part in some]
-    if len(all_parts) * len(others) > _MAX_PAIRS:
+    drafts = [part for some in expanded for part in some]
+    if len(drafts) * len(others) > _MAX_PAIRS:
         return []
-    pairs = align(all_parts, others)
+    pairs = align(drafts, others)
     found = []
     for operation, some in zip(operations, expanded, strict=True):
         own = set(map(id, some))
@@ -111,10 +103,8 @@ def _rewrites(
             last += 1
         stretch = pairs[first : last + 1]
         taken = [other for _, other in stretch if other is not None]
-        kept_length = sum(
-            min(one.size, other.size) * _text_similarity(one, other) for one, other in stretch if one and other
-        )
-        if kept_length >= max(_MIN_LENGTH, _MIN_SHARE_KEPT * sum(part.size for part in some)):
+        kept = sum(min(one.size, other.size) * _text_similarity(one, other) for one, other in stretch if one and other)
+        if kept >= max(_MIN_LENGTH, _MIN_SHARE_KEPT * sum(part.size for part in some)):
             found.append(_rewrite_step(operation, taken, stretch, compare, is_removed=is_removed))
     return found
 
@@ -157,27 +147,25 @@ def _insert_in_order(run: Sequence[DiffStep], found: Sequence[DiffStep]) -> list
 
 def _read(operation: Node) -> _Operation:
     summary = str(operation.block.attrs.get("summary") or "")
-    operation_content = _Operation(operation.block, (Run(summary),) if summary else (), [], [], [])
+    details = _Operation(operation.block, (Run(summary),) if summary else (), [], [], [])
     for child in operation.children:
         name = str(child.block.attrs.get("name") or "")
         if child.kind == "api-response":
-            operation_content.responses.append(_response(child))
+            details.responses.append(_response(child))
         elif child.kind == "api-parameter":
-            operation_content.parameters.append((str(child.block.attrs.get("in") or ""), child))
+            details.parameters.append((str(child.block.attrs.get("in") or ""), child))
         elif child.kind != "api-section":
-            operation_content.description.append(child)
-        elif name == "summary" and not operation_content.summary:
-            operation_content = operation_content._replace(
-                summary=(Run(summary),) if (summary := _section_text(child)) else ()
-            )
+            details.description.append(child)
+        elif name == "summary" and not details.summary:
+            details = details._replace(summary=(Run(summary),) if (summary := _section_text(child)) else ())
         else:
             for each in child.children:
                 if each.kind == "api-parameter":
-                    operation_content.parameters.append((_PARAMETER_PLACES.get(name, name.replace("-", " ")), each))
+                    details.parameters.append((_PARAMETER_PLACES.get(name, name.replace("-", " ")), each))
                 else:
-                    operation_content.description.append(each)
-    named = [(place, each) for place, each in operation_content.parameters if each.text or each.block.attrs.get("name")]
-    return operation_content._replace(parameters=named)
+                    details.description.append(each)
+    named = [(place, each) for place, each in details.parameters if each.text or each.block.attrs.get("name")]
+    return details._replace(parameters=named)
 
 
 def _response(node: Node) -> tuple[Block, list[Node]]:
@@ -197,24 +185,19 @@ def _section_text(section: Node) -> str:
     return " ".join(child.text for child in section.children if child.text)
 
 
-def _expanded(operation_content: _Operation, titles: Mapping[str, str], known: Mapping[str, int]) -> list[Node]:
+def _expanded(details: _Operation, titles: Mapping[str, str], known: Mapping[str, int]) -> list[Node]:
     """Return an operation in the blocks that the platform writes for it. `titles` are the tab titles to use for its
     responses, and `known` has the numbers of rows by their text."""
-    block = operation_content.block
+    block = details.block
     method = str(block.attrs.get("method") or "get")
     address = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()
     code = frozenset({"code"})
     runs = (Run(method.upper(), code | {"mark"}, kind="code"), Run(" "), Run(address, code, kind="code"))
     out = (
-        [_leaf_node(Block("heading", {"level": 2}, runs=operation_content.summary, lines=block.lines))]
-        if operation_content.summary
-        else []
+        [_leaf_node(Block("heading", {"level": 2}, runs=details.summary, lines=block.lines))] if details.summary else []
     )
-    out += [_leaf_node(Block("paragraph", runs=runs, lines=block.lines)), *operation_content.description]
-    by_location = sorted(
-        operation_content.parameters,
-        key=lambda each: [place for place, _ in operation_content.parameters].index(each[0]),
-    )
+    out += [_leaf_node(Block("paragraph", runs=runs, lines=block.lines)), *details.description]
+    by_location = sorted(details.parameters, key=lambda each: [place for place, _ in details.parameters].index(each[0]))
     for place, group in groupby(by_location, lambda each: each[0]):
         some = [parameter for _, parameter in group]
         heading = _HEADINGS.get(place, f"{place} parameters".strip().title())
@@ -224,9 +207,9 @@ def _expanded(operation_content: _Operation, titles: Mapping[str, str], known: M
             "table", {"columns": tuple(TableColumn((Run(title),)) for title in _COLUMNS)}, lines=some[0].block.lines
         )
         out.append(_container_node(table, rows))
-    if operation_content.responses:
-        tabs = [_tab(response, content, titles) for response, content in operation_content.responses]
-        out.append(_container_node(Block("tabs", lines=operation_content.responses[0][0].lines), tabs))
+    if details.responses:
+        tabs = [_tab(response, content, titles) for response, content in details.responses]
+        out.append(_container_node(Block("tabs", lines=details.responses[0][0].lines), tabs))
     return out
 
 

@@ -87,7 +87,6 @@ def _entry_size(entry: Entry) -> tuple[int, int]:
 
 
 def _count_sides(entries: Iterable[Entry]) -> tuple[int, int]:
-    """Return the numbers of words in the old and in the new blocks of entries."""
     old = new = 0
     for entry in entries:
         match entry:
@@ -166,7 +165,6 @@ def _count_words(block: Block) -> int:
 
 
 def _count_own(block: Block) -> int:
-    """Return the number of words of a block without its children."""
     return _count_in_text(block.text) + sum(map(_count_in_run, block.runs)) + (block.kind in _COUNTED_BLOCKS)
 
 
@@ -210,7 +208,6 @@ def _is_whole_edit(step: DiffStep) -> bool:
 
 
 def _is_heading(step: DiffStep) -> bool:
-    """Return whether a step has a heading on both sides."""
     return all(node is not None and node.kind == "heading" for node in (step.old, step.new))
 
 

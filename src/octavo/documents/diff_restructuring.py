@@ -12,12 +12,10 @@ from octavo.documents.blocks import Block, Run, kinds_with, plain_text
 from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, align, most_similar, similarity, text_similarity
 from octavo.documents.diff_attributes import changed_attributes
 from octavo.documents.diff_model import AttributeChange
-from octavo.documents.diff_nodes import DiffStep, Node, runs_key
+from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, runs_key
 from octavo.documents.diff_operations import join_rewritten_operations
 from octavo.documents.diff_tables import join_converted_tables
 from octavo.documents.diff_text import diff_runs
-
-CompareNodes = Callable[[Node, Node], DiffStep]
 
 FRAMES, _SERIES = kinds_with("frame"), kinds_with("series")
 _MIN_LENGTH = 15

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from octavo.documents.blocks import Block, Run, TableColumn, kinds_with, plain_text
 from octavo.documents.diff_alignment import Pair, align, align_without, best_pairs, text_similarity
 from octavo.documents.diff_attributes import changed_run_attributes, changed_values, shorten
 from octavo.documents.diff_model import AttributeChange, CellChange, ColumnPair, RowChange
-from octavo.documents.diff_nodes import DiffStep, Node, runs_key
+from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, runs_key
 from octavo.documents.diff_text import diff_runs
 from octavo.documents.sequences import diff_ranges
 
@@ -62,7 +62,6 @@ def _pair_by_cells(
 
 
 def _column_texts(table: Block, column: int) -> Counter[str]:
-    """Return the texts of the filled cells of a column, with their counts."""
     rows = (row.children for row in table.children[:_MAX_ROWS])
     return Counter(text for cells in rows if column < len(cells) and (text := plain_text(cells[column].runs).strip()))
 
@@ -196,8 +195,8 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
 def _is_part_of_row(step: DiffStep, row: DiffStep, fate: str) -> bool:
     """Return whether most text of a removed row is new in the changed row. For an added row, whether most was in the
     old row."""
-    removed = fate == "removed"
-    part, whole, rest = (step.old, row.new, row.old) if removed else (step.new, row.old, row.new)
+    is_removed = fate == "removed"
+    part, whole, rest = (step.old, row.new, row.old) if is_removed else (step.new, row.old, row.new)
     assert part is not None
     assert whole is not None
     assert rest is not None
@@ -216,9 +215,9 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
     some, one = (row.old, row.new) if is_join else (row.new, row.old)
     indices = [(pair.old_index, pair.new_index) if is_join else (pair.new_index, pair.old_index) for pair in columns]
     column_of = {mine: at for at, (mine, _) in enumerate(indices) if mine is not None}
-    target_texts = [_cell_text(cell) if (cell := _cell_at(one, index)) else "" for _, index in indices]
+    target_texts = [_cell_text(cell) if (cell := cell_at(one, index)) else "" for _, index in indices]
     before = [_cell_text(cell) for cell in some.children]
-    runs = [cell.block.runs if (cell := _cell_at(some, index)) else () for index, _ in indices]
+    runs = [cell.block.runs if (cell := cell_at(some, index)) else () for index, _ in indices]
     for part in parts:
         for column_index, part_cell in enumerate(part.children):
             if text := _cell_text(part_cell):
@@ -232,7 +231,7 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
     cell_blocks = [Block("cell", runs=each, lines=some.block.lines) for each in runs]
     cells = []
     for block, (_, index) in zip(cell_blocks, indices, strict=True):
-        cell = _cell_at(one, index)
+        cell = cell_at(one, index)
         other = cell.block if cell is not None else None
         was, now = (block, other) if is_join else (other, block)
         changed = diff_runs(was.runs if was else (), now.runs if now else ())
@@ -263,11 +262,10 @@ def _find_cell(text: str, cells: Sequence[str]) -> int | None:
     return found
 
 
-def _cell_at(row: Node, index: int | None) -> Node | None:
+def cell_at(row: Node, index: int | None) -> Node | None:
+    """Return the cell of a row at an index. None for a missing cell or without an index."""
     return row.children[index] if index is not None and index < len(row.children) else None
 
-
-CompareNodes = Callable[[Node, Node], DiffStep]
 
 _TABLE_KINDS = kinds_with("grid")
 _TEXT_KINDS = frozenset({"paragraph", "heading", "content-ref"})
@@ -333,7 +331,6 @@ def _filled_cells(grid: Node) -> list[Node]:
 
 
 def _text_step(node: Node, pairs: dict[int, Node], compare: CompareNodes) -> DiffStep:
-    """Return the changes from the cells to the block that replaced them."""
     if node.kind in _TEXT_KINDS and pairs[id(node)].block.runs == node.block.runs:
         return DiffStep("same", _with_cell_text(node, pairs), node)
     return compare(_with_cell_text(node, pairs), node)

@@ -15,10 +15,7 @@ from octavo.documents.sequences import DiffRange, diff_ranges
 
 WIDE_LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
 """Characters that count as a word each, even next to Latin letters."""
-_WORD = re.compile(
-    rf"[{WIDE_LETTERS}]|[^\W_{WIDE_LETTERS}]+(?:['’][^\W_{WIDE_LETTERS}]+)*|[ \t\n]+|.",
-    re.DOTALL,
-)
+_WORD = re.compile(rf"[{WIDE_LETTERS}]|[^\W_{WIDE_LETTERS}]+(?:['’][^\W_{WIDE_LETTERS}]+)*|[ \t\n]+|.", re.DOTALL)
 _WIDE = re.compile(f"[{WIDE_LETTERS}]")
 _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
 """Characters that end a clause."""
@@ -247,7 +244,6 @@ def _changed_line(before: Sequence[str], after: Sequence[str], i: int, j: int) -
 
 
 def _line_pairs(old: Sequence[str], new: Sequence[str], i: int, j: int) -> list[tuple[int, int]]:
-    """Return the pairs of lines of which one became the other, by line number."""
     if not old or not new:
         return []
     if len(old) * len(new) <= _MAX_LINE_PAIRS and sum(map(len, old)) * sum(map(len, new)) <= _MAX_CHARACTER_PAIRS:

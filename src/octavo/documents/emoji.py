@@ -135,7 +135,6 @@ def search(words: str, most: int = MAX_FOUND) -> list[NamedEmoji]:
 
 @cache
 def _known_signs() -> dict[str, NamedEmoji]:
-    """Return all emoji by their character, without variation selectors."""
     known: dict[str, NamedEmoji] = {}
     for name in _all_names():
         if (sign := from_name(name)) is not None:
@@ -154,7 +153,6 @@ def _common_code(name: str) -> str | None:
 
 
 def _any_code(name: str) -> str | None:
-    """Return the code points for any known name. None if unknown."""
     return _common_code(name) or _find_in(name, _described_names()) or _find_in(name, _other_names())
 
 
@@ -197,7 +195,6 @@ _EDITOR = "pymdownx.twemoji_db"
 
 @cache
 def _editor_names() -> tuple[_NameTable, _NameTable]:
-    """Return the names and the aliases of the platform's editor."""
     tables = run_module(_EDITOR)
     return _pack(_names_in(tables)), _pack(_aliases_in(tables))
 
@@ -211,7 +208,6 @@ def _described_names() -> _NameTable:
 
 @cache
 def _other_names() -> _NameTable:
-    """Return the names that other programs and Unicode use."""
     tables = run_module("pymdownx.gemoji_db")
     others = dict(chain(_names_in(tables), _aliases_in(tables)))
     listed = (each.split(" ")[1] for each in _entries(_editor_names()[0]))
@@ -221,13 +217,11 @@ def _other_names() -> _NameTable:
 
 
 def _names_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each name in a table of the library, with its code points."""
     for name, each in tables["emoji"].items():
         yield _normalized_name(name), _code_of(each)
 
 
 def _aliases_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each alias in a table of the library, with its code points."""
     for other, name in tables["aliases"].items():
         yield _normalized_name(other), _code_of(tables["emoji"][name])
 

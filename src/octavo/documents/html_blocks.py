@@ -11,24 +11,8 @@ from octavo.documents.inline import RunBuilder
 from octavo.documents.open_blocks import BlockTree, DraftBlock
 from octavo.documents.tables import HtmlTable
 
-_GROUPS = frozenset(
-    {
-        "div",
-        "center",
-        "section",
-        "article",
-        "aside",
-        "header",
-        "footer",
-        "main",
-        "nav",
-        "body",
-        "fieldset",
-        "dl",
-        "dt",
-        "dd",
-    }
-)
+_GROUP_NAMES = "div center section article aside header footer main nav body fieldset dl dt dd"
+_GROUPS = frozenset(_GROUP_NAMES.split())
 _LISTS = {"ul": "list", "ol": "list", "li": "item", "blockquote": "quote"}
 _EMBEDDED = frozenset({"iframe", "video", "audio", "object"})
 _HIDDEN = frozenset({"script", "style", "svg", "head"})

@@ -293,7 +293,6 @@ class RunBuilder:
             self._attrs = {**self._attrs, **opened.attrs} if self._attrs else opened.attrs
 
     def _recompute_format(self) -> None:
-        """Recompute the format in effect after elements were closed."""
         still_open, self._open = self._open, []
         self._marks, self._link, self._kind, self._attrs = NO_MARKS, None, "text", NO_ATTRS
         for opened in still_open:
@@ -414,7 +413,6 @@ def _image(builder: RunBuilder, token: Token) -> None:
 
 
 def _plain_text(tokens: Sequence[Token] | None) -> str:
-    """Return the text of an image description without its formatting."""
     return "".join(
         " " if token.type in ("softbreak", "hardbreak") else _plain_text(token.children) or token.content
         for token in tokens or ()

@@ -77,7 +77,6 @@ def _meaning(node: dict[str, Any], depth: int = 0, *, is_code: bool = False) -> 
 
 
 def _is_default(name: str, value: Any) -> bool:
-    """Return whether a field has its default value."""
     return value is None or value is False or value in ("", {}, []) or (name == "start" and value == 1)
 
 

@@ -168,7 +168,6 @@ class InlineReader:
 
 
 def _marks_of(data: dict[str, Any]) -> frozenset[str]:
-    """Return the marks of an inline node without leaves."""
     names = data.get("marks")
     return frozenset(_MARKS[name] for name in map(as_text, names if isinstance(names, list) else ()) if name in _MARKS)
 

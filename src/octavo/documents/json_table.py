@@ -204,11 +204,7 @@ def _option(value: Any, column: TableColumn) -> list[Run] | None:
     return [Run(column.options.get(value) or as_text(value))] if isinstance(value, str) and value else None
 
 
-_TYPES: dict[str, Callable[[Any, TableColumn], list[Run] | None]] = {
-    "users": _user,
-    "files": _file,
-    "select": _option,
-}
+_TYPES: dict[str, Callable[[Any, TableColumn], list[Run] | None]] = {"users": _user, "files": _file, "select": _option}
 
 
 def _link_target(runs: tuple[Run, ...]) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 from octavo.documents import emoji
 from octavo.documents.anchors import slug
 from octavo.documents.blocks import Block, Run, TableColumn, plain_text
+from octavo.documents.json_document import read_document
 
 _SYNTAX = re.compile(r"([\\`*_\[\]<>~$|{}]|&(?=#?\w+;)|\^(?=\[|$))")
 _BLOCK_START = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|={3,}|-{3,}|:)")
@@ -37,8 +38,6 @@ _TIGHT = frozenset({"list", "code", "quote"})
 
 def to_markdown(document: Any) -> str:
     """Return the Markdown for a JSON document."""
-    from octavo.documents.json_document import read_document  # lazy: the reader, not needed to write blocks
-
     return blocks_to_markdown(read_document(document).blocks)
 
 
@@ -148,7 +147,6 @@ def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
 
 
 def _escape(text: str) -> str:
-    """Return text with all Markdown signs escaped."""
     return _SYNTAX.sub(r"\\\1", text)
 
 
@@ -219,7 +217,6 @@ def _html_marks(run: Run, words: str, marks: frozenset[str]) -> str:
 
 
 def _html(runs: Iterable[Run]) -> str:
-    """Return runs as HTML."""
     found = ""
     for link, group in groupby(runs, key=_link_of):
         inside = ""
@@ -386,7 +383,6 @@ def _expandable(block: Block) -> str:
 
 
 def _captioned(tag: str, block: Block, /, **given: Any) -> str:
-    """Return a tag around the caption of a block."""
     inside = "\n\n".join(filter(None, (_escape_line_starts(_inline(block.runs)), _children(block))))
     return _tagged(tag, block, inside, closes=False, **given)
 

@@ -359,7 +359,6 @@ def _missing_page(href: str, path: str, full_path: str, targets: LinkTargets) ->
 
 
 def _marked_broken(href: str) -> BrokenLink:
-    """Return the target of a link that the platform has marked as broken."""
     parts = path_steps(href)
     resource = next((_RESOURCE_NAMES[part] for part in reversed(parts) if part in _RESOURCE_NAMES), None)
     if resource == "page" and "spaces" in parts:
@@ -378,7 +377,6 @@ def _folders(page_path: str) -> list[str]:
 
 
 def _page(path: str, targets: LinkTargets) -> str | None:
-    """Return the id of the page with a path or id. None if there is none."""
     path = path.strip("/").removesuffix(".md")
     folder = _README.sub("", path)
     return targets.page(path) or targets.page(folder) or (path if path in targets.page_ids else None)

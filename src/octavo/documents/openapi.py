@@ -163,7 +163,6 @@ class Specification:
     def _swagger_bodies(
         self, reader: SchemaReader, parameters_raw: list[Mapping[str, Any]], raw: Mapping[str, Any]
     ) -> Iterator[Body]:
-        """Yield the bodies of an OpenAPI 2.0 operation, which are among its parameters."""
         media = next((as_line(each) for each in as_list(raw.get("consumes") or self.spec.get("consumes"))), "")
         for each in parameters_raw:
             if each.get("in") == "body":
@@ -261,7 +260,6 @@ def _bodies(schemas: SchemaReader, raw: Mapping[str, Any]) -> Iterator[Body]:
 
 
 def _with_curl(operation: Operation, specification: Specification, raw: Mapping[str, Any]) -> Operation:
-    """Return an operation with a curl command for it."""
     query = [
         f"{quote(each.field.name)}=" for each in operation.parameters if each.place == "query" and each.field.required
     ]
@@ -295,7 +293,6 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
 
 
 def _shell_quote(text: str) -> str:
-    """Return text quoted for a shell."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 

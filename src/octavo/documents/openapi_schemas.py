@@ -128,7 +128,6 @@ class SchemaReader:
         return Field(as_line(name), kind, required, description, note, deprecated, tuple(children))
 
     def _merged(self, raw: Mapping[str, Any], seen: tuple[str, ...], depth: int = 0) -> Mapping[str, Any]:
-        """Return a schema merged with all its `allOf` parts."""
         parts = as_list(raw.get("allOf"))
         if not parts or depth > MAX_SCHEMA_DEPTH:
             return raw
@@ -187,7 +186,6 @@ class SchemaReader:
 
 
 def _child_schemas(raw: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
-    """Return the nested schemas: name, schema, and whether it is required."""
     required_names = {each for each in as_list(raw.get("required"))[:_MAX_PARTS] if isinstance(each, str)}
     inner = [(as_line(name), each, name in required_names) for name, each in first_items(raw.get("properties")).items()]
     if isinstance(raw.get("additionalProperties"), dict) and raw["additionalProperties"]:

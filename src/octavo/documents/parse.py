@@ -5,20 +5,18 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markdown_it.token import Token
 
 from octavo.documents import front_matter
 from octavo.documents.block_finalizer import BlockFinalizer
 from octavo.documents.blocks import NO_ATTRS, Block, Diagnostic, Document
+from octavo.documents.conflict_markers import ConflictMarkers, find_markers
 from octavo.documents.limits import MAX_PAGE_LENGTH, MAX_PAGE_LINES, max_page_parts, sanitize
 from octavo.documents.open_blocks import DraftBlock
 from octavo.documents.token_stream import FENCE_ESCAPE, SLICE_LENGTH, ClosedTags, TokenStream
 from octavo.documents.tree_builder import Builder
-
-if TYPE_CHECKING:
-    from octavo.documents.conflict_markers import ConflictMarkers
 
 _NOT_IN_NAME = re.compile(r'["\\{%}]')
 _RELEASE_SIZE = 500
@@ -135,7 +133,6 @@ class IncrementalParse:
         yield self._finalizer.finalize(unfinished)
 
     def _unread_front_matter(self, reason: str) -> DraftBlock:
-        """Return a code block that shows the front matter as written."""
         message = f"Could not read the front matter: {reason}."
         self._diagnostics.append(Diagnostic(0, message))
         attrs = {"language": "yaml", "title": message}
@@ -150,11 +147,7 @@ def _release(tokens: list[Token]) -> None:
 
 def _as_source(source: str) -> Document:
     block = Block(
-        "code",
-        {"language": "markdown", "source": True},
-        text=source,
-        lines=(0, source.count("\n") + 1),
-        key="source",
+        "code", {"language": "markdown", "source": True}, text=source, lines=(0, source.count("\n") + 1), key="source"
     )
     return Document(
         "", (block,), source, (Diagnostic(0, "This page is too large to format, so it is shown as source."),)
@@ -173,8 +166,6 @@ def _with_conflict_tags(body: str) -> str:
     """Return the body with conflict markers replaced by tags, line by line, so that each side is parsed into blocks."""
     if "<<<<<<< " not in body:
         return body
-    from octavo.documents.conflict_markers import find_markers  # lazy: rarely needed
-
     lines = body.split("\n")
     for conflict in find_markers(body):
         _replace_markers(lines, conflict)

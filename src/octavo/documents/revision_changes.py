@@ -95,7 +95,6 @@ def _reordered(old_parents: dict[str, str | None], new_parents: dict[str, str | 
 
 
 def _items(kind: str, before: list[Json], after: list[Json], to_json: Callable[[Json], Json]) -> Iterator[Json]:
-    """Yield the changes of files or of reusable content."""
     field, attributes, reference = (
         ("file", _FILE_ATTRIBUTES, ("id", "name", "contentType", "downloadURL"))
         if kind == "file"

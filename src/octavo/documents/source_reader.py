@@ -99,7 +99,6 @@ class _Reader:
         return next((at for at, line in enumerate(self._lines) if at and line.rstrip() == "---"), 0)
 
     def _front_matter(self, end: int) -> SourceBlock:
-        """Read front matter: each field with all its lines."""
         starts = [at for at in range(1, end) if at == 1 or FIELD.match(self._lines[at])]
         fields = [self._field(at, after) for at, after in pairwise([*starts, end])]
         inner = (*(replace(fence_closers, gap="\n") for fence_closers in fields[:-1]), *fields[-1:])
@@ -212,7 +211,6 @@ class _Reader:
 
 
 def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ...]:
-    """Return a block for each line, as siblings."""
     blocks = [SourceBlock(kind, line.removesuffix("\n"), gap="\n") for line in lines]
     return (*blocks[:-1], *(replace(block, gap=None) for block in blocks[-1:]))
 

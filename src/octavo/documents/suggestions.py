@@ -106,13 +106,7 @@ def with_conflict_markers(page: str, key: str, wanted: str) -> str:
     are at the end of the page."""
     lines = page.split("\n")
     (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
-    marked = [
-        "<<<<<<< current text",
-        *lines[first:last],
-        "=======",
-        *wanted.split("\n"),
-        ">>>>>>> suggested change",
-    ]
+    marked = ["<<<<<<< current text", *lines[first:last], "=======", *wanted.split("\n"), ">>>>>>> suggested change"]
     return "\n".join([*lines[:first], *marked, *lines[last:]])
 
 
@@ -125,7 +119,6 @@ def block_source(source: str, block: Block) -> str:
 
 
 def _sources_by_key(page: str) -> dict[str, tuple[tuple[int, int], str]]:
-    """Return the line range and the source of each block, by its key."""
     from octavo.documents.parse import parse  # lazy: the parser, 30 ms, only needed to apply a suggestion
 
     document, lines = parse(page), page.split("\n")

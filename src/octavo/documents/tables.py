@@ -15,11 +15,7 @@ from octavo.documents.inline import RunBuilder, runs_of_tokens
 from octavo.documents.open_blocks import DraftBlock
 
 _ALIGN = re.compile(r"text-align:\s*(\w+)")
-_ROLES = {
-    "data-card-target": "target",
-    "data-card-cover": "cover",
-    "data-card-cover-dark": "cover-dark",
-}
+_ROLES = {"data-card-target": "target", "data-card-cover": "cover", "data-card-cover-dark": "cover-dark"}
 _FLAGS = {
     False: {"header_hidden": "data-header-hidden", "header_sticky": "data-header-sticky", "search": "data-search"},
     True: {"titles_hidden": "data-column-title-hidden"},

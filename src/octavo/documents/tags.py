@@ -132,7 +132,6 @@ def _skip_blanks(source: str, position: int, limit: int) -> int:
 
 
 def _read_key(source: str, position: int, limit: int) -> tuple[str | None, int]:
-    """Return the key before `=`, and the position of its value. None as key if there is none."""
     if not (key := _KEY.match(source, position, limit)):
         return None, position
     equals = _skip_blanks(source, key.end(), limit)
@@ -142,7 +141,6 @@ def _read_key(source: str, position: int, limit: int) -> tuple[str | None, int]:
 
 
 def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
-    """Return the value at `position`, and the position after it."""
     opener = source[position : position + 1]
     if opener not in _QUOTE:
         bare = _UNQUOTED.match(source, position, limit)

@@ -253,7 +253,6 @@ class TokenStream:
         return any(self._definitions.get(_normalized_label(label), -1) > end for label in labels if label)
 
     def _read_definitions(self, at: int, line: int) -> None:
-        """Parse the rest of the source for definitions."""
         part_count, last = 0, max(self._definitions.values())
         while at < last and part_count < self._max_parts // 2:
             try:

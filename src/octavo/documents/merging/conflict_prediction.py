@@ -128,7 +128,6 @@ def _names(revision: Revision) -> Iterator[tuple[str, str]]:
 
 
 def _revision_content(revision: Revision, texts: Mapping[str, str]) -> Json:
-    """Return a revision in the form that a merge needs."""
     variables = revision.variables
     return {
         "pages": _pages(revision.pages, texts, set()),

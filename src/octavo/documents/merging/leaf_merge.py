@@ -7,16 +7,7 @@ import re
 from octavo.api.folding import fold
 from octavo.documents.merging.block_alignment import matching_runs
 from octavo.documents.merging.merged_page import SIDES, Conflict, side_of
-from octavo.documents.source_blocks import (
-    PROSE,
-    WORD,
-    SourceBlock,
-    Versions,
-    cells,
-    is_html,
-    row_frame,
-    with_cells,
-)
+from octavo.documents.source_blocks import PROSE, WORD, SourceBlock, Versions, cells, is_html, row_frame, with_cells
 
 Context = tuple[str, str]
 """Text before and after a conflict that is needed to read the conflict alone."""

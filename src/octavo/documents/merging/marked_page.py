@@ -89,7 +89,6 @@ def _sides(content: Conflict | MergedBlock) -> tuple[str, str]:
 
 
 def _strip_blank_lines(text: str) -> str:
-    """Return the text without blank lines at either end."""
     lines = text.split("\n")
     filled = [number for number, line in enumerate(lines) if line.strip()]
     return "\n".join(lines[filled[0] : filled[-1] + 1]) if filled else ""

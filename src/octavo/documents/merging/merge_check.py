@@ -57,14 +57,12 @@ def runs_of(blocks: Iterable[SourceBlock]) -> Iterator[Run]:
 
 
 def _runs(words: Run) -> Iterator[Run]:
-    """Yield the runs of a sentence, a cell or a line, given as its words."""
     if len(words) < _RUN_LENGTH:
         yield from pairwise(words)
     yield from (words[start : start + _RUN_LENGTH] for start in range(max(1, len(words) - _RUN_LENGTH + 1)))
 
 
 def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[Run]:
-    """Yield the words of each sentence, cell and line of blocks."""
     for block in (each for top in blocks for each in top.walk()):
         text = MARKER.sub("", block.head, count=1) if block.kind == "item" else block.head
         if block.kind in ("row", "table"):

@@ -188,7 +188,6 @@ def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlo
 
 
 def _with_changes(block: SourceBlock, changes: _Changes) -> SourceBlock:
-    """Return the tree with some blocks replaced by others."""
     if not block.children:
         return block
     children: list[SourceBlock] = []

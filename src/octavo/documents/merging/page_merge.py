@@ -282,7 +282,6 @@ class _PageMerge:
         return side_of(MergedBlock("blocks", "", "", pieces, "", ""), SIDES[side]) or None
 
     def _merge_block(self, block: Versions[SourceBlock], context: Context = NO_CONTEXT) -> str | Conflict | MergedBlock:
-        """Merge one block that all three versions have."""
         keys, kind = block.map(lambda each: each.key), block.base.kind
         is_moved = any(each.move or each.replaced_blocks for version in block[1:] for each in version.walk())
         if keys.is_conflict_free and not is_moved:
@@ -457,7 +456,6 @@ def _conflict_of_deletion(blocks: Blocks, side: int) -> Conflict:
 
 
 def _kind_of(blocks: Blocks) -> str:
-    """Return the kind of a conflict about these blocks."""
     kinds = {each.kind for each in blocks}
     return kinds.pop() if len(kinds) == 1 else "blocks"
 
@@ -476,7 +474,6 @@ def _in_order(own: T, other: T, side: int) -> tuple[T, T]:
 
 
 def _is_numbered(items: SourceBlock) -> bool:
-    """Return whether the items of a list have consecutive numbers."""
     numbers = [each.number for each in items.children or ()]
     return numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers and numbers[0] >= 0 else False
 
@@ -501,7 +498,6 @@ def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
 
 
 def _have_versions_of_one(main: Blocks, request: Blocks) -> bool:
-    """Return whether both sides added versions of one row or item."""
     if len(main) * len(request) > _PAIR_LIMIT:
         return False
     return any(_are_versions_of_one(one, other) for one in main for other in request if one.key != other.key)
@@ -567,7 +563,6 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
 
 
 def _conflicts_and_moved_places(pieces: list[MergedChild]) -> Iterator[Conflict | MovedPlace]:
-    """Yield the conflicts and the places of moved text, in order."""
     for piece in pieces:
         content = piece.content
         if isinstance(content, MovedPlace):

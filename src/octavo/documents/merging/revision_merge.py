@@ -75,7 +75,6 @@ def _pages_to_keep(
     edited: Callable[[Json, Json], bool],
     result_order: PageOrder,
 ) -> dict[str, TreeVersion]:
-    """Return the pages to keep, each with the side that decides its place. Main decides by default."""
     result: dict[str, TreeVersion] = {}
     for page in [*main.nodes, *(each for each in proposed.nodes if each not in main.nodes)]:
         here, in_proposed = page in main.nodes, page in proposed.nodes
@@ -267,7 +266,6 @@ class _RevisionMerger:
         return below(None)
 
     def _node(self, node_id: str, base: Json | None, main: Json | None, proposed: Json | None) -> Json:
-        """Return a page or item, merged from the versions that have it."""
         if main is None or proposed is None:
             return _without(main or proposed or {}, {"pages"})
         if base is None:

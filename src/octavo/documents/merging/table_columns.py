@@ -63,7 +63,6 @@ def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> b
 
 
 def _has_uneven_rows(table: SourceBlock) -> bool:
-    """Return whether a row has more or fewer cells than the head."""
     rows = [each for row in table.children or () for each in (row, *(row.replaced_blocks or ()))]
     return any(len(cells(row.head)) != len(_names(table)) for row in rows)
 
@@ -100,7 +99,6 @@ def _has_uneven_versions(tables: Versions[SourceBlock], columns: list[list[Colum
 
 
 def _is_edited(column: Column, tables: Versions[SourceBlock], columns: list[list[Column]], version: int) -> bool:
-    """Return whether a side added text to a column or to its head."""
     before, values_after = (_values(tables[each], columns[each].index(column)) for each in (0, version))
     return bool(values_after - before)
 
