@@ -26,5 +26,4 @@ class Activity:
     size: int
     """Size of the body of the last response in bytes, decompressed."""
     given_up: bool = False
-    """Whether the request was cancelled because no caller waited for the response. It then says nothing about the
-    server."""
+    """Whether no caller waited any more for the response. It then says nothing about the server."""

@@ -93,8 +93,7 @@ class Comment(Message):
     object: Literal["comment"] = "comment"
     replies: Number = 0
     repliers: tuple[Contributor, ...] | None = None
-    """The users who replied, with the time of their last reply. None if the server does not send them, as older
-    servers."""
+    """The users who replied, with the time of their last reply. None on older servers."""
     target: Target = Field(default_factory=Target)
     status: Annotated[SafeLine, KnownValues("open", "resolved")] = "open"
     resolved_at: Moment | None = None

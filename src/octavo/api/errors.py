@@ -62,8 +62,7 @@ class Trace:
 
 
 class ApiError(Exception):
-    """An operation failed. `str(error)` is a sentence, `trace` identifies the request, and `outcome` is its known
-    effect."""
+    """An operation failed. `trace` identifies the request, and `outcome` is its known effect."""
 
     outcome = Outcome.UNKNOWN
 

@@ -74,8 +74,7 @@ def _letters(text: str) -> Iterator[Range]:
 
 @cache
 def _is_continuation(letter: str) -> bool:
-    """Return whether `letter` belongs to the letter before it: a mark, a later part of a Korean syllable, or an
-    invisible character."""
+    """Return whether `letter` continues the letter before it, such as a combining mark."""
     if letter.isascii():
         return False
     first = unicodedata.normalize("NFKD", letter)[0]

@@ -62,8 +62,7 @@ _MAY_BE_MISSING = frozenset(
         "SiteSpace.hasAdvancedCustomizationFeature",
     }
 )
-"""Fields that can be missing from a response although they are never null. All other fields that cannot be null are
-always present."""
+"""Fields that can be missing from a response. All other fields that cannot be null are always present."""
 
 
 @cache
@@ -225,8 +224,7 @@ def _body(spec: Spec, schemas: _Schemas) -> Json | None:
 
 
 def _operation_id(route: Route) -> str:
-    """Return the id of a route, such as `comments.List.Space`: the operation, and the kind of place if there are
-    several."""
+    """Return the id of a route, such as `comments.List.Space`: operation and kind of place."""
     place = f".{route.place.__name__.removesuffix('Ref')}" if route.place and len(route.spec.places) > 1 else ""
     return route.spec.name + place
 

@@ -200,8 +200,7 @@ class Spec:
     query: tuple[str, ...]
     nullable: tuple[str, ...] = ()
     repeats_request: bool = False
-    """Whether another operation has the same request. Such an operation is not part of the API, and its response is
-    never cached."""
+    """Whether another operation has the same request. It is then not part of the API and never cached."""
 
     @property
     def name(self) -> str:

@@ -1,8 +1,8 @@
 """Prepares text for full-text indexes. SQLite's `unicode61` finds only whole words and their beginnings.
 
-apart("C++/C#")                    "C++" and "C#" become words that differ from "C"
-parts("call getStationId")         "get Station Id StationId": additional words to index
-mention("/pages/p1")               stands for the title of a page, until `with_titles` inserts the title
+apart("C++/C#")                    "C++" and "C#" become words that differ from "C" parts("call getStationId")
+"get Station Id StationId": additional words to index mention("/pages/p1")               stands for the title of a
+page, until `with_titles` inserts the title
 """
 
 import re
@@ -50,8 +50,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 @cache
 def _part_boundary() -> re.Pattern[str]:
-    """Return a pattern for the places where a new part begins inside a word: `get|Station`, `HTTP|Server`, but not
-    `URLs`."""
+    """Return a pattern for the start of a part inside a word: `get|Station`, `HTTP|Server`, not `URLs`."""
     letters = [chr(code) for code in range(0x530)]  # Latin, Greek and Cyrillic; few other scripts have upper case.
     lower, upper = ("".join(each for each in letters if test(each)) for test in (str.islower, str.isupper))
     return re.compile(f"(?<=[{lower}0-9])(?=[{upper}])|(?<=[{upper}])(?=[{upper}](?!s(?![{lower}]))[{lower}])")
@@ -63,8 +62,7 @@ def part_starts(text: str) -> list[int]:
 
 
 def word_parts(text: str) -> str:
-    """Return the parts of words like `getStationId` in `text`, and the rest of the word from each part on. Empty if
-    there are none."""
+    """Return the parts of words like `getStationId` in `text`, and the rest from each part on."""
     found: dict[str, None] = {}
     for word in _WORD.findall(text):
         if word.islower() or word.isupper() or len(word) > MAX_SPLIT_WORD or not (starts := part_starts(word)):

@@ -61,8 +61,7 @@ class NothingChanged(ValueError):
 
 
 def encode(op: Operation[Any]) -> Request:
-    """Return the request for `op`. Raises ValueError for unencodable values, and NothingChanged for an update without
-    fields."""
+    """Return the request for `op`. Raises ValueError for unencodable values, NothingChanged for empty updates."""
     spec = SPECS[type(op)]
     sent = op.model_dump(mode="json", by_alias=True, exclude=in_path(spec) | {"at"}, exclude_unset=True)
     in_query = query_fields(spec)

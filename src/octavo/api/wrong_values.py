@@ -51,16 +51,14 @@ def error_sentence(invalid: ValidationError, given: Any) -> str:
 
 
 def null_error(spec: Spec, given: Mapping[str, Any]) -> str | None:
-    """Return the error of the first value that must not be null. None if there is none. `given` has values by wire
-    name."""
+    """Return the error of the first value that must not be null, by wire name. None if there is none."""
     in_body = body_fields(spec) - {camel(name) for name in spec.nullable}
     wrong = next((name for name, value in given.items() if value is None and name in in_body), None)
     return f"{wrong} cannot be null. Leave {wrong} out to keep its value." if wrong else None
 
 
 def rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
-    """Return the error of a value, to follow its name: `must be a whole number`. `alike` are the errors of the same
-    type."""
+    """Return the error of a value, such as `must be a whole number`. `alike` are errors of the same type."""
     limits: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case "missing":

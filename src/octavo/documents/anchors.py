@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
 
 from octavo.api.folding import fold
+from octavo.documents.blocks import Heading
 
 _PUNCTUATION = re.compile(r"['’‘\"“”`*(){}\[\]<>!?,:;=+#@$%^~|\\…]+")
 _SEPARATORS = re.compile(r"[^\w.]+")
@@ -18,19 +18,8 @@ _MAX_TITLE = 1_000
 _NUMBER_SUFFIX = re.compile(r"-\d+\Z")
 
 
-class HasAnchor(Protocol):
-    """A heading, or another object that has an anchor."""
-
-    @property
-    def anchor(self) -> str: ...
-
-
-HeadingType = TypeVar("HeadingType", bound=HasAnchor)
-
-
 def slug(title: str) -> str:
-    """Return the anchor of a heading: lower case, `&` as `and`, no punctuation, hyphens between words, `id-` before a
-    digit."""
+    """Return the anchor of a heading: lower case, hyphens between words, `id-` before a digit, no punctuation."""
     decomposed = unicodedata.normalize("NFKD", title[:_MAX_TITLE]).lower().replace("&", "and")
     plain = unicodedata.normalize("NFC", _LATIN_MARK.sub("", decomposed))
     joined = _SEPARATORS.sub("-", _PUNCTUATION.sub("", plain)).strip("-.")
@@ -38,8 +27,7 @@ def slug(title: str) -> str:
 
 
 def is_anchor_of(title: str, anchor: str) -> bool:
-    """Return whether a heading with `title` can have `anchor`, alone on a page or next to headings with the same
-    title."""
+    """Return whether a heading with `title` can have `anchor`, also if several headings have that title."""
     own = slug(" ".join(title.split())) or "section"
     return any(match_anchor(each, [own]) is not None for each in (anchor, _NUMBER_SUFFIX.sub("", anchor)))
 
@@ -52,8 +40,7 @@ class Anchors:
         self._next: dict[str, int] = {}
 
     def assign(self, title: str, own: str | None = None) -> str:
-        """Return a unique anchor for a heading, made from `own` if the heading has an explicit anchor, else from its
-        title."""
+        """Return a unique anchor for a heading: the explicit anchor `own`, or one made from the title."""
         wanted = own or slug(title) or "section"
         anchor, number = wanted, self._next.get(wanted, 0)
         while anchor in self._used:
@@ -81,10 +68,9 @@ def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     return None
 
 
-def find_heading(wanted: str, headings: Iterable[HeadingType]) -> HeadingType | None:
-    """Return the first heading that a link to `wanted` leads to, by the rules of `match_anchor`. None if there is
-    none."""
-    by_anchor: dict[str, HeadingType] = {}
+def find_heading(wanted: str, headings: Iterable[Heading]) -> Heading | None:
+    """Return the first heading that a link to `wanted` leads to, as `match_anchor` decides. None if there is none."""
+    by_anchor: dict[str, Heading] = {}
     for heading in headings:
         by_anchor.setdefault(heading.anchor, heading)
     found = match_anchor(wanted, by_anchor)

@@ -137,8 +137,7 @@ def _fold_expandable(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _fold_summary(draft: DraftBlock) -> list[DraftBlock]:
-    """Return a title, which the expandable around it uses as its own. Outside of an expandable the title becomes a
-    paragraph."""
+    """Return a title for the expandable around it. Outside of an expandable, the title becomes a paragraph."""
     rest = []
     for child in draft.children:
         if child.kind in ("paragraph", "heading"):
@@ -249,8 +248,7 @@ class BlockFinalizer:
         return [self._finalize(draft)[0] for draft in top.children]
 
     def _key(self, digest: str, own: str) -> str:
-        """Return the key that the platform gave the block, or one made from the content if the key is missing or
-        already used."""
+        """Return the platform's key of the block, or one made from its content if that is missing or used."""
         if _KEY.fullmatch(own) and own not in self._key_counts:
             self._key_counts[own] = 1
             return own
@@ -298,8 +296,7 @@ def _single_line(value: Any) -> Any:
 
 
 def _digest(draft: DraftBlock, first_child: str) -> str:
-    """Return the hash of the words of a leaf, or of the title and the first child of a container. Keys are made from
-    the hash."""
+    """Return a hash for the key: of the words of a leaf, or of the title and first child of a container."""
     attrs = draft.attrs
     own = draft.text or plain_text(draft.runs)
     if not own:

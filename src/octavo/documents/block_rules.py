@@ -41,8 +41,7 @@ def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table. Unlike in standard Markdown, cells beyond the last column are appended to the last cell, so no
-    text is lost."""
+    """Parse a table. Unlike in standard Markdown, the last cell includes the text of surplus cells."""
     if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
         return False
     if silent:
@@ -136,8 +135,7 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
 
 
 def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
-    """Return the line on which a tag with the same name opens again before `end`, or -1. The first tag is then never
-    closed."""
+    """Return the line on which an unclosed tag opens again before `end`, or -1."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
         other = state.env["tags"].at(position)
@@ -330,8 +328,7 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
 
 
 def _line_after(state: StateBlock, text: str, position: int, start: int, end: int, limit: int) -> int | None:
-    """Return the line after the next line with `text`. For nested tables, the line after the outermost one. None if
-    not found."""
+    """Return the line after the one with `text`, for tables after the outermost one. None if not found."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
     found = finder.end_of("table", position + 1)[0] if is_table else finder.after(text, position)

@@ -48,14 +48,12 @@ _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
 _MAX_TEXT_LENGTH = 1500
 _MAX_COMPARED = 6000
-"""Maximum number of pairs of a gap that are all compared. In larger gaps, only blocks at similar positions are
-compared."""
+"""Maximum number of pairs of a gap to compare. In larger gaps, only blocks at similar positions are compared."""
 _MAX_PAIRS = 250_000
 
 
 def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Return the old and new blocks in pairs that keep the order of both sides. None marks a block without a
-    counterpart."""
+    """Return the blocks in pairs that keep the order of both sides. None marks a missing counterpart."""
     pairs: list[Pair] = []
     found = _without_islands(diff_ranges(_alignment_keys(old), _alignment_keys(new)), old, new)
     gaps = [each for each in found if not each.equal]
@@ -243,8 +241,7 @@ def _indel() -> Callable[..., float]:
 
 
 def most_similar(text: str, others: Sequence[str], at_least: float) -> int | None:
-    """Return the index of the text in `others` that is most similar to `text`. None if all are less similar than
-    `at_least`."""
+    """Return the index of the text in `others` most similar to `text`. None if none is as similar as `at_least`."""
     from rapidfuzz import process
     from rapidfuzz.distance import Indel
 
@@ -311,8 +308,7 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
 
 
 def _best_totals(worth: Sequence[dict[int, float]], width: int) -> list[list[float]]:
-    """Return a table with the highest total value of the pairs that start at index `i` of one side and `j` of the
-    other."""
+    """Return a table of highest total values, for pairs from index `i` of one side and `j` of the other."""
     best = [[0.0] * (width + 1)]
     for here in reversed(worth):
         below = best[-1]

@@ -80,8 +80,7 @@ class ColumnPair:
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """Changes of a table or of cards: its columns, and its rows as entries. The `parts` of a changed row are a
-    `RowChange`."""
+    """Changes of a table or of cards: its columns, and its rows as entries. Changed rows have a `RowChange`."""
 
     columns: tuple[ColumnPair, ...]
     rows: tuple[Entry, ...]
@@ -137,8 +136,7 @@ class UnchangedBlocks:
 
 @dataclass(frozen=True, slots=True)
 class AddedBlock:
-    """An added block. With entries: an added container around blocks that partly existed before. The entries cover all
-    of them."""
+    """An added block. With entries: an added container around blocks that partly existed before."""
 
     block: Block
     entries: tuple[Entry, ...] = ()

@@ -24,8 +24,7 @@ _MAX_PAIRS = 4000
 
 
 def find_moves(steps: Sequence[DiffStep], compare: CompareNodes) -> None:
-    """Turn removals and additions of the same block, at any depth, into moves numbered from 1. `compare` compares two
-    blocks."""
+    """Turn removals and additions of equal blocks, at any depth, into moves, numbered from 1."""
     visible = [each for step in steps for each in (step, *step.all_inside())]
     frames = [step for step in visible if step.inside is None and _is_frame(step)]
     for step in frames:

@@ -238,8 +238,7 @@ _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 
 
 def pair_replaced_blocks(steps: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps. If as many blocks were added as removed, of the same kinds, each becomes a change of its
-    counterpart."""
+    """Return the steps. As many added as removed blocks of the same kinds become changes of each other."""
     found: list[DiffStep] = []
     run: list[DiffStep] = []
     for step in steps:

@@ -52,8 +52,7 @@ def join_restructured(steps: list[DiffStep], compare: CompareNodes) -> list[Diff
 
 
 def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep] | None:
-    """Return the steps, with one step for blocks that crossed the edge of a container. None if there are no such
-    blocks."""
+    """Return the steps, with one for blocks that crossed the edge of a container. None if there are none."""
     if len(run) < 2 or not (_frame_kinds(step.old for step in run) & _frame_kinds(step.new for step in run)):
         return None
     sides = _texts(run)
@@ -160,8 +159,7 @@ def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
 def _open_frames(
     nodes: Sequence[Node], is_closed: Callable[[Node], bool], path: tuple[Node, ...] = ()
 ) -> Iterator[_FramedNode]:
-    """Yield the blocks inside containers, at any depth. Containers for which `is_closed` is true are yielded as one
-    block."""
+    """Yield the blocks inside containers, at any depth. Closed containers are yielded as one block."""
     for node in nodes:
         if node.kind not in FRAMES or not node.children or is_closed(node):
             yield _FramedNode(node, path)

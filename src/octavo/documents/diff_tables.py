@@ -152,8 +152,7 @@ def _identified_rows(
 
 
 def _rows_by_unique_text(rows: Sequence[Node], column: int) -> dict[str, Node]:
-    """Return rows by their text in a column, if the text is unique there. Numbers do not count: an inserted row
-    changes them."""
+    """Return rows by their unique text in a column. Numbers do not count, because inserted rows change them."""
     cells = [(row.children[column].text if column < len(row.children) else "", row) for row in rows]
     counts = Counter(text for text, _ in cells)
     return {text: row for text, row in cells if counts[text] == 1 and _LETTER.search(text)}
@@ -174,8 +173,7 @@ _MIN_CELL_SIMILARITY = 0.7
 
 
 def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[DiffStep]:
-    """Return the steps of the rows of a table. A changed row is joined with adjacent rows that were merged into it or
-    split off."""
+    """Return the steps of rows. A changed row is joined with adjacent rows that were merged or split."""
     found: list[DiffStep] = []
     at = 0
     while at < len(steps):
@@ -193,8 +191,7 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
 
 
 def _is_part_of_row(step: DiffStep, row: DiffStep, fate: str) -> bool:
-    """Return whether most text of a removed row is new in the changed row. For an added row, whether most was in the
-    old row."""
+    """Return whether most text of the removed or added row `step` was merged into or split from `row`."""
     is_removed = fate == "removed"
     part, whole, rest = (step.old, row.new, row.old) if is_removed else (step.new, row.old, row.new)
     assert part is not None

@@ -78,8 +78,7 @@ def _atomic_text(run: Run) -> str:
 
 
 def slices(text: str) -> Iterator[str]:
-    """Yield a text in parts, split between words. A regular expression on the whole text would block all other
-    threads."""
+    """Yield a text in parts, split between words. A regular expression on a long text blocks all threads."""
     start = 0
     while len(text) - start > SLICE_LENGTH:
         end = text.rfind(" ", start, start + SLICE_LENGTH) + 1 or start + SLICE_LENGTH

@@ -68,15 +68,13 @@ def to_emoji(name: str | None) -> str:
 
 @lru_cache(1024)
 def from_name(name: str) -> str | None:
-    """Return the character with `name`: a name of the platform's editor, of Unicode or of other programs. None if
-    unknown."""
+    """Return the character with a name of the platform's editor, Unicode or other programs. None if unknown."""
     name = name.replace("-", "_")
     return _to_sign(_common_code(name) or _code_by_alias(name) or _composed_code(name))
 
 
 def from_editor_name(name: str) -> str | None:
-    """Return the character with `name` in the platform's editor. None if unknown. The first call takes 30 ms;
-    `from_name` takes 70."""
+    """Return the character with a name of the platform's editor. None if unknown. Faster than `from_name`."""
     return _to_sign(_apply_aliases(name.replace("-", "_"), _common_code))
 
 
@@ -171,8 +169,7 @@ def _apply_aliases(name: str, code: Callable[[str], str | None]) -> str | None:
 
 
 def _composed_code(name: str) -> str | None:
-    """Return the code points of a family or couple, from the names of its members, or of a skin tone. None for other
-    names."""
+    """Return the code points of a family, a couple, or a skin tone. None for other names."""
     if _FAMILY.fullmatch(name):
         return "-200d-".join(_PEOPLE[each] for each in name.split("_"))
     if couple := _COUPLE.fullmatch(name):

@@ -39,8 +39,7 @@ def parse_page(source: str) -> tuple[dict[str, Any], str]:
 
 
 def _end(source: str) -> tuple[int, int] | None:
-    """Return the position where the YAML ends, and the position after its closing line. None if there is no closing
-    line."""
+    """Return the end of the YAML, and the end of its closing line. None if there is no closing line."""
     position = source.find("\n") + 1
     if position == 0 or source[: position - 1].rstrip() != "---":
         return None

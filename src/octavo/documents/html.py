@@ -101,8 +101,7 @@ def find_element_end(text: str, position: int) -> int | None:
 
 
 def find_loose_element_end(text: str, position: int) -> int | None:
-    """Return the end of an HTML tag with an attribute of any syntax that begins at a position. None if there is no
-    such tag."""
+    """Return the end of an HTML tag with attributes of any syntax at a position. None if there is no such tag."""
     match = _LOOSE_TAG.match(text, position)
     return find_element_end(text, position) if match and match[1].lower() in _HTML_NAMES else None
 
@@ -158,8 +157,7 @@ class Placeholders:
         self._closed: frozenset[str] | None = None
 
     def end_in_words(self, text: str, position: int) -> int | None:
-        """Return the result of `end_at` for text within a paragraph, where some HTML names are text too: `the <script>
-        tag`."""
+        """Return `end_at` within a paragraph, where some HTML names are text too: `the <script> tag`."""
         if (match := _BARE_TAG.match(text, position)) is not None:
             name = match[2].lower()
             other = f"<{name}" if match[1] else f"</{name}"

@@ -84,8 +84,7 @@ def _long_element(state: StateInline, silent: bool) -> bool:
 
 
 def loose_element_rule(state: StateInline, silent: bool) -> bool:
-    """Read an HTML element with attributes that CommonMark does not allow, such as `style={{ width: '50%' }}`.
-    Browsers accept them."""
+    """Read an HTML element with attributes that only browsers accept, such as `style={{ width: '50%' }}`."""
     return _take_element(state, find_loose_element_end(state.src, state.pos), silent)
 
 
@@ -221,8 +220,7 @@ def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
 
 
 def _pair_in_turn(state: StateInline, runs: list[list[Delimiter]]) -> None:
-    """Make marks of one kind alternate between opening and closing. Nothing changes if they cannot alternate, or
-    already do."""
+    """Make marks of one kind alternate between opening and closing, if that is possible."""
     pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
     opener: list[Delimiter] | None = None
     for run in runs:

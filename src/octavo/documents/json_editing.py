@@ -117,8 +117,7 @@ def _text(node: dict[str, Any], *, is_code: bool) -> list[Any]:
 
 
 def _autolink_text(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
-    """Return the text of a link that shows its own URL. None for other links. Markdown turns each URL into such a
-    link."""
+    """Return the text of a link that shows its own URL, as Markdown writes it. None for other links."""
     ref, nodes = as_object(as_object(meaning.get("data")).get("ref")), meaning.get("nodes")
     if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
         return None

@@ -74,8 +74,7 @@ def _children(block: Block) -> str:
 
 
 def _tagged(tag: str, block: Block, /, inside: str | None = None, *, closes: bool = True, **given: Any) -> str:
-    """Return a platform tag around the content of a block. `given` are the arguments of the tag; None leaves an
-    argument out."""
+    """Return a platform tag around the content of a block. `given` are its arguments, None to omit one."""
     head = "".join(f' {key}="{_value(value)}"' for key, value in given.items() if value is not None)
     content = _children(block) if inside is None else inside
     opening = f"{{% {tag}{head} %}}"

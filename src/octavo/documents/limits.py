@@ -19,8 +19,7 @@ MAX_PAGE_LENGTH = 5_000_000
 MAX_PAGE_LINES = 200_000
 
 MAX_BLOCK_PARTS = 60_000
-"""Maximum number of parser tokens in one block of the top level. From a block with more, the page is shown as source.
-"""
+"""Maximum number of tokens in a top-level block. From a block with more, the page is shown as source."""
 
 MAX_LINE_VISITS = 60_000
 """Maximum number of line reads of the parser for a page, or a tenth of the length of the page if that is more. Within

@@ -55,13 +55,11 @@ class LinkTargets:
     """Ids by path or name without case. Filled at the first lookup without an exact match."""
 
     def page(self, path: str) -> str | None:
-        """Return the id of the page at `path`. An exact match wins over one that differs in case only. None if there
-        is none."""
+        """Return the id of the page at `path`, preferably with the same case. None if there is none."""
         return self.pages.get(path) or self._find_folded("pages", self.pages, path)
 
     def file(self, name: str) -> str | None:
-        """Return the id of the file with a name, path or id. An exact match wins over one that differs in case only.
-        None if there is none."""
+        """Return the id of the file with a name, path or id, preferably with the same case. None if missing."""
         files = self.files or _EMPTY
         return files.get(name) or self._find_folded("files", files, name)
 
@@ -349,8 +347,7 @@ def _relative(href: str, path: str, anchor: str | None, page_path: str, targets:
 
 
 def _missing_page(href: str, path: str, full_path: str, targets: LinkTargets) -> Target:
-    """Return the target for a path without a page. If the files are unknown, it may be a file. `full_path` is the path
-    from the root."""
+    """Return the target for a path without a page: a file if the files are unknown, else a broken link."""
     name = posixpath.basename(path)
     suffix = posixpath.splitext(name)[1]
     if targets.files is None and _SUFFIX.fullmatch(suffix) and suffix != ".md":
@@ -367,8 +364,7 @@ def _marked_broken(href: str) -> BrokenLink:
 
 
 def _folders(page_path: str) -> list[str]:
-    """Return the folders that relative links of a page can start from. A page with pages below it has a folder of its
-    own."""
+    """Return the folders that relative links can start from. A page with subpages has a folder of its own."""
     path = page_path.strip("/")
     if path.endswith(".md"):
         return [posixpath.dirname(path)]

@@ -256,8 +256,7 @@ class _Writer:
         return self._captioned("swagger" if is_swagger else f"openapi-{variant}", block, data)
 
     def _table(self, block: Block) -> Json:
-        """Return a table node. Cells are fragments named by row and column, except values that the platform has a type
-        for."""
+        """Return a table node. Cells are fragments named by row and column, or values of a platform type."""
         attrs, is_cards = block.attrs, block.kind == "cards"
         columns: Sequence[TableColumn] = attrs.get("columns", ())
         fragments: list[Json] = []

@@ -90,8 +90,7 @@ class Specification:
         return " ".join(part for part in (as_line(info.get("title")), as_line(info.get("version"))) if part)
 
     def operation(self, method: str, path: str) -> Operation | None:
-        """Return the operation for a method and a path. Paths that differ only in parameter names are equal. None if
-        there is none."""
+        """Return the operation for a method and a path, whose parameter names may differ. None if missing."""
         paths = as_object(self.spec.get("paths"))
         found = paths.get(path)
         if not isinstance(found, dict):

@@ -44,8 +44,7 @@ class Definitions:
     spec: Mapping[str, Any]
 
     def follow(self, value: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-        """Return a value with its references followed, and the names of these references. Empty if a reference has no
-        target."""
+        """Return a value with its references followed, and their names. Empty if a target is missing."""
         names: list[str] = []
         while isinstance(value, dict) and isinstance(name := value.get("$ref"), str):
             if name in names or len(names) > _MAX_REFERENCES:
@@ -73,8 +72,7 @@ class SchemaReader:
     parts: int = 0
     """Number of `allOf` parts merged. Limited, because nested references can grow exponentially."""
     characters_left: int = 40_000
-    """Number of characters of descriptions that may still be read. Each description is rendered as a page of its own.
-    """
+    """Number of characters of descriptions that may still be read, because rendering them is slow."""
 
     def words(self, value: Any) -> str:
         """Return a description, or its beginning once the limit of characters is reached."""

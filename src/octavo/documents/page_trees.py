@@ -72,8 +72,7 @@ def source_path(page: Json) -> str:
 
 
 def link_base(page: Json) -> str:
-    """Return where relative links of a page start, as `links.resolve` expects it: with a slash if the page has
-    children."""
+    """Return where relative links of a page start, for `links.resolve`: with a slash if it has children."""
     is_folder = bool(page.get("pages")) and not (page.get("git") or {}).get("path")
     return f"{source_path(page)}/" if is_folder else source_path(page)
 

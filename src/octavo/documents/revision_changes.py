@@ -31,8 +31,7 @@ def document_id(page: Json) -> str | None:
 
 
 def changes_between(before: Revision, after: Revision) -> tuple[Change, ...]:
-    """Return the changes from `before` to `after`. Texts are compared by their document ids, which is all the server
-    shows."""
+    """Return the changes from `before` to `after`. Texts are compared by their document ids."""
     found = revision_differences(
         _revision_content(before), _revision_content(after), lambda file: str(file.get("downloadURL", ""))
     )

@@ -1,5 +1,4 @@
-"""The Markdown source of a page as a tree of blocks, for merging. Every character of the page belongs to exactly one
-block."""
+"""The Markdown source of a page as a tree of blocks, for merging. Each character belongs to one block."""
 
 from __future__ import annotations
 
@@ -113,8 +112,7 @@ class SourceBlock:
 
     @cached_property
     def name(self) -> str:
-        """The kind of the block. For a container, the start of its tag, such as `{% hint`. For a field, the name of
-        the field."""
+        """The kind of the block. For a container, the start of its tag (`{% hint`). For a field, its name."""
         if self.kind == "field":
             field = FIELD.match(self.head)
             return field[1] if field else ""
@@ -174,8 +172,7 @@ def join(blocks: Blocks) -> str:
 
 
 def gap_after(block: SourceBlock) -> str:
-    """Return the white space between a block and the next one. A block that was the last of its parent gets the usual
-    gap."""
+    """Return the white space between a block and the next one, or the usual gap after a last block."""
     return usual_gap(block) if block.gap is None else block.gap
 
 

@@ -66,8 +66,7 @@ class _Reader:
         return "".join(self._lines[start:stop]).removesuffix("\n")
 
     def _block(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
-        """Read the block that begins on a line. Return it without its last line break, and the number of the line
-        after it."""
+        """Read the block that begins on a line. Return it, and the number of the line after it."""
         line = self._lines[at]
         if at == 0 and line.rstrip() == "---" and (end := self._end_of_front_matter()):
             return self._front_matter(end), end + 1

@@ -70,8 +70,7 @@ class AppliedSuggestion:
     """The page after applying a suggestion, or the reason why it was not applied."""
 
     kind: Literal["applied", "same", "changed"]
-    """`same`: the page already has the suggested text. `changed`: the block was edited or deleted after the suggestion
-    was made."""
+    """`same`: the page already has the suggested text. `changed`: the block was edited or deleted since."""
     text: str
 
 

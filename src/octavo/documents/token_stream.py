@@ -69,8 +69,7 @@ class ClosedTags:
                 self._closed[id(closed)] = closed
 
     def first_open(self, position: int) -> int | None:
-        """Return the index of the first token with a tag that may still be closed after `position`. None if there is
-        none."""
+        """Return the index of the first token with a tag that may still be closed. None if there is none."""
         candidates: list[int] = []
         for name, open_tags in self._open.items():
             if open_tags and self._last.get(name, -1) >= position:
@@ -403,8 +402,7 @@ def parser() -> MarkdownIt:
 
 
 def append_footnotes(state: StateCore) -> None:
-    """Turn footnote definitions into a list. Footnotes that only HTML refers to are included; the plugin would drop
-    them."""
+    """Turn footnote definitions into a list, including those that only HTML refers to."""
     footnotes = state.env["footnotes"]
     for name, number in list(footnotes["refs"].items()):
         if number < 0:

@@ -122,8 +122,7 @@ class _ValueReader:
 
 
 def _is_shallow(text: str) -> bool:
-    """Return whether the nesting is limited, by a rough estimate. The fast reader would crash the process on deep
-    nesting."""
+    """Return whether the nesting is limited. The fast reader would crash the process on deep nesting."""
     starts_earlier = max((len(line) - len(line.lstrip(" \t-?:")) for line in text.splitlines()), default=0)
     return starts_earlier + text.count("[") + text.count("{") <= _MAX_NESTING_HINT
 

@@ -40,8 +40,7 @@ class Hunk(NamedTuple):
 
 
 def hunks(old: Blocks, new: Blocks) -> list[Hunk]:
-    """Return the differences between two lists of siblings. Hunks are minimal, but blocks that share many words are in
-    one hunk."""
+    """Return the differences between siblings. Blocks that share many words are in one hunk."""
     found: list[Hunk] = []
     for each in diff_ranges([block.key for block in old], [block.key for block in new], landmarks=True):
         if not each.equal:

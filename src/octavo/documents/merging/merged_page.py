@@ -16,8 +16,7 @@ ChoiceKind: TypeAlias = Literal["main", "request", "both", "words", "own"]
 MAIN_LABEL = "main"
 SIDES: tuple[ChoiceKind, ChoiceKind] = ("main", "request")
 NEVER_BOTH = frozenset({"head", "field", "front", "moved"})
-"""Kinds of conflicts that cannot keep both sides: a container has one head, front matter each field once, a text one
-place."""
+"""Kinds of conflicts that cannot keep both sides, because a page has only one such head, field or place."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +30,10 @@ class Choice:
 
 @dataclass(eq=False)
 class Conflict:
-    """A place where the changes of main and of the change request contradict each other. A side without text there is
-    None."""
+    """A place where main and the change request contradict each other. A side without text there is None."""
 
     kind: str
-    """The kind of block in conflict, or `blocks` (several), `head` (of a container or a table), `columns` or `moved`.
-    """
+    """The kind of block, or `blocks` (several), `head` (of a container or table), `columns` or `moved`."""
     base: str | None
     """Empty if both sides added text. None if the base is unknown."""
     main: str | None
@@ -52,8 +49,7 @@ class Conflict:
     base_text_page: str | None = None
     """The id of the page of main that now contains the text of the base. None if unknown."""
     deciding_conflict: Conflict | None = None
-    """The conflict that resolves this one too, because both are places of the same moved text. None if there is none.
-    """
+    """The conflict that resolves this one too, in another place of the same moved text. None if there is none."""
     moved_blocks: frozenset[SourceBlock] = frozenset()
     """Blocks of the base that a side moved to or from this place."""
 
@@ -67,8 +63,7 @@ class Conflict:
         return choice.text.strip("\n") or None
 
     def in_context(self, text: str | None) -> str:
-        """Return a text of the conflict in readable form: a row below the head of its table, an item without
-        indentation."""
+        """Return a text in readable form: a row below the head of its table, an item without indentation."""
         if not text:
             return ""
         if self.context != ("", ""):
@@ -143,8 +138,7 @@ class MergedPage:
 
     @cached_property
     def conflict_places(self) -> list[tuple[str, Conflict]]:
-        """Every place of a conflict in order, with the name of the conflict. A name changes only if the text of a side
-        changes."""
+        """Every place of a conflict in order, with its name. The name depends on the text of both sides."""
         seen, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
         for conflict in (each for each in conflicts_in_order if each.deciding_conflict is None):
             digest = _digest(conflict)
@@ -193,8 +187,7 @@ def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
 
 
 def without_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
-    """Yield the content of pieces, each with the white space after it. A `MovedPlace` is replaced by its pieces or its
-    conflict."""
+    """Yield the content of pieces, each with the white space after it. Resolves each `MovedPlace`."""
     for piece in pieces:
         if not isinstance(piece.content, MovedPlace):
             yield piece.content, piece.gap
@@ -205,8 +198,7 @@ def without_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | 
 
 
 class _Assembler:
-    """Assembles the text of a page after the choices. Unresolved conflicts give one side, or both sides between
-    conflict markers."""
+    """Assembles the text of a page. Unresolved conflicts give one side, or both sides between markers."""
 
     def __init__(self, choice: _Choose, side: ChoiceKind = "main", labels: tuple[str, str] | None = None) -> None:
         self._choice, self._side, self._labels = choice, Choice(side), labels
@@ -249,8 +241,7 @@ class _Assembler:
             yield "\n\n" if is_inner and is_by_markers and gap.count("\n") < 2 else gap
 
     def _is_marked(self, content: str | Conflict | MergedBlock) -> bool:
-        """Return whether a part is enclosed in conflict markers. Markers are on lines of their own, around whole
-        blocks."""
+        """Return whether a part is enclosed in conflict markers, which are only around whole blocks."""
         if self._labels is None or (isinstance(content, MergedBlock) and content.may_hold_markers):
             return False
         if isinstance(content, Conflict) and content.main is None and content.request is None:
@@ -272,8 +263,7 @@ def _renumber(items: list[list[Fragment]]) -> None:
 
 
 def text_of(content: str | Conflict | MergedBlock, choice: _Choose, side: ChoiceKind) -> str | None:
-    """Return the text of a part of a page after the choices, with one side of unresolved conflicts. None if no text is
-    left."""
+    """Return the text after the choices, with one side of unresolved conflicts. None if no text is left."""
     found = _Assembler(choice, side).fragments(content)
     return None if found is None else "".join(each.text for each in found)
 

@@ -61,8 +61,7 @@ class _Counterparts:
         self._base_of = {new: old for old, new in self.unmoved.items()}
 
     def place_of(self, block: SourceBlock) -> tuple[SourceBlock | None, SourceBlock | None]:
-        """Return the base blocks around and before a block of this side: its parent, and its previous sibling. None if
-        there is none."""
+        """Return the base versions of the parent and of the previous sibling of a block. None if missing."""
         parent = self._parents[block]
         siblings = parent.children or ()
         before = [self._base_of[each] for each in siblings[: siblings.index(block)] if each in self._base_of]
@@ -134,8 +133,7 @@ class _Counterparts:
         return len(block.words) >= _MIN_WORDS and block not in self._rewritten and block.kind not in _NEVER_MOVED
 
     def _may_move(self, old: SourceBlock, new: SourceBlock) -> bool:
-        """Return whether `old` can have been moved to `new`. Rows move only within their table, because other tables
-        have other columns."""
+        """Return whether a block can have been moved from `old` to `new`. Rows stay within their table."""
         if old.kind in _NEVER_MOVED:
             return False
         return old.kind != "row" or self.unmoved.get(self._parents[old]) is self._parents[new]

@@ -365,8 +365,7 @@ class _PageMerge:
         return MergedBlock("table", head, before if pieces or tail else "", pieces, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side. For each block in it that this side moved, the changes of the other side are
-        merged in."""
+        """Return a block of one side, with the other side's changes of moved blocks in it merged in."""
         if block.replaced_blocks is not None:
             return join(block.replaced_blocks)
         if block.move is not None:
@@ -413,8 +412,7 @@ class _PageMerge:
     def _as_moved_place(
         self, pieces: list[MergedChild], region: Versions[Blocks], context: Context
     ) -> list[MergedChild]:
-        """Return the pieces of a region as one `MovedPlace` if text was moved to or from there and no piece is a
-        conflict."""
+        """Return the pieces as one `MovedPlace` if text was moved to or from there and nothing is in conflict."""
         if not self._moved_base_blocks(region) or any(isinstance(each.content, Conflict) for each in pieces):
             return pieces
         piece = self._make_conflict(region, context)
@@ -422,8 +420,7 @@ class _PageMerge:
         return [MergedChild(MovedPlace(pieces, piece.content), piece.gap)]
 
     def _moved_base_blocks(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
-        """Return the base blocks that one side moved to or from a region. Blocks that the other side deleted are left
-        out."""
+        """Return the base blocks moved to or from a region, without those that the other side deleted."""
         left = {each for blocks in self._moved for block in region.base for each in block.walk() if each in blocks}
         moves = [each.move for blocks in region[1:] for block in blocks for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}
@@ -442,8 +439,7 @@ def _indented(text: str, by: int) -> str:
 
 
 def _group_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
-    """Yield the blocks of one side in groups. Adjacent blocks that this side moved and the other side deleted form one
-    group."""
+    """Yield the blocks of one side in groups. Adjacent moved blocks that the other side deleted are one group."""
     for is_deleted, blocks_of_kind in groupby(blocks, lambda each: each.move is not None and not each.move.other):
         group = list(blocks_of_kind)
         yield from [group] if is_deleted else [[each] for each in group]
@@ -485,8 +481,7 @@ def _is_one_block(region: Versions[Blocks]) -> bool:
 
 
 def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
-    """Return whether the versions have the same kinds of blocks in the same order, and no block was changed
-    differently by both sides."""
+    """Return whether the versions have the same kinds of blocks in order, without contradicting changes."""
     if not len(region.base) == len(region.main) == len(region.request):
         return False
     return all(
@@ -524,8 +519,7 @@ def _merged_gap(last: Versions[SourceBlock | None]) -> str:
 
 
 def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
-    """Return the white space before or after the children of a block. Versions without children decide only if no
-    version has any."""
+    """Return the white space before or after the children, preferably from a version that has children."""
     known = block.map(lambda each: read(each) if each.children else None)
     found = next((each for each in (known.preferred, *known[1:], known.base) if each is not None), None)
     return block.map(read).preferred if found is None else found

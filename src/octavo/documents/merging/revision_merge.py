@@ -209,8 +209,7 @@ class RevisionMerge:
 
 
 def merge_revisions(base: Json, main: Json, proposed: Json, name: str, texts: Texts) -> RevisionMerge:
-    """Return the revision `main` with the changes of `proposed` since `base`. `name` is the change request's label,
-    such as `#42`."""
+    """Return `main` with the changes of `proposed` since `base`. `name` labels the request, such as `#42`."""
     merger = _RevisionMerger(name, texts)
     sides = [TreeVersion.of(each["pages"]) for each in (base, main, proposed)]
     result_order = merge_page_order(*sides, edited=_is_edited)
@@ -313,8 +312,7 @@ class _RevisionMerger:
         return f"{block}\n{markdown}" if markdown else block
 
     def fields(self, kind: str, owner: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
-        """Return the merged fields of three objects, and the values of main and of the change request for fields in
-        conflict."""
+        """Return the merged fields of three objects, and the values of both sides for fields in conflict."""
         merged, conflicting = {}, {}
         for name in [*main, *(each for each in proposed if each not in main)]:
             before, ours, theirs = (each.get(name, _ABSENT) for each in (base, main, proposed))

@@ -42,8 +42,7 @@ def _names(table: SourceBlock) -> list[str]:
 
 
 def _new_places(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
-    """Return the new index of each old column. Columns without equal names correspond in order. None if that is
-    ambiguous."""
+    """Return the new index of each old column, by name or else by order. None if that is ambiguous."""
     found = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
     unnamed_old = [i for i in range(len(old)) if i not in found]
     unnamed_new = [j for j in range(len(new)) if j not in found.values()]
