@@ -148,7 +148,7 @@ def test_moves() -> None:
     left, _, arrived = found.entries
     assert isinstance(left, MovedBlock)
     assert isinstance(arrived, MovedBlock)
-    assert (left.number, left.arrives, arrived.number, arrived.arrives) == (1, False, 1, True)
+    assert (left.number, left.is_arrival, arrived.number, arrived.is_arrival) == (1, False, 1, True)
     assert (found.size.added, found.size.removed) == (0, 0)
 
 
@@ -246,7 +246,7 @@ def test_rows_in_another_order_are_moved_and_nothing_else(names: list[str]) -> N
         if isinstance(entry, ChangedBlock):
             assert isinstance(entry.parts, TableChange)
             assert all(isinstance(row, (UnchangedBlocks, MovedBlock)) for row in entry.parts.rows)
-            numbers = [(row.number, row.arrives) for row in entry.parts.rows if isinstance(row, MovedBlock)]
+            numbers = [(row.number, row.is_arrival) for row in entry.parts.rows if isinstance(row, MovedBlock)]
             assert len(set(numbers)) == len(numbers)
     assert (found.size.added, found.size.removed) == (0, 0)
 

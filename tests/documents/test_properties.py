@@ -154,7 +154,7 @@ TAGGED = st.text(alphabet="{%}- \n=\"'“”ab@/_\\\\&", max_size=80)
 @given(TAGGED | st.text(max_size=40), TAGGED | st.text(max_size=40))
 def test_any_tag_is_scanned(before: str, text: str) -> None:
     source = before + "{% x " + text
-    tag = TagScanner(source).at(len(before))
+    tag = TagScanner(source).tag_at(len(before))
     if tag is not None:
         written = source[len(before) : tag.end]
         assert written.startswith("{% x")
@@ -183,7 +183,7 @@ VALUES = st.text(alphabet="ab %}{\n=/'()", max_size=20).filter(
 def test_tag_ends_after_its_last_value(values: dict[str, str], dash: str) -> None:
     written = " ".join(f'{name}="{value}"' for name, value in values.items())
     source = f"{{%{dash} x {written} {dash}%}} after %}}"
-    tag = TagScanner(source).at(0)
+    tag = TagScanner(source).tag_at(0)
     assert tag is not None
     assert source[tag.end :] == " after %}"
     assert tag.arguments == values
@@ -192,7 +192,7 @@ def test_tag_ends_after_its_last_value(values: dict[str, str], dash: str) -> Non
 @given(st.lists(st.sampled_from(['"w"', "(w)", '["w"]', "w", "\n\n", "``` w", "%% w"]), max_size=8))
 def test_tag_values_can_contain_quotes(parts: list[str]) -> None:
     value = "graph " + " ".join(parts) + " ."
-    tag = TagScanner(f'{{% @a/b content="{value}" url="u" %}} after').at(0)
+    tag = TagScanner(f'{{% @a/b content="{value}" url="u" %}} after').tag_at(0)
     assert tag is not None
     assert tag.arguments == {"content": value, "url": "u"}
 

@@ -172,7 +172,7 @@ class MovedBlock:
     old: Block
     new: Block
     number: int
-    arrives: bool
+    is_arrival: bool
     parts: Parts = None
     settings: tuple[AttributeChange, ...] = ()
 

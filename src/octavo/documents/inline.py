@@ -157,22 +157,24 @@ class RunBuilder:
         """Open, close or add an HTML element."""
         name = element.name
         if name in _INVISIBLE_ELEMENTS:
-            self._invisible_depth = max(0, self._invisible_depth + (-1 if element.closing else not element.empty))
+            self._invisible_depth = max(
+                0, self._invisible_depth + (-1 if element.is_closing else not element.is_self_closing)
+            )
         elif name == "br":
             self.line_break()
-        elif name == "img" and not element.closing:
+        elif name == "img" and not element.is_closing:
             self._html_image(element)
         elif name == "picture":
             self._dark_source = None
         elif name == "source":
             if "dark" in element.attrs.get("media", ""):
                 self._dark_source = clean_address(element.attrs.get("srcset"))
-        elif element.closing:
+        elif element.is_closing:
             self.pop(name)
         else:
             if name in _BLOCK_ELEMENTS:
                 self._begin_block(element)
-            if not element.empty:
+            if not element.is_self_closing:
                 self._push(self._open_element_for(element))
 
     def push(self, name: str, *, link: str | None = None, title: str = "") -> None:

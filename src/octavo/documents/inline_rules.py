@@ -30,7 +30,7 @@ def tag_rule(state: StateInline, silent: bool) -> bool:
     if known is None or known[0] is not state.src:
         known = (state.src, TagScanner(state.src))
         state.env["inline_tags"] = known
-    tag = known[1].at(state.pos)
+    tag = known[1].tag_at(state.pos)
     if tag is None or tag.end > state.posMax:
         return False
     if not silent:

@@ -61,7 +61,7 @@ class TagScanner:
         self._tags: dict[int, Tag | None] = {}
         self._scan_budget = 8 * len(source) + 20 * MAX_TAG_LENGTH
 
-    def at(self, position: int) -> Tag | None:
+    def tag_at(self, position: int) -> Tag | None:
         """Return the tag that begins at `position`. None if there is none."""
         if position not in self._tags:
             self._tags[position] = self._scan(position)

@@ -128,18 +128,18 @@ class _Window:
         if self.line_visits < 0:
             raise BlockTooLarge
 
-    def at(self, position: int) -> Tag | None:
-        """Return the tag at `position`, like `TagScanner.at`, with positions in the window."""
-        tag = self.tags.at(self.start + position)
+    def tag_at(self, position: int) -> Tag | None:
+        """Return the tag at `position`, like `TagScanner.tag_at`, with positions in the window."""
+        tag = self.tags.tag_at(self.start + position)
         return None if tag is None else tag._replace(end=self._to_window(tag.end))
 
-    def after(self, text: str, position: int) -> int:
-        """Return the next position of `text`, like `TextFinder.after`, with positions in the window."""
-        return self._to_window_end(self.finder.after(text, self.start + position))
+    def find_after(self, text: str, position: int) -> int:
+        """Return the next position of `text`, like `TextFinder.find_after`, with positions in the window."""
+        return self._to_window_end(self.finder.find_after(text, self.start + position))
 
-    def end_of(self, name: str, start: int) -> tuple[int, int]:
-        """Return the end positions of an element, like `TextFinder.end_of`, with positions in the window."""
-        inner, outer = self.finder.end_of(name, self.start + start)
+    def element_end(self, name: str, start: int) -> tuple[int, int]:
+        """Return the end positions of an element, like `TextFinder.element_end`, with positions in the window."""
+        inner, outer = self.finder.element_end(name, self.start + start)
         return self._to_window_end(inner), self._to_window_end(outer)
 
     def _to_window_end(self, place: int) -> int:
