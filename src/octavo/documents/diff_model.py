@@ -63,7 +63,7 @@ class LineChange:
 
 @dataclass(frozen=True, slots=True)
 class CodeChange:
-    """Changes of code or of a formula."""
+    """Changes of a code block or formula, line by line."""
 
     lines: tuple[LineChange, ...]
 

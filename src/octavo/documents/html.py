@@ -51,7 +51,7 @@ _BLOCK_NAME_LIST = (
     "td template textarea tfoot th thead tr video xmp"
 )
 _NOT_INLINE_UNCLOSED = frozenset(_BLOCK_NAME_LIST.split())
-"""HTML elements that are words in a sentence unless the sentence also closes them."""
+"""HTML elements that count as text in a sentence, unless the sentence also closes them."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 

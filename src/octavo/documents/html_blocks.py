@@ -32,7 +32,7 @@ class HtmlReader:
         self._has_words = False
 
     def read(self) -> None:
-        """Read the HTML to its end."""
+        """Add the blocks of the HTML to the tree."""
         resume = 0
         while resume < len(self._raw):
             for piece in html_tokens(self._raw, resume):

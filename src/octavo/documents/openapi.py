@@ -302,7 +302,7 @@ def _path_pattern(path: Any) -> str:
 Json = dict[str, Any]
 
 MAX_LENGTH = 4 << 20
-"""Maximum number of characters of a specification."""
+"""Maximum number of characters of an OpenAPI specification."""
 MAX_VALUES = 400_000
 MAX_DEPTH = 100
 

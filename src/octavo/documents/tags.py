@@ -16,7 +16,7 @@ from octavo.api.safety import text as safe
 from octavo.documents.blocks import NO_ATTRS
 
 MAX_TAG_LENGTH = 20_000
-"""Maximum length of a tag in characters."""
+"""Maximum length of a platform tag in characters."""
 
 _NAME = re.compile(r"\{%-?[ \t\n]*(@?[A-Za-z][\w@./:-]*)")
 _KEY = re.compile(r"[A-Za-z_@:][\w:.-]*")

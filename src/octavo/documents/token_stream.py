@@ -52,7 +52,7 @@ class ClosedTags:
         return id(tag) in self._closed
 
     def add(self, tokens: Sequence[Token]) -> None:
-        """Read the tags in the next tokens."""
+        """Record the tags in the next tokens of the source."""
         for index, token in enumerate(tokens, self._count):
             for each in token.children or () if token.type == "inline" else (token,):
                 if each.type == "platform_tag":
@@ -164,7 +164,7 @@ class _InlineState(StateInline):
     """An inline parser with better support for Chinese, Japanese and Korean."""
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
-        """Return what the marks at `start` can do."""
+        """Return whether the marks at `start` can open and close a format."""
         scanned = super().scanDelims(start, canSplitWord)
         if not canSplitWord or (scanned.can_open and scanned.can_close):
             return scanned

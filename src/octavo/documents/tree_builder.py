@@ -114,10 +114,10 @@ class Builder:
 
     def _code(self, token: Token) -> None:
         info = token.info.strip()
-        language, _, rest = info.partition(" ")
+        language, _, options = info.partition(" ")
         attrs: dict[str, Any] = {"language": language}
-        if 'title="' in rest:
-            attrs["title"] = rest.split('title="', 1)[1].partition('"')[0]
+        if 'title="' in options:
+            attrs["title"] = options.split('title="', 1)[1].partition('"')[0]
         if token.meta.get("source"):
             attrs = {"language": "markdown", "source": True}
         if language == "math":
