@@ -1,4 +1,4 @@
-"""A button of one line: a word in brackets when it has focus."""
+"""A button of one line. Its label is in brackets while the button has the focus."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BUTTON: Commands[TextButton] = Commands(
 
 
 class TextButton(HasCommands, Widget, can_focus=True):
-    """Says what it does, and the key that does the same. `off` draws it dim."""
+    """A button that shows its label and the key for the same action. It is dimmed while `off` is set."""
 
     CONTEXT: ClassVar[str] = "buttons"
     ALLOW_SELECT = False
@@ -71,7 +71,7 @@ class TextButton(HasCommands, Widget, can_focus=True):
         self.refresh()
 
     def press(self) -> None:
-        """Tell that it was pressed."""
+        """Post `Pressed`."""
         self.post_message(self.Pressed(self))
 
     def on_click(self, event: Click) -> None:

@@ -1,4 +1,4 @@
-"""Words on the screen that are put anew often, and seldom are others."""
+"""A text widget for content that is set often but rarely changes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from textual.widgets import Static
 
 
 class ChangingText(Static):
-    """Says the same until it is told something else. Only what takes other room has all around it laid out anew."""
+    """A `Static` that ignores an update with equal content, and requests a layout only if its size changes."""
 
-    # In no width it would take no height: a scroll bar that leaves it none would come and go for ever.
+    # A text without width would have no height: a scroll bar that takes its last cell would appear and disappear
+    # forever.
     DEFAULT_CSS = "ChangingText { min-width: 1; }"
 
     def update(self, content: VisualType = "", *, layout: bool = True) -> None:
@@ -25,12 +26,12 @@ class ChangingText(Static):
             self.refresh(layout=True)
 
     def on_resize(self) -> None:
-        # Textual goes by what it took when there was as much room the last time, and its words may be others since.
+        # Textual reuses the size it measured for this container size, but the content may have changed since.
         if self.styles.auto_dimensions and self._room() not in (None, self.content_size):
             self.refresh(layout=True)
 
     def _room(self) -> Size | None:
-        """What the words take in the width there is. None: that is not known yet."""
+        """Return the size of the content at the current width. None while the width is unknown."""
         width = self.content_size.width
         if not width:
             return None

@@ -1,4 +1,4 @@
-"""What palette, help and pickers have in common: a line to type in, and what answers it below."""
+"""Base of the command palette, the help and the pickers: an input line with a filtered list below it."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ T = TypeVar("T")
 TITLE_MOST = 34
 _ROWS_MOST = 24
 _KEY = 1000.0
-"""How well what is typed answers when it is just what stands at the right, as keys do: better than any title."""
+"""Score of a choice whose key (`right`) equals the query: higher than for any title."""
 _TITLED, _NAMED = 100.0, 90.0
-"""How much better what is typed answers when it is in the title, or in another name of the same."""
+"""Bonus for a match in the title, and for a match in an alternative name."""
 _WHOLE = 50.0
-"""How well a word matches at least that stands there whole."""
+"""Lowest score of a word that matches as a whole."""
 _LEAST_ELSEWHERE = 2
-"""Letters that are looked for beside the title too: one stands everywhere."""
+"""Shortest query that is searched outside the title: a single letter occurs in nearly every text."""
 _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
 
 
 @dataclass(frozen=True)
 class Choice(Generic[T]):
-    """One thing to choose. `detail` says what it is or does; `off` is the sentence that says why it cannot be chosen now."""
+    """An item of a chooser. `detail` explains the item; `off` is the reason why it cannot be chosen now."""
 
     value: T
     title: str
@@ -50,21 +50,21 @@ class Choice(Generic[T]):
     sign: Words | None = None
     off: str = ""
     words: str = ""
-    """Other names by which it is found."""
+    """Alternative names that the filter also searches."""
     place: str = ""
-    """The view it leads to, if that is another view than the one below."""
+    """Name of the view that the item opens, if it is not the current view."""
 
     @property
     def explained(self) -> str:
-        """What it is or does, and then why it cannot be chosen now."""
+        """The reason why the item cannot be chosen, if any, followed by its explanation."""
         if not (self.detail and self.off):
             return self.off or self.detail
-        return f"{self.off} {self.detail}"  # a row may have no room for more than the reason
+        return f"{self.off} {self.detail}"  # the reason comes first because a row may cut the rest
 
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[T]):
-    """A choice that answers what is typed."""
+    """A choice that matches the query."""
 
     number: int
     choice: Choice[T]
@@ -86,19 +86,20 @@ CHOOSING: Commands[Chooser[Any, Any]] = Commands(
 
 
 class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
-    """Choices that get fewer as one types. Enter takes the one at the cursor: `take`."""
+    """A dialog in which typing filters a list of choices. Pressing enter calls `take` with the selected choice."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "chooser.tcss"]
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
     COUNTED: ClassVar[str] = ""
-    """The name of one choice beside the number of choices: `285 commands`. Empty: only how many match is said."""
+    """Noun for the number of choices, as in `285 commands`. Empty: only the number of matches is shown."""
     FOOT: ClassVar[str] = "enter choose"
     EXPLAINS: ClassVar[bool] = False
-    """Whether what is told of the choice at the cursor stands below the list too, whole: in a row much of it is cut."""
+    """Whether the whole explanation of the selected choice is also shown below the list. A row often cuts it."""
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSING,)
     take: Callable[[Choice[T]], None]
-    """What is done when enter is pressed on a choice that is not off. Each chooser has its own."""
+    """Called with the selected choice when the user presses enter, unless the choice is disabled. Defined by each
+    subclass."""
 
     def __init__(
         self,
@@ -110,13 +111,13 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     ) -> None:
         super().__init__()
         self.waits = waits
-        """Whether what there is to choose, or the rest of it, is still being read."""
+        """Whether choices are still being loaded."""
         self._title, self._choices, self._empty = title, choices, empty
         self._column = 0
         self._found_for = ""
-        """What was typed for what is listed."""
+        """Query whose matches are listed."""
         self.is_shown = False
-        """Whether the choices are in the list: `is_mounted` holds only later."""
+        """Whether the list shows the choices. `is_mounted` becomes True later."""
 
     def body(self) -> ComposeResult:
         self._choices = self.choices()
@@ -132,29 +133,30 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
                 yield ChangingText(classes="chooser--whole")
 
     def choices(self) -> Sequence[Choice[T]]:
-        """What there is to choose."""
+        """Return all choices."""
         return self._choices
 
     def prose(self) -> Content | None:
-        """What stands above the line."""
+        """Return the text above the input line. None if there is none."""
         return None
 
     @property
     def explains(self) -> bool:
-        """Whether it does so (`EXPLAINS`), or what a choice is and why it is off would not fit in a row."""
+        """Whether the explanation is shown below the list: always with `EXPLAINS`, else if a choice has both a detail
+        and a reason."""
         return self.EXPLAINS or any(each.detail and each.off for each in self._choices)
 
     @property
     def has_row_details(self) -> bool:
-        """Whether rows have room for what is told of a choice beside its title."""
+        """Whether rows show the explanation beside the title."""
         return not (self.explains and self.has_class("-tiny"))
 
     def rows_widget(self) -> Rows[Found[T]]:
-        """The list."""
+        """Return the list widget."""
         return Rows(self.draw, key=lambda found: found.number, groups=self._groups, empty=self._empty)
 
     def draw(self, found: Found[T]) -> Row:
-        """How a choice is shown."""
+        """Return the row of a choice."""
         choice = found.choice
         title = self.titled(found)
         detail = safe(choice.explained) if self.has_row_details else Content("")
@@ -163,7 +165,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         return Row(text=text, sign=choice.sign, right=Content.styled(choice.right, "$primary"), dim=bool(choice.off))
 
     def titled(self, found: Found[T]) -> Content:
-        """The title of a choice, with what matches marked."""
+        """Return the title of a choice with its matching letters highlighted."""
         title = safe(found.choice.title)
         return found.match.shown(title, "bold $primary") if found.match else title
 
@@ -180,7 +182,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:
-        """Let the list scroll where the screen is too low: it would end below the frame, with the cursor in it."""
+        """Limit the height of the list to the screen, so that a long list scrolls and its cursor stays visible."""
         for frame in self.query(Frame):
             others = [each for each in frame.children if each is not self.rows and each.display]
             taken = sum(each.outer_size.height + each.styles.margin.height for each in others)
@@ -188,15 +190,15 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             self.rows.styles.max_height = min(_ROWS_MOST, max(1, room))
 
     def begin(self) -> None:
-        """Put the cursor where it shall be at first, if that is not the top."""
+        """Place the cursor on the initial choice, if it is not the first."""
 
     @property
     def rows(self) -> Rows[Found[T]]:
-        """The list of what answers what is typed."""
+        """The list of matching choices."""
         return self.query_one(Rows)
 
     def show_choices(self, choices: Sequence[Choice[T]]) -> None:
-        """There is something else to choose: what is typed holds, and the cursor stays where it was put."""
+        """Replace the choices. The query and the selected choice stay."""
         at = self.rows.item.choice.value if self.rows.item is not None and self.rows.cursor else None
         self._choices = choices
         self._find(self.query_one(FilterInput).value)
@@ -227,7 +229,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.query_one(".chooser--count", Static).update(Content(count))
 
     def answers(self, query: str) -> list[Found[T]]:
-        """The choices that answer what is typed, the best first."""
+        """Return the matching choices, the best first."""
         found = [
             Found(number, choice, matched)
             for number, choice in enumerate(self._choices)
@@ -251,7 +253,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             self.looked_at(found.choice)
 
     def looked_at(self, choice: Choice[T]) -> None:
-        """The cursor came to a choice."""
+        """Handle a cursor move to a choice."""
 
     @on(Rows.Chosen)
     def _clicked(self, message: Rows.Chosen) -> None:
@@ -259,11 +261,11 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.choose()
 
     def choose_once_typed(self) -> None:
-        """Take what answers all that was typed before: letters that came with enter are still on their way."""
+        """Choose after the letters typed before enter were processed: messages about them may still be queued."""
         self.query_one(FilterInput).call_later(self.choose)
 
     def choose(self) -> None:
-        """Take what the cursor is on, or say why that cannot be."""
+        """Take the selected choice, or show why it cannot be chosen."""
         if (typed := self.query_one(FilterInput).value) != self._found_for:
             self._find(typed)
         found = self.rows.item
@@ -275,19 +277,19 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             self.take(found.choice)
 
     def close_empty(self) -> None:
-        """Choose nothing."""
+        """Close without choosing."""
         self.dismiss(None)
 
 
 def answering(query: str, choice: Choice[Any]) -> Match | None:
-    """How well a choice answers what is typed. None: not at all."""
+    """Return how well a choice matches a query. None if it does not match."""
     if query.strip() in choice.right.split():
-        return Match(_KEY)  # whoever types a key wants to know what it does
+        return Match(_KEY)  # the query is a key, and the user wants to know its command
     in_title = match(query, safe(choice.title).plain)
     if in_title is not None:
         in_title = Match(in_title.score + _TITLED, in_title.places)
     named = match(query, f"{choice.words} {choice.title}") if choice.words else None
-    # Whole words of another name say more than letters that are strewn over the title.
+    # Whole words in an alternative name count more than single letters scattered over the title.
     if named is not None and named.score >= _WHOLE * len(query.split()):
         return max(in_title, Match(named.score + _NAMED), key=lambda each: each.score if each else 0.0)
     if in_title is not None:
@@ -295,7 +297,7 @@ def answering(query: str, choice: Choice[Any]) -> Match | None:
     if len(query.strip()) < _LEAST_ELSEWHERE:
         return None
     about = f"{choice.title} {choice.words} {choice.detail} {choice.right} {choice.group}"
-    # The domain of an address is that of everybody's: it is looked through only by who types it.
+    # Most e-mail addresses share a domain, so domains are searched only if the query contains an @.
     elsewhere = match(query, about if "@" in query else _DOMAIN.sub("", about))
-    # Letters strewn over a whole sentence say nothing: only words count there.
+    # Only whole words count here: letters scattered over a whole sentence match by chance.
     return Match(elsewhere.score) if elsewhere is not None and elsewhere.score >= _WHOLE else None

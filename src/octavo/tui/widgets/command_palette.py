@@ -1,4 +1,4 @@
-"""The command palette: every command and place of the app by name, those of the view below first, and the themes."""
+"""The command palette: every command, view and theme by name, the commands of the current view first."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NOT_HERE = ("app.palette",)
 
 
 Value = ActiveCommand | Callable[[], object] | str
-"""A command of the screen below, what goes to another place, or the name of a theme."""
+"""A command of the current view, a function that opens another view, or the name of a theme."""
 
 
 class PaletteScreen(Chooser[None, Value]):
-    """Lists the commands of the screen below, what is `elsewhere`, and the themes. Enter closes it and runs a command, goes
-    to another place, or keeps a theme. The theme under the cursor is tried on."""
+    """A palette of the commands of the current view, the choices in `elsewhere`, and the themes. Enter runs the
+    command, opens the view, or keeps the theme. The theme under the cursor is previewed."""
 
     PLACEHOLDER: ClassVar[str] = "Type to filter"
     COUNTED: ClassVar[str] = "command"
@@ -57,7 +57,8 @@ class PaletteScreen(Chooser[None, Value]):
         return [*commands, *self._elsewhere, *themes]
 
     def draw(self, found: Found[Value]) -> Row:
-        """Draw a command. Where a filter leaves out the headings, the row of a command of another view names that view."""
+        """Return the row of a choice. Search results have no headings, so the row of another view's command names that
+        view."""
         row, place = super().draw(found), found.choice.place
         if found.match is None or not place:
             return row

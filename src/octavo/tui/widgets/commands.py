@@ -1,20 +1,20 @@
-"""Commands as values: what a key does, what it is called and why it cannot act now, in one place; and all that is active.
+"""Key bindings as values: a `Command` has its keys, its title, its help, and the reason why it cannot run now.
 
-A `Command` is declared once, in a group for the kind of thing it is about, and serves every view that has such a thing:
+A command is declared once, in the group for one kind of target, and every view with such a target uses the group:
 
     THREAD = Commands("comments", (Command("resolve", "d", "Done", "Resolve the thread", run=resolve, why_not=may_not), ...))
 
     class CommentsScreen(View):
-        COMMAND_GROUPS = (THREAD.about(lambda view: view.thread_target),)
+        COMMAND_GROUPS = (THREAD.for_target(lambda view: view.thread_target),)
 
-A view names its groups, each with the way from it to the thing. Textual's bindings are made of them; key bar, help, palette,
-key map and the help topic “keys” are read off the bindings. A place that has keys may also have:
+Textual's bindings are made from `COMMAND_GROUPS`. The key bar, the help, the command palette, and the help topic “keys”
+read these bindings. A widget, screen or app with commands may also define:
 
-- `CONTEXT`: what the help calls it, such as "page tree";
-- `HELP`: a sentence or two on what one does there;
-- `more_help`: what is to be said of what it shows now, wherever the focus is;
-- `KEYBAR`: ids of the commands its key bar begins with;
-- `typing_keys`: while all keys are typed into it, the keys that are not letters there, each with its label.
+- `CONTEXT`: its name in the help, such as "page tree";
+- `HELP`: one or two sentences about its use;
+- `more_help`: a sentence about its current content, shown wherever the focus is;
+- `KEYBAR`: ids of the commands that its key bar shows first;
+- `typing_keys`: while it takes all letters as text, the keys that still run commands, each with its label.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ from octavo.settings import nearest
 from octavo.tui.terminal.textual_internals import is_whole, keymap_of
 
 LISTS, MOVING = "LISTS", "NAVIGATION"
-"""Headings of the keys that every list has, and of the keys that move the cursor: the last two where all commands are
-listed."""
+"""Headings for the keys that every list has, and for the keys that move the cursor. Both come last in the help."""
 STEPS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
-"""What nobody looks for by name: it comes after all there is to do."""
+"""Names of the commands that move the cursor. The help lists them last, because nobody searches for them."""
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 _KEY_NAMES = {
     "escape": "esc",
@@ -57,28 +56,28 @@ _KEY_NAMES = {
 
 @runtime_checkable
 class Explains(Protocol):
-    """An app that says why a key cannot act."""
+    """An app that can show why a command is not available."""
 
     def explain(self, sentence: str) -> None:
-        """Say why something cannot be done."""
+        """Show why a command is not available."""
 
 
 @runtime_checkable
 class TellsWords(Protocol):
-    """An app that tells words from keys."""
+    """An app that tells typed text from single key presses."""
 
     @property
     def words(self) -> Any:
-        """What is typed: `ignore` lets it do nothing until there is a pause."""
+        """The text detector. Its `ignore` makes keys do nothing until the user pauses."""
 
 
 @runtime_checkable
 class SendsWrites(Protocol):
-    """An app that may have been started without writing."""
+    """An app that can be started in read-only mode."""
 
     @property
     def why_no_writes(self) -> str:
-        """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
+        """Return the sentence that says why the app sends no changes. Empty if it does."""
 
 
 @runtime_checkable
@@ -93,7 +92,7 @@ T = TypeVar("T")
 
 
 _NO_KEY = "palette."
-"""Before the id of a command without a key: no terminal sends such a key."""
+"""Prefix of the pretended key of a command without keys. No terminal sends such a key."""
 
 
 def _can_be_done(app: Any, about: Any) -> str | None:
@@ -114,68 +113,69 @@ def _is_not_offered(app: Any, about: Any) -> bool:
 
 @dataclass(frozen=True)
 class Command(Generic[T]):
-    """Something that can be done with a thing of one kind. Its functions get the app and that thing."""
+    """Something a user can do with a target of one kind. Each function gets the app and the target."""
 
     name: str
-    """Its id is this behind the name of its group: `comments.resolve`."""
+    """Last part of the id, after the name of the group: `resolve` in `comments.resolve`."""
     keys: str
-    """Empty: it has none, and is done from the palette."""
+    """Keys separated by commas. Empty: the command is in the command palette only."""
     title: str
-    """Its name in the key bar and the palette."""
+    """Label in the key bar and in the command palette."""
     help: str
-    """The sentence that explains it."""
+    """Sentence that explains the command."""
     run: Callable[[Any, T], object]
     why_not: Callable[[Any, T], str | None] = _can_be_done
-    """The sentence to show, or None when it can be done."""
+    """Return the sentence that says why the command cannot run now, or None if it can."""
     called: Callable[[Any, T], str | None] = _is_called
-    """What it is called now, where that depends on the thing. None: its title."""
+    """Return a title that depends on the target. None: `title` is shown."""
     there: Callable[[Any, T], bool] = _is_there
-    """Whether the key is there at all."""
+    """Return whether the command exists for this target. If not, its key does nothing and the palette omits it."""
     applies: Callable[[Any, T], bool] = _is_there
-    """Whether the key bar offers the command: the state of the thing may rule it out. The key is there and says why."""
+    """Return whether the key bar offers the command in the target's current state. If not, the key still works and says
+    why."""
     offered: Callable[[Any, T], bool] = _is_not_offered
-    """Whether it is offered now where something did not load, because it may help."""
+    """Return whether the command can help after a failed load, and so is named below the error."""
     shown: bool = True
-    """Whether the key bar may show it."""
+    """Whether the key bar may show the command."""
     key_display: str | None = None
     together: Binding.Group | None = None
-    """The commands it stands beside under one name in the key bar."""
+    """Commands that the key bar shows under one label, such as `n/N change`."""
     priority: bool = False
-    """Whether its key is taken before what has focus gets it."""
+    """Whether the key is handled before the focused widget gets it."""
     writes: bool | Callable[[Any, T], bool] = False
-    """Whether it is for what is sent to the server: where the app sends none (`--read-only`), it cannot be done and says so."""
+    """Whether the command sends changes to the server, which read-only mode (`--read-only`) does not allow."""
     id: str = ""
-    """Where it is not that of its group and name."""
+    """The complete id, if it is not made from the names of the group and the command."""
 
 
 @dataclass(frozen=True)
 class Commands(Generic[T]):
-    """What can be done with one kind of thing. A view has it by `about`, with the way to that thing."""
+    """The commands for one kind of target. A view includes them with `for_target`."""
 
     name: str
-    """The first half of the ids."""
+    """First part of the ids."""
     commands: tuple[Command[T], ...]
     context: str = ""
-    """Name of the place in the help topic and the key map. Empty: the name that the place has."""
+    """Heading in the help topic “keys” and in the key map. Empty: the name of the widget, screen or app."""
     nothing: str | Callable[[Any], str] = "This command is not available here."
-    """Why none of it can be done where there is no such thing: a sentence, or what the place says of it."""
+    """The reason that is shown while there is no target: a sentence, or a function of the widget, screen or app."""
     find: Callable[[Any], T | None] = lambda place: None
 
     def about(self, find: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
-        """These, about what `find` gives for the place they are of. `changes` are other words of that place: its `context`,
-        and what it says of `nothing`."""
+        """Return these commands for the target that `find` returns. `changes` replace other fields, such as `context`
+        or `no_target`."""
         return replace(self, find=find, **changes)
 
     def only(self, *names: str) -> Commands[T]:
-        """Those of these names. Raises KeyError for a name that is none of theirs."""
+        """Return a group of the commands with these names. Raises KeyError for an unknown name."""
         return replace(self, commands=tuple(each for each in self._known(names) if each.name in names))
 
     def without(self, *names: str) -> Commands[T]:
-        """Those of other names. Raises KeyError for a name that is none of theirs."""
+        """Return a group without the commands of these names. Raises KeyError for an unknown name."""
         return replace(self, commands=tuple(each for each in self._known(names) if each.name not in names))
 
     def changed(self, name: str, **changes: Any) -> Commands[T]:
-        """These, with the one of this name changed: another key, sentence or id where it stands in another place."""
+        """Return a group in which the command `name` has other fields, such as another key or another help sentence."""
         known = self._known((name,))
         return replace(self, commands=tuple(replace(each, **changes) if each.name == name else each for each in known))
 
@@ -185,11 +185,11 @@ class Commands(Generic[T]):
         return self.commands
 
     def id_of(self, command: Command[T]) -> str:
-        """By which people give it another key."""
+        """Return the id by which a user can assign another key to the command."""
         return command.id or f"{self.name}.{command.name}"
 
     def bindings(self) -> Iterator[Binding]:
-        """What Textual is told."""
+        """Yield the commands as bindings for Textual."""
         for each in self.commands:
             id = self.id_of(each)
             yield Binding(
@@ -206,10 +206,11 @@ class Commands(Generic[T]):
 
 
 class HasCommands:
-    """Put before a widget, screen or app: its keys are its `COMMAND_GROUPS`. What cannot act is dim, and says why when it is pressed."""
+    """Base class before a widget, screen or app: binds the keys of its `COMMAND_GROUPS`. A command that cannot run is
+    dimmed and says why."""
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = ()
-    """The groups of what can be done in this place. What the classes it is made of have is there as well."""
+    """Command groups of this class. Those of its base classes are added."""
     _commands_by_id: ClassVar[dict[str, tuple[Commands[Any], Command[Any]]]] = {}
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -223,13 +224,13 @@ class HasCommands:
         super().__init_subclass__(**keywords)
 
     def _command_now(self, id: object) -> tuple[Any, Commands[Any], Command[Any], Any]:
-        """The app, the group and command of an id, and what it is about now."""
+        """Return the app, the group, the command, and the current target for the id of a command."""
         group, command = self._commands_by_id[str(id)]
         place = cast("DOMNode", self)
         return place.app, group, command, group.find(place)
 
     def why_not(self, id: str) -> str | None:
-        """Why the command of an id cannot be done now: the sentence to show."""
+        """Return the sentence that says why a command cannot run now, or None if it can."""
         if not _is_whole(self):
             return None
         app, group, command, about = self._command_now(id)
@@ -241,21 +242,21 @@ class HasCommands:
         return command.why_not(app, about)
 
     def called(self, id: str) -> str | None:
-        """What the command of an id is called now, where that depends on what is on show. None: its title."""
+        """Return the title of a command if the title depends on the current target, else None."""
         if not _is_whole(self):
             return None
         app, _, command, about = self._command_now(id)
         return None if about is None else command.called(app, about)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Whether a key is there. One that cannot act is: it says why."""
+        """Return whether a key is bound. The key of a command that cannot run is bound too: it says why."""
         if action != "command" or not _is_whole(self):
             return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # of what it is put before
         app, _, command, about = self._command_now(*parameters)
         return about is None or command.there(app, about)
 
     def action_command(self, id: str) -> object:
-        """Do what a key is bound to, or say why that cannot be. What it gives back is waited for, where that is to be."""
+        """Run a command, or show why it cannot run. An awaitable result is awaited by Textual."""
         if not _is_whole(self):
             return None
         if (reason := self.why_not(id)) is not None:
@@ -270,50 +271,51 @@ class HasCommands:
         return command.run(app, about)
 
     async def do(self, id: str) -> None:
-        """Do what a key does, from elsewhere: a button, a message."""
+        """Run a command as its key does, for a button or a message."""
         await cast("Widget", self).run_action(f"command({id!r})")
 
 
 def _is_whole(place: object) -> bool:
-    """Whether a place can be asked: one that is being made has not all its parts yet, and one that is being removed loses them."""
+    """Return whether a widget is complete: while it is created or removed, its child widgets may be missing."""
     return not isinstance(place, Widget) or is_whole(place)
 
 
 @dataclass(frozen=True)
 class ActiveCommand:
-    """One thing that can be done from where the focus is."""
+    """A command that the user can run from the focused widget."""
 
     id: str
     keys: tuple[str, ...]
-    """As shown: `j`, `↓`, `ctrl+p`."""
+    """Keys as the key bar shows them: `j`, `↓`, `ctrl+p`."""
     title: str
     help: str
     context: str
-    """What the place it belongs to is called."""
+    """Name of the widget, screen or app that has the command."""
     enabled: bool
     shown: bool
-    """Whether the key bar may show it."""
+    """Whether the key bar may show the command."""
     applies: bool
-    """Whether the key bar offers it now."""
+    """Whether the key bar offers the command in the current state."""
     group: Binding.Group | None
     reason: str | None = field(compare=False)
-    """Why it is not enabled, if it is not."""
+    """Why the command cannot run now. None if it can."""
     node: DOMNode = field(repr=False)
     run: Callable[[], Awaitable[bool]] = field(repr=False, compare=False)
 
     @property
     def key(self) -> str:
-        """The first of its keys. Empty: it has none."""
+        """Return the first key of the command, empty if it has none."""
         return self.keys[0] if self.keys else ""
 
 
 def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
-    """What can be done on `screen` from what has focus there: nearest place first, in the order of the bindings."""
+    """Return the commands that the user can run on `screen`: those of the focused widget first, then those of its
+    parents, each in the order of the bindings."""
     return [_command(screen.app, active, keys) for active, keys in _active(screen)]
 
 
 def offered_commands(app: App[Any]) -> list[tuple[str, str]]:
-    """Return the commands of the app that are offered where something did not load: the key of each, and its name."""
+    """Return the key and the title of each command of the app that can help after a failed load."""
     commands = app._commands_by_id.items() if isinstance(app, HasCommands) else ()
     offered = [(id, each) for id, (group, each) in commands if each.offered(app, group.find(app))]
     chosen = keymap_of(app)
@@ -322,7 +324,7 @@ def offered_commands(app: App[Any]) -> list[tuple[str, str]]:
 
 
 def _active(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
-    """The bindings of `active_commands`, each with all its keys as they are shown."""
+    """Return the active bindings, each with all its keys as they are shown."""
     found: dict[tuple[int, str], tuple[ActiveBinding, list[str]]] = {}
     for active in screen.active_bindings.values():
         if active.binding.id is None:
@@ -357,7 +359,7 @@ def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCom
 
 
 def _applies(place: HasCommands, id: str) -> bool:
-    """Return whether the key bar offers the command of an id: there is a thing, and its state does not rule it out."""
+    """Return whether the key bar offers a command: it has a target, and `Command.applies` returns True for this target."""
     if not _is_whole(place):
         return True
     app, _, command, about = place._command_now(id)
@@ -383,19 +385,21 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
 
 
 def _deed(node: DOMNode, binding: Binding) -> object:
-    """What a key does: it is the same for two keys of one place that run the same."""
+    """Return the function or the action that a binding runs. Two keys of one widget with the same function are shown
+    once."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     return commands[binding.id][1].run if binding.id in commands else binding.action
 
 
 def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
-    """The commands for one line of keys, most likely first.
+    """Return the commands for the key bar, the most important first.
 
-    The ids in the `KEYBAR` of the screen and of what has focus come first. Then the first key of what has focus, the
-    keys of the places around it, the rest of its own, those of a pane beside it, and the app's. What has two keys, one
-    of which cannot be pressed while one writes, is there once, and a key that `keys_named` of the screen says stands
-    elsewhere is not there. A command that does not apply to the thing at hand is left out; a command that the person may
-    not run is kept, and its key says why. While letters are typed into what has focus, only its `typing_keys` are there.
+    Commands in `KEYBAR` of the focused widget and of the screen come first. Then come the first command of the focused
+    widget, the commands of its parents, its other commands, those of other panes, and those of the app. Two keys with
+    the same function appear once. The keys in `keys_named` of the screen are omitted, because the border of the dialog
+    names them. A command that does not apply to its target is omitted. A command that the user is not allowed to run
+    stays, and its key says why. While the focused widget takes all letters as text, only its `typing_keys` are
+    returned.
     """
     named: frozenset[str] = getattr(screen, "keys_named", frozenset())
     focused: DOMNode | None = screen.focused
@@ -430,15 +434,14 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
 
 
 def by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
-    """Return the commands with their headings: nearest place first, keys of every list and moves last. Within a heading, the
-    commands of the key bar come first."""
+    """Return the commands, each with its heading in the help. The focused widget comes first, the commands for lists
+    and for moving the cursor come last. Within a heading, the commands of the key bar come first."""
     commands = active_commands(screen)
     ids = {command.id for command in commands}
     shown = [command.id for command in key_bar(screen)]
 
     def heading(command: ActiveCommand) -> str:
         place, _, name = command.id.rpartition(".")
-        # An `up` without a `down` is a way back.
         if name in STEPS and f"{place}.down" in ids:
             return MOVING
         return LISTS if place in ("list", "tree") and command.node is not screen else command.context.upper()
@@ -453,7 +456,7 @@ def by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
 
 
 def key_name(key: str) -> str:
-    """A key of a binding as it is called on screen: `j`, `?`, `ctrl+p`, `esc`, `G`."""
+    """Return a key of a binding as it is shown on screen: `j`, `?`, `ctrl+p`, `esc`, `G`."""
     if key.startswith(_NO_KEY):
         return ":"
     *modifiers, last = key.split("+")
@@ -463,7 +466,8 @@ def key_name(key: str) -> str:
 
 
 def context_of(place: type[DOMNode], id: str | None = None) -> str:
-    """What a place with keys is called: for the command of an `id`, as its group calls it."""
+    """Return the name of a widget, screen or app class in the help. With `id`, the group of this command may set
+    another name."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(place, "_commands_by_id", {})
     own: str = getattr(place, "CONTEXT", "")
     context = (commands[id][0].context or own) if id in commands else own
@@ -471,17 +475,17 @@ def context_of(place: type[DOMNode], id: str | None = None) -> str:
 
 
 def name_of(place: DOMNode) -> str:
-    """What one place with keys is called: it may have another name than others of its kind."""
+    """Return the name of one widget, screen or app in the help: its own `CONTEXT`, else the name of its class."""
     return getattr(place, "CONTEXT", "") or context_of(type(place))
 
 
 def own_bindings(place: type[DOMNode]) -> Iterator[Binding]:
-    """The bindings `place` declares itself, one for each key."""
+    """Yield the bindings that a class declares itself, one for each key."""
     yield from Binding.make_bindings(place.__dict__.get("BINDINGS", ()))
 
 
 def faults(places: Iterable[type[DOMNode]]) -> list[str]:
-    """What is wrong with how `places` declare their keys, one sentence each. None is what a test wants."""
+    """Return what is wrong with the key bindings of `places`, one sentence each. Empty if all are right."""
     said: list[str] = []
     for place in places:
         taken: dict[str, Binding] = {}
@@ -502,7 +506,7 @@ def faults(places: Iterable[type[DOMNode]]) -> list[str]:
 
 
 def clashes(screen: Screen[Any]) -> list[str]:
-    """Keys that mean two things in one place from where the focus is now, one sentence each."""
+    """Return the keys that are assigned to two commands for the current focus, one sentence each."""
     taken: dict[tuple[str, str], ActiveCommand] = {}
     said: list[str] = []
     for command in active_commands(screen):
@@ -513,7 +517,8 @@ def clashes(screen: Screen[Any]) -> list[str]:
 
 
 def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type[DOMNode]]) -> list[tuple[str, str]]:
-    """Give bindings of `places` other keys, by their ids. Return each id that is left out, and why, as it goes on from the id."""
+    """Assign other keys to the bindings of `places`, by command id. Return each id that was ignored, with the reason as
+    the rest of a sentence that starts with the id."""
     said: list[tuple[str, str]] = []
     declared: dict[str, list[Binding]] = {}
     for place in places:
@@ -555,7 +560,7 @@ def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type
 
 
 def _is_key(key: str) -> bool:
-    """Whether a terminal can send a key of this name."""
+    """Return whether a terminal can send a key of this name."""
     *modifiers, last = key.split("+") if len(key) > 1 else [key]
     named = {name for each in Keys for name in (each.value, each.value.rpartition("+")[2])}
     return all(each in _MODIFIERS for each in modifiers) and (

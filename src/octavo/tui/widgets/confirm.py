@@ -1,4 +1,4 @@
-"""The dialog that asks before something that cannot be taken back lightly, and says what it would do."""
+"""The confirmation dialog: it shows what an action will change before the action runs."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ from octavo.tui.widgets.safe_text import Words, safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 
 READ_SECONDS = 0.5
-"""A yes that comes sooner after what is shown was meant for what stood there before: it is not offered yet."""
+"""Seconds for which new content blocks confirming: a key pressed sooner was meant for the content before."""
 _MORE = Binding.Group("scroll")
 
 
 @dataclass(frozen=True)
 class Field:
-    """Something to write in a dialog, such as a subject or the comment of a review."""
+    """An input field in a confirmation dialog, such as a title or the comment of a review."""
 
     label: str
     value: str = ""
     lines: int = 1
-    """1: a line, whose enter confirms. More: a text, where ctrl+s confirms."""
+    """Height in lines. With 1, enter confirms; with more, ctrl+s confirms."""
     required: str = ""
-    """The sentence that says it must not be empty, if it must not."""
+    """Error that is shown if the field is empty. Empty: the field is optional."""
     placeholder: str = ""
     is_path: bool = False
-    """Whether it is the path of a file, which is completed."""
+    """Whether the field takes a file path, with completion."""
     keep: Callable[[str], None] | None = None
-    """Called with what is written while one writes and when the dialog goes: nothing typed is lost."""
+    """Saves the text as a draft. Called while the user types and when the dialog closes."""
     keep_now: Callable[[str], None] | None = None
-    """The same when the app ends: it is kept when this returns."""
+    """Saves the text before it returns. Called when the app exits."""
 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """The answer is yes. `text` is what was written in the field, with no space around it, `also` in the second."""
+    """Result of a confirmed dialog: the stripped texts of the first field (`text`) and of the second field (`also`)."""
 
     text: str = ""
     also: str = ""
@@ -103,10 +103,11 @@ ANSWERS: Commands[Confirm] = Commands(
 
 
 class Confirm(Dialog[Confirmed | None]):
-    """Asks once. Cancel has the focus, `y` confirms; None is the answer of everything else.
+    """A dialog that asks to confirm an action. Its result is a `Confirmed`, or None if it was canceled.
 
-    `typed` turns `y` off and asks to type that word instead. `blocked` turns yes off with a sentence.
-    What is shown may change while it is open: `update`.
+    The cancel button has the focus and `y` confirms. With `typed`, the user must type this word instead of pressing
+    `y`. With `blocked`, the dialog cannot be confirmed and shows this sentence. `update` changes the content while the
+    dialog is open.
     """
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "confirm.tcss"]
@@ -114,7 +115,7 @@ class Confirm(Dialog[Confirmed | None]):
     HELP: ClassVar[str] = "This dialog shows what an action will change. Press y to confirm, or n or esc to cancel."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ANSWERS,)
     DRAFT_NOTE: ClassVar[str] = "closing keeps your text as a draft · clear the text to discard it"
-    """In the lower border once a text that is kept as a draft was changed."""
+    """Shown in the lower border after a text with a draft was changed."""
 
     def __init__(
         self,
@@ -133,10 +134,11 @@ class Confirm(Dialog[Confirmed | None]):
         cancel: str = "",
         check_again: Callable[[], None] | None = None,
     ) -> None:
-        """`intro` stands above the facts and `after` below them; `foot` in the lower border; `also` is a second field.
+        """`intro` is shown above the facts, `after` below them, and `foot` in the lower border. `also` is a second
+        field.
 
-        `cancel` is the word for closing without confirming. Empty: “Close” if a field keeps its text as a draft, else “Cancel”.
-        `why_typed` says why `typed` has to be typed: "With conflicts the y key is off: type 42 to merge anyway."
+        `cancel` is the label of the cancel button. Empty: “Close” if a field saves drafts, else “Cancel”. `why_typed`
+        says why the user must type `typed`: "With conflicts the y key is off: type 42 to merge anyway."
         """
         super().__init__()
         self._title = title
@@ -150,7 +152,7 @@ class Confirm(Dialog[Confirmed | None]):
         self._answered = False
         self._ready = False
         self._came_in: datetime | None = None
-        """When what is shown came in, until there was time to read it."""
+        """When the content arrived. None once the user had time to read it."""
         self._reading: Timer | None = None
         self._clock = DraftClock()
         self._timer: Timer | None = None
@@ -173,7 +175,9 @@ class Confirm(Dialog[Confirmed | None]):
                     yield line(field.value, placeholder=field.placeholder, id=name)
             yield ChangingText(classes="confirm--why")
             typed = LineInput(id="typed")
-            typed.select_on_focus = False  # `on_key` writes the first key: the second key would replace the selection
+            typed.select_on_focus = (
+                False  # `on_key` writes the first letter, and the second letter would replace a selection
+            )
             yield typed
             with Horizontal(classes="confirm--buttons"):
                 yield TextButton(self.cancel_word, id="no")
@@ -188,7 +192,7 @@ class Confirm(Dialog[Confirmed | None]):
 
     @property
     def begins_at(self) -> str:
-        """What has the focus first."""
+        """Id of the widget that is focused first."""
         return "field" if self._field is not None else "typed" if self._typed else "no"
 
     def update(
@@ -203,7 +207,7 @@ class Confirm(Dialog[Confirmed | None]):
         foot: str | None = None,
         verb: str | None = None,
     ) -> None:
-        """Show what is known by now. What is None stays. What has been typed, and the focus, stay."""
+        """Update the content. Arguments that are None leave it unchanged. The typed text and the focus stay."""
         if facts is not None:
             self._facts = facts
         self._typed = self._typed if typed is None else typed
@@ -214,7 +218,7 @@ class Confirm(Dialog[Confirmed | None]):
         self._intro = self._intro if intro is None else intro
         self._after = self._after if after is None else after
         if not self._ready or not self._stands:
-            return  # not shown yet, or not any more
+            return  # the widgets do not exist yet, or not any more
         self.query_one(Facts).facts = self._facts
         for name, words in (("intro", self._intro), ("after", self._after), ("why", self._blocked or self._typed_why)):
             static = self.query_one(f".confirm--{name}", Static)
@@ -226,7 +230,7 @@ class Confirm(Dialog[Confirmed | None]):
         self.call_after_refresh(self._fit)
 
     def read_first(self) -> None:
-        """What is shown came in just now: offer yes once there was time to read it."""
+        """Disable confirming for `READ_SECONDS`, because new content was shown just now."""
         if self._reading is not None:
             self._reading.stop()
         self._came_in = wording.clock()
@@ -247,23 +251,23 @@ class Confirm(Dialog[Confirmed | None]):
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:
-        """Let the body scroll where the screen is too low, so that the buttons are always to be seen."""
+        """Limit the height of the body to the screen, so that the buttons stay visible."""
         if not self._stands:
-            return  # it was answered meanwhile
+            return  # the dialog was closed before this refresh
         frame = self.query_one(Frame)
         body = self.query_one(".confirm--body")
         others = sum(each.outer_size.height + each.styles.margin.height for each in frame.children if each is not body)
         body.styles.max_height = max(3, self.size.height - others - 4)
-        self.call_after_refresh(self.refresh_bindings)  # whether there is more to read is known when it is laid out
+        self.call_after_refresh(self.refresh_bindings)  # whether the body scrolls is known only after the layout
 
     @property
     def _stands(self) -> bool:
-        """Whether what is known is still to be shown."""
+        """Whether the dialog is neither answered nor being removed."""
         return not self._answered and not is_being_removed(self)
 
     @property
     def is_open(self) -> bool:
-        """Whether it still can be decided."""
+        """Whether the action can still be confirmed."""
         return True
 
     @property
@@ -273,7 +277,7 @@ class Confirm(Dialog[Confirmed | None]):
 
     @property
     def text(self) -> str:
-        """What is written in the field now."""
+        """The text of the first field."""
         return self._written_in("field")
 
     def _written_in(self, name: str) -> str:
@@ -283,7 +287,7 @@ class Confirm(Dialog[Confirmed | None]):
         return (field.text if isinstance(field, TextArea) else field.value if isinstance(field, Input) else "").strip()
 
     def why_not_confirmed(self) -> str | None:
-        """Why it cannot be done now, in a sentence."""
+        """Return why the action cannot be confirmed now. None if it can."""
         if not self._ready or not self._stands:
             return None
         if self._blocked:
@@ -298,7 +302,7 @@ class Confirm(Dialog[Confirmed | None]):
 
     @property
     def keys_named(self) -> frozenset[str]:
-        # Where enter does it, its button says so; and a body that is seen whole tells nobody to read on.
+        # The button names the enter key, and a body that fits on the screen needs no scroll keys.
         by_enter = any(button.key == "enter" for button in self.query("#yes").results(TextButton))
         whole = all(each.max_scroll_y == 0 for each in self.query(".confirm--body"))
         return super().keys_named | ({"ctrl+s"} if by_enter else set()) | ({"↓", "↑"} if whole else set())
@@ -316,7 +320,7 @@ class Confirm(Dialog[Confirmed | None]):
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:
-        """Whoever begins to type the word types it, wherever the focus is."""
+        """Move the focus to the input for the typed word when its first letter is pressed on a button."""
         typing = self.query_one("#typed", LineInput)
         if typing.display and isinstance(self.focused, TextButton) and event.character == self._typed[:1]:
             event.stop()
@@ -358,20 +362,20 @@ class Confirm(Dialog[Confirmed | None]):
         await self.do("dialog.yes" if message.button.id == "yes" else "dialog.no")
 
     def confirm(self) -> None:
-        """Answer that it is to be done."""
+        """Close the dialog with the texts of its fields as the result."""
         if not self._answered:
             self._answered = True
             self._keep()
             self.dismiss(Confirmed(self.text, self._written_in("also")))
 
     def cancel(self) -> None:
-        """Answer that all stays as it is."""
+        """Close the dialog without confirming."""
         if not self._answered:
             self._answered = True
             self._keep()
             self.dismiss(None)
 
     def scroll_body(self, pages: int) -> None:
-        """Read on by so many pages where the dialog is longer than the screen."""
+        """Scroll the body by a number of pages if it is longer than the screen."""
         body = self.query_one(".confirm--body", VerticalScroll)
         body.scroll_relative(y=pages * max(1, body.size.height - 2), animate=False)

@@ -1,4 +1,4 @@
-"""When what is typed is kept as a draft, and the app that says when it ends."""
+"""The time at which typed text is saved as a draft."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Protocol, runtime_checkable
 
 @runtime_checkable
 class SavesOnExit(Protocol):
-    """An app that calls these when the terminal goes away."""
+    """An app that calls the functions in `before_end` before it exits or when its terminal is closed."""
 
     before_end: set[Callable[[], None]]
 
 
 class DraftClock:
-    """When to keep a draft: 300 ms after the last key, and at most 1 s after the first that is not kept. In seconds."""
+    """Computes when to save a draft: 0.3 seconds after the last key, and at most 1 second after the first unsaved key."""
 
     AFTER_LAST = 0.3
     AT_MOST = 1.0
@@ -23,11 +23,11 @@ class DraftClock:
         self._first: float | None = None
 
     def typed(self, now: float) -> float:
-        """How long to wait from `now` on, if no other key comes; never no time at all."""
+        """Return how many seconds to wait before saving if no other key follows. The result is never 0."""
         if self._first is None:
             self._first = now
         return max(0.01, min(self.AFTER_LAST, self._first + self.AT_MOST - now))
 
     def kept(self) -> None:
-        """Everything typed so far is kept."""
+        """Note that all typed text is saved."""
         self._first = None

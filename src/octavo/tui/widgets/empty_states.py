@@ -1,4 +1,4 @@
-"""Lines a list shows without items or with only a part of them: loading, empty, failed, filtered, partial."""
+"""Messages that a list shows instead of items or below them: loading, empty, failed, filtered, partially loaded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SKELETON = (19, 11, 15)
 
 
 class Waiting:
-    """A first load: nothing for 150 ms, then three grey lines, a sentence after 1 s, the key that cancels after 5 s."""
+    """A first load: blank for 150 ms, then three gray bars, after 1 s a message, after 5 s the key that cancels."""
 
     def __init__(self, widget: Widget, what: str, cancel: str = "") -> None:
         self.what, self._cancel = what, cancel
@@ -36,12 +36,12 @@ class Waiting:
         self._widget.refresh()
 
     def stop(self) -> None:
-        """Count no further."""
+        """Stop the timers."""
         for timer in self._timers:
             timer.stop()
 
     def lines(self) -> list[Content]:
-        """What is drawn now."""
+        """Return the lines to draw now."""
         lines = [Content("")]
         if self._step >= 1:
             lines += [Content.assemble("  ", ("░" * cells, "$panel")) for cells in _SKELETON]
@@ -91,7 +91,7 @@ def from_before(words: str) -> Content:
 
 
 def wrapped(lines: Iterable[Content], width: int) -> list[Content]:
-    """Lines that are too long go on below, as far in as they begin. 0: the width is not known yet."""
+    """Wrap long lines and keep their indentation. A width of 0 is unknown, and leaves the lines as they are."""
     out: list[Content] = []
     for line in lines:
         if not width or line.cell_length <= width:
@@ -103,7 +103,7 @@ def wrapped(lines: Iterable[Content], width: int) -> list[Content]:
 
 
 def shortened(lines: list[Content], most: int) -> list[Content]:
-    """The first `most` lines, the last of them ending in … when there are more."""
+    """Return the first `most` lines. The last one ends with “…” if lines were cut."""
     if len(lines) <= most:
         return lines
     last = lines[most - 1]

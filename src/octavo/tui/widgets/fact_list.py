@@ -1,4 +1,4 @@
-"""Lines of facts, each with a mark that says how it stands: `✓`, `!`, `✗` or still asking."""
+"""A list of facts, each with a mark for its status: `✓`, `!`, `✗` or `…` while loading."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LABEL_MOST = 18
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """How one thing stands: `Fact("care", "approval", "Tom W. approved rev 16, this is rev 18")`."""
+    """A labeled statement with a status mark: `Fact("care", "approval", "Tom W. approved rev 16, this is rev 18")`."""
 
     mark: Mark
     label: str
@@ -35,7 +35,7 @@ class Fact:
 
 
 class Facts(Widget):
-    """Draws facts one below the other, their labels in a column, long ones wrapped under their own text."""
+    """Draws facts below each other, with the labels in a column. Long texts wrap within their own column."""
 
     DEFAULT_CSS = "Facts { height: auto; width: 1fr; }"
 
@@ -43,13 +43,13 @@ class Facts(Widget):
         super().__init__(id=id, classes=classes)
         self._facts = tuple(facts)
         self._made: tuple[tuple[Fact, ...], int, list[Content]] = ((), 0, [])
-        """The lines of what facts in which width."""
+        """Cached lines, with the facts and the width they were made for."""
         self.least = 0
-        """Lines it takes at least, where it has any: where there is room for so many, others are shown in the same place."""
+        """Smallest height in lines while there are facts, so that fewer facts need no new layout."""
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What is shown."""
+        """The facts that are shown."""
         return self._facts
 
     @facts.setter
@@ -58,7 +58,7 @@ class Facts(Widget):
         before = self.get_content_height(self.size, self.size, width)
         self._facts = tuple(facts)
         self.display = bool(self._facts)
-        # To lay out paints the whole screen: what takes no other room is painted in its place.
+        # A layout repaints the whole screen, so it is requested only if the height changes.
         self.refresh(layout=not width or before != self.get_content_height(self.size, self.size, width))
 
     def on_mount(self) -> None:

@@ -1,4 +1,4 @@
-"""The `/` line above a list: it shows what matches as one types."""
+"""The filter line above a list, which starts with `/`. The list shows the matches while the user types."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FILTER: Commands[FilterInput] = Commands(
 
 
 class FilterInput(HasCommands, LineInput):
-    """A line without a frame. Esc empties it, then leaves; enter keeps the filter."""
+    """An input without a border. Enter keeps the filter. Esc clears the text, or leaves the empty line."""
 
     CONTEXT: ClassVar[str] = "filter line"
     DEFAULT_CSS = """
@@ -51,18 +51,18 @@ class FilterInput(HasCommands, LineInput):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (FILTER,)
 
     class Left(Message):
-        """The line is done with: enter, down, or esc in an empty line (`closed`)."""
+        """The user left the filter line with enter, down or esc. `closed` is set if the line was empty."""
 
         def __init__(self, *, closed: bool) -> None:
             super().__init__()
             self.closed = closed
 
     def keep(self) -> None:
-        """Keep the filter, and go to the list."""
+        """Keep the filter, and return to the list."""
         self.post_message(self.Left(closed=not self.value))
 
     def leave(self) -> None:
-        """Empty the line; leave it when it is empty."""
+        """Clear the text, or leave the line if it is empty."""
         if self.value:
             self.clear()
         else:
@@ -70,7 +70,7 @@ class FilterInput(HasCommands, LineInput):
 
 
 class FilterLine(Widget):
-    """The line with its `/`, and at its end how many match. It belongs to one list, above which it stands."""
+    """The filter input of one list, with `/` before it and the number of matches at its end."""
 
     DEFAULT_CSS = """
     FilterLine {
@@ -86,12 +86,13 @@ class FilterLine(Widget):
     """
 
     def __init__(self, use: Callable[[str], None], leave: Callable[[bool], None]) -> None:
-        """`use` is called with each filter that is typed, `leave` when the line is done with: is its filter kept?"""
+        """`use` is called with each filter that the user types. `leave` is called when the user leaves the line, with
+        True if the filter is kept."""
         super().__init__()
         self._use, self._leave = use, leave
         self._matches = ""
         self._input = FilterInput()
-        self._input.can_focus = False  # until it is opened: a hidden line must not take the first focus
+        self._input.can_focus = False  # A hidden line must not take the first focus; `open` allows it.
 
     def compose(self) -> ComposeResult:
         yield Static(Content("/"), classes="filter--sign")
@@ -99,7 +100,7 @@ class FilterLine(Widget):
         yield ChangingText(classes="filter--count")
 
     def open(self, focus: bool = True) -> None:
-        """Show the line, to type in it."""
+        """Show the line and by default focus it."""
         self.display = True
         self._input.can_focus = True
         if focus:
@@ -111,7 +112,7 @@ class FilterLine(Widget):
         self._input.can_focus = False
 
     def holds(self, query: str, matches: str) -> None:
-        """Say which filter holds, and how many match it."""
+        """Show the current filter and the number of matches."""
         if query != self._input.value:
             self._input.value = query
         if query:
@@ -125,7 +126,7 @@ class FilterLine(Widget):
         self._count()
 
     def _count(self) -> None:
-        """Say how many are shown in as many words as leave room for what is typed."""
+        """Show the number of matches in the longest form that leaves room for the typed text."""
         room = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
         shown, _, total = self._matches.removesuffix(" shown").partition(" of ")
         ways = (self._matches, f"{shown} shown", f"{shown}/{total}") if total else (self._matches,)
@@ -137,7 +138,7 @@ class FilterLine(Widget):
     @on(Input.Changed)
     def _type(self, message: Input.Changed) -> None:
         message.stop()
-        # What was typed since this message counts too: a filter that is older than the line would be put back into it.
+        # The current text is used, because the message may be older: its text would be written back into the input.
         self._use(self._input.value)
 
     @on(FilterInput.Left)

@@ -1,6 +1,5 @@
-"""Nodes under nodes as one row of them, of which stretches are shown: what is folded or filtered out is left out by
-slices, so that 100 000 of them take no longer than a frame or two.
-"""
+"""A tree stored as a flat list of nodes. Collapsed and filtered nodes are left out by slicing, which stays fast with
+100,000 nodes."""
 
 from __future__ import annotations
 
@@ -15,39 +14,39 @@ from octavo.tui.widgets.safe_text import Words
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One node as it is shown, which nobody changes: not to be frozen halves the time that 100 000 of them take. `kind` is
-    "page", "group", "link", "section" (a rule that is no stop) or any other."""
+    """A node of a tree, which must not be changed. It is not frozen because a frozen class doubles the time to create
+    100,000 nodes. `kind` is "page", "group", "link", "section" (a heading that the cursor skips) or another word."""
 
     key: Hashable
     label: Words
     children: Sequence[Node] = ()
     kind: str = "page"
     count: int = 0
-    """What is open here, such as threads; shown in the colour of people talking. 0 is not shown."""
+    """Number shown at the right end in the color of discussions, such as the number of open threads. 0 is not shown."""
     sign: Words = ""
-    """An emoji or a sign of change before the label."""
+    """Emoji or change mark before the label."""
     right: Words = ""
-    """A word at the right end, before the count."""
+    """Text at the right end, before the count."""
     tight: Words = ""
-    """The same in fewer cells, for where the label has no room beside it."""
+    """Shorter form of `right`, used if the label needs the room."""
     dim: bool = False
-    """Hidden, or not what is looked for."""
+    """Whether the node is dimmed, for example because it is hidden from visitors."""
     path: str = ""
-    """Where it stands among addresses: a filter finds it by the last part of that too, and by all of it after a `/`."""
+    """Path of the page. The filter also searches its last part, or all of it if the query contains a `/`."""
 
 
 class Outline:
-    """All nodes of a tree with their depth, in the order they are drawn. Places count from 0."""
+    """All nodes of a tree with their depths, in display order. Indexes start at 0."""
 
     def __init__(self, roots: Sequence[Node]) -> None:
         self._rows: list[tuple[int, Node]] = []
         self._inner: list[int] = []
-        """The places of the nodes that have some below them."""
+        """Indexes of the nodes with children."""
         self._ends: list[int] = []
-        """For each of those the place after the last of them."""
+        """For each node in `_inner`, the index after its last descendant."""
         self._labels: list[str] | None = None
         self._above: list[int] = []
-        """For each place that of the node above it, -1 at the top."""
+        """For each node the index of its parent, -1 at the top level."""
         self._read(roots)
         self._keys: list[Hashable] = [node.key for _, node in self._rows]
         self._sections = sum([node.kind == "section" for _, node in self._rows])
@@ -75,16 +74,16 @@ class Outline:
 
     @property
     def count(self) -> int:
-        """How many nodes there are, but for sections."""
+        """Number of nodes without the sections."""
         return len(self._rows) - self._sections
 
     @property
     def has_sections(self) -> bool:
-        """Whether rules stand among the nodes."""
+        """Whether the tree has sections."""
         return self._sections > 0
 
     def without_below(self, is_folded: Callable[[int, Node], bool]) -> tuple[list[tuple[int, Node]], list[Hashable]]:
-        """The nodes that stand below none that is folded, and their keys."""
+        """Return the nodes without a collapsed ancestor, and their keys."""
         rows, keys = self._rows, self._keys
         shown: list[tuple[int, Node]] = []
         names: list[Hashable] = []
@@ -97,7 +96,7 @@ class Outline:
         return (shown + rows[at:], names + keys[at:]) if at else (rows, keys)
 
     def inner(self, key: Hashable) -> list[Node]:
-        """The node called `key` and those below it, as far as they have some below them."""
+        """Return those of the node `key` and its descendants that have children."""
         place = self._keys.index(key)
         first = bisect_left(self._inner, place)
         if first == len(self._inner) or self._inner[first] != place:
@@ -106,7 +105,7 @@ class Outline:
         return [self._rows[each][1] for each in self._inner[first:last]]
 
     def path(self, key: Hashable) -> tuple[Node, ...]:
-        """The node called `key` with what it stands under, outermost first. Empty when there is none."""
+        """Return the ancestors of the node `key`, outermost first, and the node itself. Empty if there is no such node."""
         if key not in self._keys:
             return ()
         place = self._keys.index(key)
@@ -116,13 +115,13 @@ class Outline:
         return tuple(reversed(path))
 
     def prepare(self) -> list[str]:
-        """The labels of all nodes, which take a while the first time."""
+        """Return the folded labels of all nodes. The first call is slow for a large tree."""
         if self._labels is None:
             self._labels = [_label(node) for _, node in self._rows]
         return self._labels
 
     def matching(self, words: Sequence[str], among: Sequence[int] | None = None) -> list[int]:
-        """The places of the nodes that hold every word, only those `among` these places if any are given."""
+        """Return the indexes of the nodes that contain every word. With `among`, only these indexes are searched."""
         if any("/" in word for word in words):
             return [place for place, (_, node) in enumerate(self._rows) if holds(node, words)]
         labels = self.prepare()
@@ -132,7 +131,7 @@ class Outline:
         return list(places)
 
     def with_above(self, places: Sequence[int]) -> tuple[list[tuple[int, Node]], list[Hashable]]:
-        """The nodes at `places` and what they stand under, and their keys."""
+        """Return the nodes at these indexes with all their ancestors, and their keys."""
         above, wanted = self._above, bytearray(len(self._rows))
         for place in places:
             while place >= 0 and not wanted[place]:
@@ -142,13 +141,13 @@ class Outline:
 
 
 def holds(node: Node, words: Sequence[str]) -> bool:
-    """Whether the label of a node, or its path, holds every word. Words are folded."""
+    """Return whether the label of a node, or its path, contains every folded word."""
     label = _label(node)
     return all(word in label or ("/" in word and word in fold(f"/{node.path}")) for word in words)
 
 
 def _label(node: Node) -> str:
-    """The label and the last part of the path, folded; a section, which nobody looks for, has none."""
+    """Return the folded label and the last part of the path. Empty for a section, which is not searched."""
     if node.kind == "section":
         return ""
     label = fold(node.label if isinstance(node.label, str) else node.label.plain)

@@ -1,4 +1,4 @@
-"""Finding what one means from a few typed letters: whole words first, letters in order last."""
+"""Fuzzy search with a few typed letters: whole words rank first, single letters in order rank last."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from octavo.api.folding import FoldedText, fold
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """How well a text answers a query, and which characters of it do."""
+    """Score of a text for a query, and the indexes of the matching letters."""
 
     score: float
     places: tuple[int, ...] = ()
 
     def shown(self, content: Content, style: str | Style) -> Content:
-        """`content` (of the text that was matched) with the characters that match in `style`."""
+        """Return `content`, the styled form of the matched text, with the matching letters in `style`."""
         start = end = -1
         for place in (*self.places, -1):
             if place != end:
@@ -30,7 +30,8 @@ class Match:
 
 
 def match(query: str, text: str) -> Match | None:
-    """How `text` answers `query`: every word of it must stand in it, or its letters in that order. None: not at all."""
+    """Return how well `text` matches `query`. Each word must occur in the text, or its letters must follow in order.
+    None if not."""
     folded = FoldedText(text)
     score, places = 0.0, set[int]()
     for word in fold(query).split():
@@ -56,7 +57,7 @@ def _substring(word: str, text: str) -> Match | None:
 
 
 def _in_order(word: str, text: str) -> Match | None:
-    """The letters of `word` in this order: each begins a word, or stands near the one before it."""
+    """Match the letters of `word` in order. Each must start a word or be near the letter before."""
     for start, letter in enumerate(text):
         if letter != word[0] or not _begins(text, start):
             continue
@@ -73,7 +74,8 @@ def _in_order(word: str, text: str) -> Match | None:
 
 
 def _next(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Where `letter` stands next from `start` on, and how far that is: in letters, or in words it leaves out."""
+    """Return the index of the next `letter` from `start` on and its distance: skipped letters, or 2 for each skipped
+    word."""
     nearest = text.find(letter, start)
     if nearest < 0:
         return None

@@ -1,4 +1,4 @@
-"""The help of a view: three lines about the view, then every key that works there, the keys of what has focus first."""
+"""The help of a view: three lines about the view, then all its commands, those of the focused widget first."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HELP_TOPICS: Commands[HelpScreen] = Commands(
 
 
 class HelpScreen(Chooser[None, ActiveCommand]):
-    """Explains the screen below. Enter closes it and does what the row says."""
+    """A list of the commands of the current view. Enter closes the help and runs the selected command."""
 
     CONTEXT: ClassVar[str] = "help"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
@@ -40,7 +40,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELP_TOPICS,)
 
     def __init__(self, below: Screen[Any], show_topics: Callable[[], object], about_app: str = "") -> None:
-        """`about_app` is a line that holds for every view."""
+        """`about_app` is a sentence that is shown in the help of every view."""
         super().__init__("Help")
         self._below, self._show_topics, self._about_app = below, show_topics, about_app
 
@@ -73,7 +73,9 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     def draw(self, found: Found[ActiveCommand]) -> Row:
         choice = found.choice
         keys = Content.styled(choice.right, "$octavo-muted" if choice.off else "$primary")
-        detail = choice.detail if self.has_row_details else ""  # the line below the list says why a key is off
+        detail = (
+            choice.detail if self.has_row_details else ""
+        )  # The reason why a command is unavailable is shown below the list.
         text = Content.assemble(
             fit(keys, _KEYS_WIDTH),
             "  ",

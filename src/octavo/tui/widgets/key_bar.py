@@ -1,4 +1,4 @@
-"""The one line of keys at the bottom: those of what has focus, most likely first."""
+"""The key bar: one line at the bottom with the most important keys of the focused widget and its view."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _COMMANDS_SHOWN = 8
 
 
 class KeyBar(Widget):
-    """Shows six to eight keys, cut at a whole word, help last. A key that cannot act is dim. A click presses it."""
+    """A line of up to eight keys, without partial labels and with the help key last. Unavailable commands are dimmed. A
+    click runs a command."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"keybar--key", "keybar--disabled"}
     ALLOW_SELECT = False
@@ -38,9 +39,9 @@ class KeyBar(Widget):
         self._places: list[tuple[int, int, ActiveCommand]] = []
         self._shown: list[ActiveCommand] = []
         self._next: list[ActiveCommand] | None = None
-        """Those that are others than are shown, until they are."""
+        """Changed commands that are not drawn yet. None if there are none."""
         self._is_told = False
-        """That keys may be others since they were asked for."""
+        """Whether bindings may have changed since the commands were read."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self._bindings_changed())
@@ -50,8 +51,8 @@ class KeyBar(Widget):
         self.check_idle()
 
     def on_idle(self) -> None:
-        # Told several times with each key, and most of them leave the keys as they were. What is on show is whole: a screen
-        # that is being made or taken down cannot be asked.
+        # The signal comes several times per key press, mostly without a change. A screen that is being created or
+        # removed is not asked, because its widgets are incomplete.
         if self._is_told and self.is_attached and not is_being_removed(self.screen):
             self._is_told = False
             if not self._shown or not self.screen.is_current:
@@ -97,12 +98,13 @@ class KeyBar(Widget):
         for start, end, command in self._places:
             if start <= event.x < end:
                 event.stop()
-                # As a key does, in turn of the app: a screen that is closed waits for all its parts, and so for this one.
+                # Runs in the app, as for a key press: a closing screen waits for the handlers of its widgets, and so
+                # for this one.
                 self.app.call_later(command.run)
 
 
 def _grouped(commands: list[ActiveCommand]) -> list[list[ActiveCommand]]:
-    """The commands, those of one binding group that stand side by side put together: `n/N change`."""
+    """Group consecutive commands of one binding group, which share a label: `n/N change`."""
     groups: list[list[ActiveCommand]] = []
     for command in commands:
         if groups and command.group is not None and groups[-1][0].group == command.group:

@@ -1,4 +1,4 @@
-"""A list that is drawn line by line, with a cursor that is a bar and never jumps."""
+"""A list widget that draws single lines. Its cursor is a bar, which stays on its item when the list changes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.filter_input import FilterLine
 
 _MOST_SAID = 3
-"""Most lines of a message about a failed refresh below a list, so that the list keeps its room."""
+"""Maximum lines of a failed refresh's message below a list, so that the items keep enough room."""
 _KEPT_ITEMS = 2000
 _MORE = "loaded, more on the server"
 
@@ -82,13 +82,14 @@ LIST: Commands[Lines] = Commands(
 
 
 class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
-    """Items with a cursor that stays on its key, a filter, and messages about both.
+    """A list of keyed items with a cursor, a filter, and status messages.
 
-    A subclass says where each item stands (`lay_out`) and how one is drawn (`draw_item`).
+    A subclass sets the lines of the items with `lay_out` and draws an item in `draw_item`.
     """
 
     draw_item: Callable[[int, int], list[Content]]
-    """The lines of an item, by its place, in so many cells, without the bar at the left. Each kind of list has its own."""
+    """Returns the lines of the item at an index for a width in cells, without the cursor bar. Defined by each subclass.
+    """
     CONTEXT: ClassVar[str] = "lists"
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -121,7 +122,7 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (LIST,)
 
     class FromList(Message):
-        """What a list tells; a handler is for that of some by a selector."""
+        """Base of the messages of a list. `control` lets `on` handlers select the list."""
 
         def __init__(self, lines: Lines) -> None:
             super().__init__()
@@ -132,24 +133,24 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
             return self.lines
 
     class Highlighted(FromList):
-        """The cursor came to another item. `key` is None when there are no items."""
+        """The cursor moved to another item. `key` is None if the list is empty."""
 
         def __init__(self, lines: Lines, key: Hashable | None) -> None:
             super().__init__(lines)
             self.key = key
 
     class Chosen(FromList):
-        """An item was opened, with enter or a second click."""
+        """The user opened an item, with enter or a double click."""
 
         def __init__(self, lines: Lines, key: Hashable) -> None:
             super().__init__(lines)
             self.key = key
 
     class MoreWanted(FromList):
-        """The cursor came near the end of what is loaded, and there is more."""
+        """The cursor is near the end of the loaded items, and the server has more."""
 
     class Filtered(FromList):
-        """Another filter holds."""
+        """The filter changed."""
 
     def __init__(
         self,
@@ -158,66 +159,62 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         hint: str = "",
         id: str | None = None,
     ) -> None:
-        """`empty` says why there is nothing, `hint` names the next key."""
+        """`empty` is the message of an empty list, `hint` names the next key."""
         super().__init__(id=id)
         self.state = ListState(self, empty, hint)
         self.always_lit = False
-        """Draw the cursor as if the list had focus: another widget passes keys on to it."""
+        """Whether the cursor is drawn as focused although another widget has the focus and forwards its keys."""
         self.extent = Extent(self)
         self.query_text = ""
-        """The filter that holds."""
+        """The current filter as typed."""
         self.cursor = 0
-        """The index of the item the cursor is on."""
+        """Index of the selected item."""
         self.keys: Sequence[Hashable] = ()
-        """What the items are called, in order."""
+        """Keys of the shown items, in order."""
         self.firsts: Sequence[int] = range(0)
-        """The line each item begins on."""
+        """First line of each item."""
         self.item_height = 1
         self.between: dict[int, tuple[Content, Content]] = {}
-        """The two ends of lines that are no item's."""
+        """Lines without an item, such as headings: line number to left and right text."""
         self.line_count = 0
         self.painter = ItemPainter(self)
         self.foot: list[Content] = []
-        """The lines that stay at the bottom."""
+        """Lines below the items, which do not scroll."""
         self.can_filter: bool = False
         self.kept_key: Hashable | None = None
-        """The item the cursor was put on by hand: where it goes back to when a filter is cleared."""
+        """Key of the item that the user selected. The cursor returns to this item when a filter is cleared."""
         self._announced: Hashable | None = None
         self._asked_more = -1
         self._laid_out_for = ""
-        """The filter that held when items were laid out last."""
+        """Filter at the time of the last layout."""
         self._filter_line: FilterLine | None = None
 
-    # What a subclass says
-
     def can_stop_at(self, index: int) -> bool:
-        """Whether the cursor may be on an item."""
+        """Return whether the cursor can be on an item."""
         return True
 
     columns_line: Callable[[int], Content] | None = None
-    """The names of the columns in so many cells, which stay at the top."""
+    """Returns the fixed first line with the column titles for a width in cells. None: no such line."""
 
     def matching(self) -> int:
-        """How many items the filter leaves."""
+        """Return how many items match the filter."""
         return len(self.keys)
 
     def apply_filter(self) -> None:
-        """Show only the items that hold every one of `words`."""
-
-    # What callers ask and do
+        """Lay out only the items that contain every one of `words`."""
 
     @property
     def key(self) -> Hashable | None:
-        """The key of the item the cursor is on."""
+        """Key of the selected item. None if the list is empty."""
         return self.keys[self.cursor] if self.keys else None
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of the filter, folded."""
+        """Folded words of the filter."""
         return tuple(fold(self.query_text).split())
 
     def go_to(self, key: Hashable | None) -> bool:
-        """Put the cursor on the item called `key`. False when it is not there."""
+        """Select the item with this key. Return False if there is none."""
         try:
             index = self.keys.index(key)
         except ValueError:
@@ -226,17 +223,17 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         return True
 
     def look_at(self, index: int) -> None:
-        """Put the cursor on an item for now: it goes back to where it was when other items are shown."""
+        """Select an item temporarily. At the next layout the cursor returns to the item that the user selected."""
         held = self.kept_key
         self._set_cursor(index)
         self.kept_key = held
 
     def stay(self) -> None:
-        """Where the cursor is now is where it was put."""
+        """Treat the selected item as selected by the user."""
         self.kept_key = self.key
 
     def set_filter(self, query: str) -> None:
-        """Show only what holds every word of `query`. Empty: everything."""
+        """Show only items that contain every word of `query`. Empty: show all items."""
         if query == self.query_text:
             return
         self.query_text = query
@@ -245,8 +242,6 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
             self._filter_line.holds(query, self.extent.said)
         self.post_message(self.Filtered(self))
         self.refresh_bindings()
-
-    # Laying out
 
     def lay_out(
         self,
@@ -258,9 +253,10 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         line_count: int | None = None,
         unfiltered: int | None = None,
     ) -> None:
-        """Show other items: `firsts` is the line each begins on, `between` the two ends of lines that are no item's.
+        """Show items with these keys. `firsts` has the first line of each item, `between` the left and right text of
+        lines without an item.
 
-        The cursor stays on its key and on its place on the screen.
+        The cursor stays on its item and at its height on the screen.
         """
         held, old, had = self.kept_key, self.cursor, bool(self.keys)
         before = self.keys
@@ -281,7 +277,7 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
             index = left if left is not None else 0 if self.query_text else old
         self.cursor = self._next_stop(index, 1)
         if keys and (not self.query_text or (left is not None and held in before)):
-            # What the cursor was on may be gone: should it come back, the cursor must not go back to it by itself.
+            # The selected item is gone. If it returns later, the cursor must not jump back to it.
             self.kept_key = self.key
         self.lay_out_again()
         if keys and had:
@@ -301,10 +297,8 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     def on_blur(self, event: Blur) -> None:
         self._refresh_items(self.cursor)
 
-    # Moving
-
     def _next_stop(self, index: int, step: int) -> int:
-        """The nearest item from `index` on (or before, if there is none) where the cursor may be."""
+        """Return the nearest index from `index` on where the cursor can be, searching backward last."""
         count = len(self.keys)
         index = max(0, min(index, count - 1))
         for direction in (step, -step):
@@ -334,7 +328,7 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
             self.refresh(*rows)
 
     def _reveal(self) -> None:
-        """Scroll as little as it takes to show the cursor, and the heading it stands under."""
+        """Scroll as little as needed to show the selected item and the headings directly above."""
         if not self.keys or not self.size.height:
             return
         first = self.firsts[self.cursor]
@@ -372,45 +366,46 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.clicked(index, event.x, again=again)
 
     def clicked(self, index: int, x: int, *, again: bool) -> None:
-        """An item was clicked at cell `x`; `again` when it was the second click on it."""
+        """Handle a click on an item at cell `x`. `again` is True for the second click of a double click."""
         if again:
             self.choose()
 
     def move(self, step: int) -> None:
-        """Go so many rows down, or up."""
+        """Move the cursor down by `step` items, or up if negative."""
         self._set_cursor(self.cursor + step, step=step)
 
     def go_to_first(self) -> None:
-        """Go to the first row, and show what is above it."""
+        """Select the first item and scroll to the top."""
         self._set_cursor(0)
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self._reveal()
 
     def go_to_last(self) -> None:
-        """Go to the last row that is loaded."""
+        """Select the last loaded item."""
         self._set_cursor(len(self.keys) - 1, step=-1)
 
     def go_to_heading(self, step: int) -> None:
-        """Go to the first row under the next heading, or with -1 under this one, or the one before."""
+        """Select the first item below the next heading. With -1, the first item below the current heading, or below the
+        previous one."""
         begin = {bisect_left(self.firsts, line) for line in self.between}
         further = [each for each in begin if (each > self.cursor if step > 0 else each < self.cursor)]
         if further and self.keys:
             self._set_cursor(min(further) if step > 0 else max(further), step=step)
 
     def page(self, direction: int) -> None:
-        """Go down half a page, or with -1 up."""
+        """Move the cursor by half a page, up if `direction` is -1."""
         step = max(1, self._room // self.item_height // 2)
         self._set_cursor(self.cursor + direction * step, step=direction)
 
     def choose(self) -> None:
-        """Open what the cursor is on."""
+        """Open the selected item."""
         if self.keys and (key := self.key) is not None:
             self.post_message(self.Chosen(self, key))
 
     async def open_filter(self) -> None:
-        """Open the filter line, which stands above the list: the list has to be in a column."""
+        """Show the filter line above the list, mounted on first use. The list must have a vertical layout around it."""
         if self._filter_line is None and isinstance(self.parent, Widget):
-            from octavo.tui.widgets.filter_input import FilterLine  # a list is shown without it
+            from octavo.tui.widgets.filter_input import FilterLine  # lazy: most lists are never filtered
 
             self._filter_line = FilterLine(self.set_filter, self._filter_left)
             await self.parent.mount(self._filter_line, before=self)
@@ -424,18 +419,16 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether there is something that `clear_filter` takes away."""
+        """Whether `clear_filter` has something to clear."""
         return bool(self.query_text)
 
     def clear_filter(self) -> None:
-        """Show everything again."""
+        """Remove the filter."""
         self.set_filter("")
-
-    # What there is, and how it is drawn
 
     @property
     def cursor_region(self) -> Region:
-        """Where the cursor stands on the screen: what nothing may cover."""
+        """Screen region of the selected item, which notices must not cover."""
         if not self.keys:
             return Region()
         top = self.firsts[self.cursor] - self.scroll_offset.y + self.head
@@ -443,13 +436,13 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
     @property
     def in_sight(self) -> range:
-        """The indexes of the items that are on the screen."""
+        """Indexes of the items that are visible on the screen."""
         top = self.scroll_offset.y
         first = max(0, bisect_right(self.firsts, top) - 1)
         return range(first, min(len(self.keys), bisect_left(self.firsts, top + self._room)))
 
     def redraw(self, key: Hashable | None = None) -> None:
-        """Draw again: one item, or all of them."""
+        """Redraw the item with this key, or all items if None."""
         if key is None:
             self.painter.forget()
         elif key in self.keys:
@@ -457,7 +450,7 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def lay_out_again(self) -> None:
-        """Lay out the same items anew: there are more lines above or below them, or the list is wider."""
+        """Lay out the same items again, because the lines around them or the width changed."""
         self.painter.forget()
         self.foot = self.state.foot() if self.keys else []
         lines = self.head + self.line_count + len(self.foot) if self.keys else len(self.state.lines())
@@ -467,7 +460,7 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
     @property
     def head(self) -> int:
-        """How many lines stay at the top."""
+        """Number of fixed lines at the top."""
         return 1 if self.keys and self.columns_line is not None else 0
 
     @property
@@ -475,7 +468,7 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         return max(1, self.size.height - self.head - len(self.foot))
 
     def watch_show_vertical_scrollbar(self) -> None:
-        self.lay_out_again()  # the lines have a cell less, and no resize tells of it
+        self.lay_out_again()  # the lines are one cell narrower or wider, without a resize event
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -505,26 +498,25 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
 
 class ListState:
-    """What a list says in place of its items, and below them: that it waits, what failed, why it is empty, that there is
-    more."""
+    """The status messages of a list: loading, failed, empty, or partially loaded."""
 
     def __init__(self, of: Lines, empty: str, hint: str) -> None:
         self._of = of
         self.empty, self.hint = empty, hint
-        """Why there is nothing, and the next key."""
+        """Message of an empty list, and the next key."""
         self.instead: Callable[[int], list[Content]] | None = None
-        """What is said instead of these, in lines of so many cells."""
+        """Returns other lines for an empty list, for a width in cells. None: `empty` and `hint` are shown."""
         self._waiting: Waiting | None = None
         self._failure: tuple[str, str] | None = None
         self._from_before = ""
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it says that what there is to show is loading."""
+        """Whether the loading message is shown."""
         return self._waiting is not None
 
     def wait_for(self, what: str, *, cancel: str = "") -> None:
-        """Say that `what` (such as "the comments of Mobile SDK") is loading, if there is nothing to show yet."""
+        """Show that `what` (such as "the comments of Mobile SDK") is loading, unless items are already shown."""
         if self._failure is not None:
             self._failure = None
             self._of.lay_out_again()
@@ -533,32 +525,32 @@ class ListState:
             self._of.redraw()
 
     def fail(self, what: str, cause: str) -> None:
-        """Say what did not load and why, in place of the items, or below those there are."""
+        """Show an error instead of the items, or below items that are already loaded."""
         self.settled()
         self._failure = (what, cause)
         self._of.lay_out_again()
 
     def is_from_before(self, words: str) -> None:
-        """Say in one quiet line below the items how old they are, where the frame says why."""
+        """Show a muted line below the items that says how old they are."""
         self.settled()
         self._from_before = words
         self._of.lay_out_again()
 
     def lacks(self, unreadable: int) -> None:
-        """Show a failure instead of an empty list if all of the response was left out: `unreadable` is how many parts."""
+        """Show an error if the list is empty because all its `unreadable` items could not be parsed."""
         if unreadable and not self._of.extent.here:
             what = f"{plural(unreadable, 'item')} could not be read"
             self.fail(what, "This version of Octavo cannot read the server's response. Update Octavo, then try again.")
 
     def settled(self) -> None:
-        """There is an answer: nothing is waited for, nothing has failed."""
+        """Remove the loading message and the error, because a response arrived."""
         self._failure, self._from_before = None, ""
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
 
     def lines(self) -> list[Content]:
-        """What stands where there are no items."""
+        """Return the lines that are shown instead of items."""
         query, here = self._of.query_text, self._of.extent.here
         if self._waiting is not None:
             return self._waiting.lines()
@@ -571,7 +563,7 @@ class ListState:
         return self._wrapped(nothing(self.empty, self.hint))
 
     def foot(self) -> list[Content]:
-        """The lines that stay at the bottom while there are items."""
+        """Return the fixed lines below the items."""
         lines: list[Content] = []
         extent = self._of.extent
         if self._failure is not None:
@@ -584,42 +576,42 @@ class ListState:
         return lines
 
     def _wrapped(self, lines: list[Content]) -> list[Content]:
-        # Beside a scroll bar there may be no cell left. Not to wrap for that would take the bar away, and bring it back.
+        # Wraps even to a width of 0 beside a scroll bar: without wrapping the bar would disappear and appear again.
         width = self._of.scrollable_content_region.width
         return wrapped(lines, max(1, width) if self._of.outer_size.width else 0)
 
 
 class Extent:
-    """How much of a list is here, of how much, and how that is said."""
+    """Numbers of loaded and available items, and their descriptions."""
 
     def __init__(self, of: Lines) -> None:
         self._of = of
         self.here = 0
-        """How many items are loaded, also those a filter hides."""
+        """Number of loaded items, including those hidden by the filter."""
         self.total: int | None = None
-        """How many items there are, when not all of them are loaded."""
+        """Number of available items. None if unknown or if all are loaded."""
         self.beyond = ""
-        """That there is more, and how much is here, where nobody says how many items there are."""
+        """Description of the loaded part if more items exist but their number is unknown. Empty if none do."""
 
     @property
     def is_partial(self) -> bool:
-        """Whether there is more than is loaded."""
+        """Whether more items exist than are loaded."""
         return bool(self.beyond) or (self.total is not None and self.total > self.here)
 
     @property
     def rest(self) -> Content:
-        """The line below the items that says there is more."""
+        """The line below the items that says how much is loaded."""
         is_counted = self.total is not None and self.total > self.here
         return partial(f"{self.here} of {self.total} loaded" if is_counted else self.beyond)
 
     @property
     def said(self) -> str:
-        """How much is shown, for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 shown`."""
+        """Number of shown items for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 shown`."""
         shown, total, how = self._counts()
         return f"{total} {how}" if how == _MORE else f"{shown} of {total} {how}".rstrip()
 
     def said_of(self, one: str) -> str:
-        """The same, saying what there is: `1 organization`, `300 of 812 organizations loaded`."""
+        """Return the number of shown items with a noun: `1 organization`, `300 of 812 organizations loaded`."""
         shown, total, how = self._counts()
         return (
             f"{shown} of {plural(total, one)} {how}"
@@ -628,7 +620,7 @@ class Extent:
         )
 
     def _counts(self) -> tuple[int, int, str]:
-        """How many are shown, of how many, and why those are fewer, if they may be."""
+        """Return the number of shown items, the total, and a word for the difference, which may be empty."""
         if self._of.query_text:
             matching = self._of.matching()
             return matching, self.here, "shown"
@@ -638,40 +630,38 @@ class Extent:
 
 
 class ItemPainter:
-    """Paints the items of a list. Their lines are kept, and the strips these are: most rows of a frame are those of the
-    one before."""
+    """Draws the items of a list as strips and caches them, because most rows are the same in consecutive frames."""
 
     def __init__(self, of: Lines) -> None:
         self._of = of
         self._kept: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
-        """The lines of items, and as what they are painted: without the cursor, with it, and with it while something else
-        has the focus."""
+        """By item index: the lines, and their strips by cursor style (`""` without the cursor, `lit`, `blurred`)."""
         self._parts: dict[str, Style] = {}
         self._filters: Sequence[LineFilter] = ()
-        """Those of the app, through which every strip goes when it is made."""
+        """Line filters of the app, which are applied to every strip."""
 
     def forget(self) -> None:
-        """Paint all items anew."""
+        """Discard the strips of all items."""
         self._kept.clear()
 
     def forget_item(self, index: int) -> None:
-        """Paint one item anew."""
+        """Discard the strips of one item."""
         self._kept.pop(index, None)
 
     def look_again(self) -> None:
-        """Paint all items anew, in other styles."""
+        """Discard all strips and styles, because the styles changed."""
         self._kept.clear()
         self._parts.clear()
 
     def part(self, name: str) -> Style:
-        """The style of a component class, to lay over whatever is below."""
+        """Return the style of a component class, without the styles of the widget below it."""
         found = self._parts.get(name)
         if found is None:
             found = self._parts[name] = self._of.get_visual_style(name, partial=True)
         return found
 
     def rows(self, rows: range) -> list[Strip]:
-        """Rows of the list. Each frame asks for all of them, also of what has not changed."""
+        """Return the strips of these screen rows. Textual requests all rows for each frame, changed or not."""
         of = self._of
         if (filters := of.get_line_filters()) != self._filters:
             self._filters = filters
@@ -693,7 +683,7 @@ class ItemPainter:
         ]
 
     def line(self, line: int, width: int) -> Strip:
-        """A line of what is laid out, in so many cells."""
+        """Return the strip of one line of the layout, `width` cells wide."""
         of = self._of
         if line >= of.line_count:
             return self.strip(Content(""), width)
@@ -723,7 +713,7 @@ class ItemPainter:
         return strips
 
     def strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
-        """One row of `width` cells, in the style of the list or in another."""
+        """Return the strip of a line, `width` cells wide, in the style `base` or in that of the list."""
         of = self._of
         style = base or of.visual_style
         segments = content.truncate(width).render(style, end="", parse_style=of.app.stylesheet.parse_style)
@@ -736,7 +726,8 @@ class ItemPainter:
 
 
 def _nearest_left(before: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
-    """Where among `keys` the first is that stood at the cursor or after it, else the last that stood before it."""
+    """Return the new index of the first remaining item from the cursor on, else of the last remaining item before the
+    cursor. None if no item remains."""
     places = {key: index for index, key in enumerate(keys)}
     after, above = before[cursor:], reversed(before[:cursor])
     return next((places[key] for key in (*after, *above) if key in places), None)

@@ -1,7 +1,7 @@
-"""What is written in a `TextEditor`, so held and wrapped that a key in a megabyte costs no more than one in a line of it.
+"""The document of a `TextEditor`. A key press in a text of one megabyte is as fast as in a single line.
 
-A line that is too long is held in several rows: between them stands no end of line, only a cut, which is in no text that
-leaves. Locations are Textual's, of a row and a column in it. Only rows that changed are wrapped anew.
+A long line is split into several rows. Between them is a cut, which is not part of the text. A location is a row and a
+column, as in Textual. After an edit, only the changed rows are wrapped again.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from textual.geometry import Offset, Size
 from textual.widgets.text_area import Document, DocumentBase, EditResult, Location, WrappedDocument
 
 MOST = 2000
-"""Characters of a row: so many are wrapped with each key in it, and read for each line of it that is painted."""
+"""Maximum characters of a row. Each key press wraps a whole row, and each drawn line reads its row."""
 _CUT = 1500
-"""Where a longer line is cut."""
+"""Characters before each cut in a longer line."""
 _EXACT = 8000
-"""Characters of other widths than one cell that are wrapped at a time just where they have to be."""
+"""Maximum characters of unusual width that are wrapped exactly at a time. The rest is wrapped approximately."""
 _TAB = 4
 
-# Each takes one cell: Latin, Greek, Cyrillic, and the signs one writes with.
+# Characters one cell wide: Latin, Greek, Cyrillic, and common punctuation.
 _USUAL = " -~¡-¬®-ʯͰ-ͷͺ-Ϳ΄-ΊΌΎ-ΡΣ-҂Ҋ-ԯ‐-‧‰-⁞"
 UNUSUAL = re.compile(f"[^{_USUAL}]")
 _SPACE = re.compile(r"\s(?=\S)")
@@ -33,21 +33,22 @@ _JOINED = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u200d\u20d0-\u20f
 
 
 class Taken(str):
-    """A part of a text that knows where it was cut: put back, it is cut there again, and locations in it stay true."""
+    """A removed part of a text with its cuts. When it is inserted again, the cuts are restored and locations stay
+    valid."""
 
     rows: list[str]
     ends: list[str]
 
 
 class LongText(DocumentBase):
-    """A text in rows of `MOST` characters at most."""
+    """A text in rows of at most `MOST` characters."""
 
     def __init__(self, text: str) -> None:
         self._rows, self._ends = _cut(text)
-        self._ends.append("\n")  # of the last row, and in no text
+        self._ends.append("\n")  # ends the last row; not part of the text
         self._text: str | None = text
         self.changes: list[tuple[int, int, int]] = []
-        """From which row on how many became how many, for who wraps them."""
+        """Edits since the last wrapping: first row, number of old rows, number of new rows."""
 
     @property
     def text(self) -> str:
@@ -107,7 +108,7 @@ class LongText(DocumentBase):
         after, closing = (self._rows[last][stop:], self._ends[last]) if last < len(self._rows) else ("", "\n")
         put_back = isinstance(text, Taken)
         rows, ends = (list(text.rows), list(text.ends)) if isinstance(text, Taken) else _cut(text)
-        # All cuts are made in what is put in, or at its ends: so they go with it when it is taken away again.
+        # A new cut is made only at or within the inserted text, so that removing this text also removes the cut.
         if before and len(before) + len(rows[0]) > MOST and not put_back:
             rows.insert(0, before)
             ends.insert(0, "")
@@ -127,7 +128,7 @@ class LongText(DocumentBase):
 
 
 def _cut(text: str) -> tuple[list[str], list[str]]:
-    """The rows of a text, and what stands between them."""
+    """Return the rows of a text, and the separators between them: a newline, or an empty text for a cut."""
     rows = text.split("\n")
     if len(text) <= MOST or max(map(len, rows)) <= MOST:
         return rows, ["\n"] * (len(rows) - 1)
@@ -146,7 +147,7 @@ def _cut(text: str) -> tuple[list[str], list[str]]:
 
 
 def _where(row: str, about: int) -> int:
-    """Where to cut: before a word, else at least not within a letter."""
+    """Return where to cut near `about`: before a word, else between two letters."""
     spaces = [found.end() for found in _SPACE.finditer(row, about - 200, about + 1)]
     if spaces:
         return spaces[-1]
@@ -156,21 +157,21 @@ def _where(row: str, about: int) -> int:
 
 
 class WrappedRows:
-    """Where the rows of a text are wrapped. It answers all that Textual asks of a `WrappedDocument`."""
+    """The wrap positions of all rows. Implements the methods of `WrappedDocument` that Textual calls."""
 
     def __init__(self, document: LongText, width: int = 0, tab_width: int = _TAB) -> None:
         self.document, self.width, self.tab_width = document, width, tab_width
         self.wrap(width)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
-        """Wrap all of it at a width; at none it is not wrapped."""
+        """Wrap all rows to a width. A width of 0 turns wrapping off."""
         self.width, self.tab_width = width, tab_width or self.tab_width
         self._offsets: list[Sequence[int]] = self.wrapped(self.document.lines)
         self.document.changes.clear()
         self._count()
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
-        """Wrap what changed: the text itself knows what."""
+        """Wrap the rows that changed. The locations are not used, because the text has recorded its edits."""
         first, last, more = self.document.line_count, 0, 0
         for at, old, new in self.document.changes:
             first, last, more = min(first, at), max(last, at + old) + new - old, more + new - old
@@ -185,11 +186,11 @@ class WrappedRows:
         self._wraps = [0, *accumulate(map(len, self._offsets))]
 
     def _begin(self, row: int) -> int:
-        """On which line a row begins."""
+        """Return the first screen line of a row."""
         return row + self._wraps[row]
 
     def wrapped(self, rows: list[str]) -> list[Sequence[int]]:
-        """Where so many rows are to be wrapped."""
+        """Return the wrap positions for these rows."""
         width, tab = self.width, self.tab_width
         if not width or max(map(len, rows), default=0) * tab <= width:
             return [()] * len(rows)
@@ -203,37 +204,37 @@ class WrappedRows:
             elif (exact := exact - len(row)) > 0:
                 found.append(WrappedDocument(Document(row), width, tab).get_offsets(0))
             else:
-                # To measure each letter of a megabyte takes a second: here none is wider than so many cells.
+                # Measuring every letter of a megabyte takes a second. Here every letter counts as the widest possible.
                 found.append(_breaks(row, max(1, width // (tab if "\t" in row else 2))))
         return found
 
     @property
     def height(self) -> int:
-        """How many lines it takes."""
+        """Number of screen lines."""
         return self._begin(len(self._offsets))
 
     def place(self, y: int) -> tuple[int, int]:
-        """The row that stands on a line, and which of its lines that is."""
+        """Return the row on a screen line, and the index of the line within this row."""
         if not 0 <= y < self.height:
             raise IndexError(y)
         row = bisect_right(range(len(self._offsets)), y, key=self._begin) - 1
         return row, y - self._begin(row)
 
     def get_offsets(self, line_index: int) -> Sequence[int]:
-        """Where a row is wrapped: the columns its lines begin at, without that of the first."""
+        """Return the columns at which a row is wrapped: the start of each of its lines except the first."""
         return self._offsets[line_index]
 
     def get_sections(self, line_index: int) -> list[str]:
-        """The lines of a row."""
+        """Return the lines of a row."""
         row, offsets = self.document.get_line(line_index), self.get_offsets(line_index)
         return [row[begin:end] for begin, end in zip((0, *offsets), (*offsets, len(row)), strict=True)]
 
     def get_tab_widths(self, line_index: int) -> list[int]:
-        """How wide the tabs of a row are, in cells."""
+        """Return the widths of the tabs in a row, in cells."""
         return [width for _, width in get_tab_widths(self.document.get_line(line_index), self.tab_width)]
 
     def location_to_offset(self, location: Location) -> Offset:
-        """Where a location stands when it is wrapped, in cells and lines."""
+        """Return the cell and the screen line of a location."""
         row, column = location
         row = min(max(row, 0), len(self._offsets) - 1)
         offsets = self.get_offsets(row)
@@ -243,13 +244,14 @@ class WrappedRows:
         return Offset(cell_len(before), self._begin(row) + section)
 
     def offset_to_location(self, offset: Offset) -> Location:
-        """The location that stands there, or the nearest."""
+        """Return the location nearest to a cell and a screen line."""
         x, y = offset
         row, section = self.place(min(max(y, 0), self.height - 1))
         return row, self.get_target_document_column(row, max(x, 0), section)
 
     def get_target_document_column(self, line_index: int, x_offset: int, y_offset: int) -> int:
-        """The column that stands so many cells into a line of a row; from the end on for one below zero."""
+        """Return the column at cell `x_offset` in the line `y_offset` of a row. A negative `y_offset` counts from the
+        last line."""
         row, offsets = self.document.get_line(line_index), self.get_offsets(line_index)
         section = y_offset if y_offset >= 0 else len(offsets) + 1 + y_offset
         begin = offsets[section - 1] if section else 0
@@ -266,16 +268,17 @@ class WrappedRows:
             if cells > x_offset:
                 return begin + column
             column += 1
-        # Beyond the last letter the cursor may stand only where the row ends.
+        # Only in the last line of a row can the cursor be after the last letter.
         return end if last else end - 1
 
 
 @lru_cache(16)
 def _lines(width: int) -> re.Pattern[str]:
-    # What has no beginning of a word is no place to look for one.
+    # The first two alternatives skip text without a word start, where searching for one would be slow.
     return re.compile(rf"(?s:\S{{{width}}}|\s{{{width}}}|.{{1,{width}}}(?:(?<=\s)(?=\S)|\Z)|.{{1,{width}}})")
 
 
 def _breaks(row: str, width: int) -> list[int]:
-    """Where letters of one cell are wrapped, as Textual does it: before words, and within those that are too long."""
+    """Return where a row of one-cell letters is wrapped, as in Textual: before words, and within words longer than a
+    line."""
     return [found.end() for found in _lines(width).finditer(row)][:-1]

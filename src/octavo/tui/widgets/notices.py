@@ -1,4 +1,4 @@
-"""Results of your writes: at most two notices at the lower right, with the time that is left to undo."""
+"""Notices about the results of actions: at most two at the lower right, with the time left to undo."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Tone = Literal["done", "care", "failed"]
 NOTICES_SHOWN = 2
 _BAR_CELLS = 10
 _MOST_LINES = 3
-"""Lines of one notice."""
+"""Maximum lines of a notice."""
 _MARKS: dict[Tone, tuple[str, str]] = {
     "done": ("", ""),
     "care": ("! ", "bold $warning"),
@@ -34,7 +34,7 @@ _SECONDS: dict[Tone, float] = {"done": 5.0, "care": 6.0, "failed": 12.0}
 
 @dataclass(frozen=True)
 class Notice:
-    """One sentence, shown for `seconds`. With `undo`, they are the time that is left to take it back."""
+    """A sentence that is shown for `seconds`. With `undo`, this is also the time in which the user can undo the action."""
 
     number: int
     text: str
@@ -44,14 +44,14 @@ class Notice:
     undo: bool
 
     def left(self, now: float) -> float:
-        """Seconds until it goes."""
+        """Return the seconds until the notice disappears."""
         return max(0.0, self.began + self.seconds - now)
 
 
 class NoticeBoard:
-    """The notices of an app, whatever screen is shown. Each screen shows it with `Notices`.
+    """The current notices of the app, drawn by the `Notices` widget of each screen.
 
-    `clock` tells the seconds; `changed` is called whenever something else is to be seen.
+    `clock` returns the time in seconds. The functions in `changed` are called after every change.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
@@ -61,7 +61,8 @@ class NoticeBoard:
         self.changed: set[Callable[[], None]] = set()
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
-        """Show `text`, instead of the oldest of two notices. The same text again restarts its time. Return its number."""
+        """Show `text`, removing the oldest of two notices. An equal text restarts its time. Return the number of the
+        notice."""
         self._notices = [notice for notice in self._notices if notice.text != text][1 - NOTICES_SHOWN :]
         number = next(self._numbers)
         lasts = _SECONDS[tone] if seconds is None else seconds
@@ -70,32 +71,32 @@ class NoticeBoard:
         return number
 
     def close(self, number: int) -> None:
-        """Take a notice away, if it is still there."""
+        """Remove a notice if it is still shown."""
         before = len(self._notices)
         self._notices = [notice for notice in self._notices if notice.number != number]
         if len(self._notices) != before:
             self.tell()
 
     def shown(self) -> tuple[Notice, ...]:
-        """The notices whose time has not run out, oldest first."""
+        """Return the notices whose time has not run out, oldest first."""
         now = self._clock()
         self._notices = [notice for notice in self._notices if notice.left(now) > 0]
         return tuple(self._notices)
 
     def left(self, notice: Notice) -> float:
-        """Seconds until `notice` goes."""
+        """Return the seconds until a notice disappears."""
         return notice.left(self._clock())
 
     def tell(self) -> None:
-        """Let all that shows the board look at it again."""
+        """Call all functions in `changed`."""
         for each in tuple(self.changed):
             each()
 
 
 class Notices(Widget):
-    """Draws a board over the lower right corner, or elsewhere at the right where that hides less. Docked, it covers nothing.
+    """Draws the notices over the lower right corner, or elsewhere at the right where they hide less.
 
-    Only the screen on top draws it: a dialog shows the screen below, and each notice would be seen twice.
+    Only the top screen draws them. A dialog also shows the screen below, so each notice would appear twice.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"notices--bar", "notices--key"}
@@ -118,7 +119,7 @@ class Notices(Widget):
     """
 
     class UndoWanted(Message):
-        """The undo of a notice was clicked."""
+        """The user clicked undo on a notice."""
 
         def __init__(self, number: int) -> None:
             super().__init__()
@@ -133,17 +134,18 @@ class Notices(Widget):
         clear: type[Widget] | None = None,
         id: str | None = None,
     ) -> None:
-        """`bottom` and `top` are the rows that stay free below and above. Notices are shortened before they cover a `clear`."""
+        """`bottom` and `top` are rows to keep free. Notices are shortened before they cover a widget of the class
+        `clear`."""
         super().__init__(id=id)
         self._board, self._bottom, self._top, self._clear = board, bottom, top, clear
         self._is_short = False
-        """Show the newest notice only, in one row: there is no room for more."""
+        """Whether only the newest notice is shown, in one row, because there is no room for more."""
         self._ticking: Timer | None = None
-        """Timer that looks at the board each second while this screen shows notices."""
+        """Timer that updates the notices each second while they are shown."""
         self._laid_out = Size()
-        """Size of the notices for which a layout was last requested."""
+        """Size at the last requested layout."""
         self._painted = Content("")
-        """Notices for which a repaint was last requested."""
+        """Content at the last requested repaint."""
 
     def on_mount(self) -> None:
         self._board.changed.add(self._changed)
@@ -160,23 +162,23 @@ class Notices(Widget):
         notices = self._board.shown() if self.screen.is_active else ()
         self.display = bool(notices)
         if notices and self._ticking is None:
-            # Once a second: a bar that runs smoothly would repaint for nothing, and not at all when motion is off.
+            # A smoothly moving bar would repaint too often, and would not move at all with animations off.
             self._ticking = self.set_interval(1.0, self._changed)
         elif not notices and self._ticking is not None:
             self._ticking.stop()
             self._ticking = None
         if notices:
             self._place()
-            self.call_after_refresh(self._place)  # a dialog that opens has no size before
+            self.call_after_refresh(self._place)  # Repeated after the layout: a dialog that opens has no size before.
 
     def on_resize(self) -> None:
-        self._place()  # what stands beside it may have had no size yet when the words came
+        self._place()  # widgets beside the notices may not have had a size before
 
     def _place(self) -> None:
-        """Choose the row: the lowest, or the highest or another where that hides less. Draw what differs."""
+        """Move the notices to the row where they hide least, preferring the lowest row. Repaint them if they changed."""
         if is_being_removed(self):
-            return  # the screen was left meanwhile
-        if self.styles.dock == "none":  # else the screen has rows of its own for notices
+            return  # the user left the screen before this refresh
+        if self.styles.dock == "none":  # otherwise the screen has rows of its own for notices
             for self._is_short in (False, True):
                 offset, covered = self._best_place()
                 if not covered:
@@ -190,7 +192,7 @@ class Notices(Widget):
             self.refresh()
 
     def _best_place(self) -> tuple[tuple[int, int], int]:
-        """Return the place that hides least, and the number of cells of `clear` widgets hidden there."""
+        """Return the position that hides least, and the number of hidden cells of `clear` widgets."""
         screen, own = self.screen.size, self._own() + self.gutter.totals
         x = max(0, screen.width - own.width - 1)
         below = max(0, screen.height - own.height - self._bottom)
@@ -200,14 +202,15 @@ class Notices(Widget):
         def hidden(y: int, regions: list[Region]) -> int:
             return sum(Region(x, y, own.width, own.height).intersection(each).area for each in regions if each)
 
-        # Last the row below: over the status line, where a dialog leaves no other.
+        # The row below comes last: it covers the status line, and is used only if a dialog leaves no other row.
         rows = (below, *range(min(self._top, below), below), below + 1)
         y = min(rows, key=lambda y: (hidden(y, clear), hidden(y, cursor)))
         y = below + 1 if hidden(y, clear) else y
         return (x, y), hidden(y, clear)
 
     def _own(self) -> Size:
-        """How large its words are. Reckoned, not measured: it would be seen where it is not to stand until it is laid out."""
+        """Return the size of the notices. It is computed before the layout, so that they never appear in the wrong
+        place."""
         screen = self.screen.size
         width = self.get_content_width(screen, screen)
         return Size(width, self.get_content_height(screen, screen, width))
@@ -241,7 +244,7 @@ class Notices(Widget):
         return lines
 
     def _undo(self, notice: Notice, room: int) -> Content:
-        """The key that takes it back, and what is left of its time: drawn, where the words leave it so many cells."""
+        """Return the undo key with the remaining time, in the form that fits into `room` cells."""
         left = self._board.left(notice)
         key = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
         if self.app.animation_level == "none":

@@ -1,4 +1,4 @@
-"""Other words by which the command palette finds a command or a place: the names that other programs give it."""
+"""Synonyms for the command palette: names that other programs use for a command or a view."""
 
 from __future__ import annotations
 
@@ -92,4 +92,5 @@ WORDS = {
     "sites Publish": "go live make public",
     "sites Unpublish": "take down offline private",
 }
-"""By the id of a command; by the view and the heading of a table, with `new` for what adds a row, or with an action."""
+"""Synonyms by command id, or by view and table heading. After the heading, `new` is for adding an entry, other words
+for an action."""

@@ -1,4 +1,4 @@
-"""A line for the path of a file: what goes on with what is typed is shown behind it, and tab or → takes it."""
+"""An input for a file path with completion: the rest of a matching name is shown in gray, and tab or → accepts it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from octavo.tui.terminal.textual_internals import is_gone_on_with
 from octavo.tui.widgets.text_inputs import LineInput
 
 MOST = 5000
-"""Names of a folder that are looked through."""
+"""Maximum entries read from a folder."""
 
 
 class PathInput(LineInput):
-    """Completes paths. What is no path, such as an address, it lets be."""
+    """An input that completes file paths, but no other text, such as a URL."""
 
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(value, placeholder=placeholder, id=id)
         self.suggester = Paths()
-        self.select_on_focus = not value.endswith("/")  # a folder is gone on with
+        self.select_on_focus = not value.endswith("/")  # the user continues a path that ends with a folder
 
     def on_key(self, event: Key) -> None:
         if event.key == "tab" and is_gone_on_with(self) and self.cursor_position == len(self.value):
@@ -33,7 +33,7 @@ class PathInput(LineInput):
 
 
 class Paths(Suggester):
-    """Goes on with paths by what there is."""
+    """Suggests how to continue a path, from the files that exist."""
 
     def __init__(self) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
@@ -45,7 +45,7 @@ class Paths(Suggester):
 
 
 def completed(written: str) -> str | None:
-    """`written` with the rest of the first name in its folder that begins so. It may take a while."""
+    """Return the path completed with the first matching name in its folder. None if there is none. Reads the disk."""
     folder, _, begun = written.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(f"{folder}/")) as found:

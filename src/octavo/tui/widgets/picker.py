@@ -1,4 +1,4 @@
-"""Choose one of anything: people, organizations, spaces, themes, reactions."""
+"""A dialog to pick an item from a list, such as a person, a space, a theme or a reaction."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from octavo.tui.widgets.safe_text import safe
 T = TypeVar("T")
 
 NARROWEST = 64
-"""Cells of a row for title and explanation where the screen is as narrow as it may be."""
+"""Cells for the title and explanation in a row on the narrowest screen."""
 PAUSE = 0.3
-"""Seconds after the last letter until those are looked for that are not on the list."""
+"""Seconds after the last key press before `find_more` is called."""
 
 
 class Picker(Chooser[T | None, T]):
-    """Choose one. None: nothing was chosen."""
+    """A dialog whose result is the chosen value, or None if it was closed."""
 
     def __init__(
         self,
@@ -37,9 +37,9 @@ class Picker(Chooser[T | None, T]):
         find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
         waits: bool = False,
     ) -> None:
-        """`look` is called with each value the cursor comes to: a theme can be tried on. It begins on `now`. `find_more`
-        finds by what is typed what is not among the choices: there are too many. `waits`: the choices are being read,
-        and brought by `arrived`; letters are typed meanwhile."""
+        """`look` is called with each value that the cursor reaches, for example to preview a theme. `now` is selected
+        first. `find_more` searches for choices that are not in the list, for lists too long to load. With `waits`, the
+        choices are still loading: the user can already type, and the caller passes them to `arrived`."""
         super().__init__(title, choices, empty=empty, waits=waits)
         self._look, self._now, self._find_more = look, now, find_more
         self._finding: Timer | None = None
@@ -49,7 +49,7 @@ class Picker(Chooser[T | None, T]):
 
     @property
     def explains(self) -> bool:
-        """Where a row cannot hold on the narrowest screen what is told of what is chosen: what it means, or why it cannot be."""
+        """Whether an explanation is too long for a row on the narrowest screen, and is shown below the list."""
         return self._is_cut
 
     def begin(self) -> None:
@@ -63,7 +63,7 @@ class Picker(Chooser[T | None, T]):
         choices: Sequence[Choice[T]],
         find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
     ) -> None:
-        """What there is to choose is read: what was typed holds."""
+        """Show the loaded choices. The typed text stays."""
         self._title, self._find_more, self.waits = title, find_more, False
         if not self.is_shown:
             self._choices = choices

@@ -1,4 +1,5 @@
-"""Rows: a list of values of one kind, drawn one or two lines each, grouped, ticked, filtered, as columns or not."""
+"""A list of items of one type, drawn as rows of one or two lines or as a table. Rows can be grouped, selected and
+filtered."""
 
 from __future__ import annotations
 
@@ -19,25 +20,25 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """How one value is shown. Every part is a `str`, shown as it is, or a `Content` with styles."""
+    """The texts of one row. Each is a `str`, or a `Content` with styles."""
 
     text: Words = ""
-    """The first line."""
+    """First line."""
     right: Words = ""
-    """What stands at the right end of the first line and is never cut: an age, a state."""
+    """Text at the right end of the first line, such as an age or a status. It is never cut."""
     below: Words | None = None
-    """The second line of a list of two-line rows."""
+    """Second line, in a list whose rows have two lines."""
     below_right: Words = ""
     sign: Words | None = None
-    """A sign before the text, one cell wide, such as `●`. None: the text begins further left."""
+    """Sign of one cell before the text, such as `●`. None: the text starts at the left edge."""
     cells: tuple[Words, ...] = ()
-    """In a list with columns: what stands in each, instead of `text` and `right`."""
+    """Texts of the columns, in a list with columns. `text` and `right` are not used then."""
     dim: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A line above the rows it holds for. Level 0 has a free line before it, level 1 has none."""
+    """A heading line above a group of rows. A heading of level 0 has a blank line before it."""
 
     text: str
     right: str = ""
@@ -45,18 +46,19 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: `width` in cells, or 0 for a share of what is left. Those with the highest `drop` go first."""
+    """A table column. `width` is in cells; 0 shares the remaining width. If the screen is narrow, columns with the
+    highest `drop` are hidden first."""
 
     title: str
     width: int = 0
     right: bool = False
     drop: int = 0
     least: int = 12
-    """The fewest cells a column without a width is worth showing in."""
+    """Smallest width of a column that shares the remaining width."""
 
 
 class Columns:
-    """Columns side by side, as many as there is room for."""
+    """The columns of a table, of which the widget shows as many as fit."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.all = tuple(columns)
@@ -66,15 +68,15 @@ class Columns:
 
     @property
     def have_titles(self) -> bool:
-        """Whether a line with their names stays at the top."""
+        """Whether a line of column titles is shown at the top."""
         return any(column.title for column in self.all)
 
     def titles(self, width: int) -> Content:
-        """Their names, in `width` cells."""
+        """Return the line of column titles, `width` cells wide."""
         return fit(Content("  ") + self.row([column.title for column in self.all], width - 2, safe), width)
 
     def row(self, cells: Sequence[Words], width: int, draw: Callable[[Words], Content]) -> Content:
-        """What stands in each, in a line of `width`, as `draw` draws it."""
+        """Return the line of a row, `width` cells wide. `draw` makes the styled text of a cell."""
         pieces = [
             fit(draw(cell), room, right=column.right)
             for (column, room), cell in zip(self._widths(width), cells, strict=False)
@@ -83,7 +85,7 @@ class Columns:
         return Content("  ").join(pieces)
 
     def _widths(self, width: int) -> list[tuple[Column, int]]:
-        """Each column with its cells in a line of `width`, 0 for those that are dropped."""
+        """Return each column with its width within `width` cells. Hidden columns have the width 0."""
         kept = list(self.all)
         while len(kept) > 1 and sum((each.width or each.least) + 2 for each in kept) > width:
             last = max(kept, key=lambda each: (each.drop, kept.index(each)))
@@ -107,7 +109,7 @@ class Columns:
 
 
 class Page(Protocol):
-    """A part of a list that goes on elsewhere, and of which parts may not have been readable."""
+    """The loaded part of a list that the server sends in pages."""
 
     @property
     def items(self) -> Sequence[object]: ...
@@ -155,36 +157,36 @@ TICKS: Commands[Ticks[Any]] = Commands(
 
 
 class Ticks(Generic[T]):
-    """The ticks of a list: which of its rows something is done to. What is not there any more, or hidden, is not acted on."""
+    """The selection of a list: the rows that a bulk action changes. Rows that are removed or hidden are not changed."""
 
     def __init__(self, rows: Rows[T], ticks: bool | Callable[[T], bool]) -> None:
-        """`ticks`: whether rows can be ticked, or which."""
+        """`ticks` is True if all rows can be selected, False if none, or a function that decides for each item."""
         self.rows = rows
         self.are_there: bool = ticks is not False
         self.can_tick: Callable[[T], bool] = ticks if callable(ticks) else lambda item: True
         self.keys: frozenset[Hashable] = frozenset()
-        """The rows that are ticked, also those a filter hides."""
+        """Keys of the selected rows, including rows that the filter hides."""
         self._range_from: Hashable | None = None
 
     @property
     def items(self) -> list[T]:
-        """Those shown that are ticked, in order."""
+        """Selected items that are shown, in order."""
         return [each for each in self.rows.items if self.rows.key_of(each) in self.keys] if self.keys else []
 
     def tick(self) -> None:
-        """Tick the row the cursor is on, or take its tick away, and go on to the next."""
+        """Select or deselect the row under the cursor, and go to the next row."""
         key = self.rows.key
         if key is not None:
             self._set(self.keys ^ {key})
             self.rows.move(1)
 
     def tick_all(self) -> None:
-        """Tick all that match; none when all are."""
+        """Select all shown rows, or deselect all rows if all shown rows are selected."""
         every = self._tickable(self.rows.items)
         self._set(frozenset() if every <= self.keys else self.keys | every)
 
     def tick_range(self) -> None:
-        """Begin a range here, or end it here and tick all of it."""
+        """Start a range at the cursor, or select all rows from the start of the range to the cursor."""
         rows = self.rows
         begun, self._range_from = self._range_from, rows.key
         if begun is not None and begun in rows.keys:
@@ -195,16 +197,16 @@ class Ticks(Generic[T]):
             self._set(self.keys | self._tickable([rows.item]))
 
     def add(self, keys: Iterable[Hashable]) -> None:
-        """Tick these too."""
+        """Select these rows too."""
         self._set(self.keys | frozenset(keys))
 
     def untick(self) -> None:
-        """Tick nothing any more."""
+        """Deselect all rows."""
         self._range_from = None
         self._set(frozenset())
 
     def leave(self, keys: Iterable[Hashable]) -> None:
-        """Tick nothing that is not among these."""
+        """Deselect all rows except these."""
         if self.keys:
             self._set(self.keys.intersection(keys))
 
@@ -220,17 +222,18 @@ class Ticks(Generic[T]):
 
 
 class Rows(Lines, Generic[T]):
-    """A list of `T`. `draw` says how one is shown and is asked only for those on screen; `key` is what it is called.
+    """A list of items of type `T`. `draw` returns the row of an item and is called for visible items only. `key`
+    returns the key of an item.
 
-    `groups` gives the headings a value stands under, outermost first; `search` the text a filter looks in, without
-    which there is no filter: a value is asked for it once, until `filter_words` forget it. With `ticks`, `x` ticks rows
-    for doing something to all of them: all rows, or those it is true of.
+    `groups` returns the headings above an item, outermost first. `search` returns the text that the filter searches; it
+    is called once per item until `filter_words` are discarded. Without `search` the list has no filter. `ticks` decides
+    which rows can be selected with `x`.
     """
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TICKS,)
 
     class Ticked(Lines.FromList):
-        """Other rows are ticked."""
+        """The selection changed."""
 
     def __init__(
         self,
@@ -249,7 +252,7 @@ class Rows(Lines, Generic[T]):
         super().__init__(empty=empty, hint=hint, id=id)
         self._draw, self.key_of, self._groups = draw, key, groups
         self.filter_words = FilterWords(search or (lambda item: ""))
-        """What a filter looks in."""
+        """The search texts of the items."""
         self.columns = columns
         self._row_height = 2 if two_lines else 1
         self.can_filter = search is not None
@@ -260,17 +263,17 @@ class Rows(Lines, Generic[T]):
 
     @property
     def item(self) -> T | None:
-        """The value the cursor is on."""
+        """The item under the cursor. None if the list is empty."""
         return self._shown[self.cursor] if self._shown else None
 
     @property
     def items(self) -> Sequence[T]:
-        """The values shown, in order: all, or those the filter leaves."""
+        """The shown items, in order: all items, or those that match the filter."""
         return self._shown
 
     @property
     def columns(self) -> Sequence[Column]:
-        """What stands side by side. None: rows are lines."""
+        """The table columns. Empty if the rows are plain lines."""
         return self._columns.all
 
     @columns.setter
@@ -290,8 +293,8 @@ class Rows(Lines, Generic[T]):
         self.apply_filter()
 
     def show(self, items: Sequence[T], *, total: int | None = None, beyond: str = "") -> None:
-        """Show `items` instead of what was shown. `total` says how many there are when these are not all; `beyond` says
-        that where nobody counts them."""
+        """Replace the items. `total` is the number of available items if not all are loaded; `beyond` describes the
+        loaded part if this number is unknown."""
         self.state.settled()
         self._all, self.extent.total, self.extent.beyond = items, total, beyond
         self._all_keys = [self.key_of(item) for item in items]
@@ -300,7 +303,7 @@ class Rows(Lines, Generic[T]):
         self.apply_filter()
 
     def show_page(self, page: Page, items: Sequence[T]) -> None:
-        """Show `items`, which are those of a list as far as it is loaded, or made of them."""
+        """Show `items`, which were loaded as `page` or made from it."""
         read = len(page.items) + page.unreadable
         counted = page.next is not None and (page.count or 0) > read
         more = page.next is not None and not counted
@@ -345,8 +348,6 @@ class Rows(Lines, Generic[T]):
     def is_narrowed(self) -> bool:
         return super().is_narrowed or bool(self.ticks.keys)
 
-    # Drawing
-
     def draw_item(self, index: int, width: int) -> list[Content]:
         item = self._shown[index]
         row = self._draw(item)
@@ -382,7 +383,7 @@ class Rows(Lines, Generic[T]):
 def _under_headings(
     items: Sequence[T], groups: Callable[[T], Sequence[Heading]], height: int
 ) -> tuple[list[int], dict[int, tuple[Content, Content]], int]:
-    """The line each item of so many lines begins on, the headings by theirs, and how many lines that makes."""
+    """Return the first line of each item, the headings by line number, and the total number of lines."""
     firsts: list[int] = []
     between: dict[int, tuple[Content, Content]] = {}
     before: Sequence[Heading] = ()

@@ -1,4 +1,4 @@
-"""What scrolls and leaves no garbage behind: its frames are gone when the next is drawn."""
+"""A scrolling widget that does not keep the strips of old frames in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from octavo.tui.terminal.textual_internals import tell_scroll_bars, vertical_scr
 
 class _KeepsNothing(FIFOCache[Any, Any]):
     def __setitem__(self, key: object, value: object) -> None:
-        """Do nothing."""
+        """Ignore the entry, so that nothing is cached."""
 
 
 _NOTHING = _KeepsNothing(0)
@@ -36,10 +36,10 @@ _MADE_OF_IT = (
 
 
 def let_go(strips: Iterable[Strip], *, filtered: bool = True) -> list[Strip]:
-    """`strips`, small, and gone as soon as nobody shows them; those that are not `filtered` keep what filters make of them.
+    """Disable the caches of `strips` and return them. Without `filtered`, the cache of filtered strips stays enabled.
 
-    Textual's strips remember what is made of them, in seven caches that take more memory than their cells. What one as wide
-    as its place is cut into is the strip itself, and only a look for garbage finds it: dozens with every frame.
+    A strip has seven caches, which take more memory than its cells. A strip cropped to its full width caches itself,
+    which only the garbage collector can release: dozens of strips with every frame.
     """
     strips = list(strips)
     for strip in strips:
@@ -51,8 +51,8 @@ def let_go(strips: Iterable[Strip], *, filtered: bool = True) -> list[Strip]:
 
 
 class Scrolling(ScrollView):
-    """What is scrolled in cells, and may get longer: its scroll bar tells, and nothing around it is laid out again, unless
-    it is as large as what it holds."""
+    """A scroll view measured in cells. When its content grows, only its scroll bar is updated. The layout changes only
+    if the widget is sized by its content."""
 
     virtual_size = Reactive(Size(0, 0))
 
@@ -67,10 +67,11 @@ class Scrolling(ScrollView):
 
 
 class _Bar(ScrollBar):
-    """A bar drawn as it is: through all that styles can do to a widget, its few cells take as long as a page of text."""
+    """A scroll bar that draws its own cells. The CSS rendering of Textual takes as long for a scroll bar as for a page
+    of text."""
 
     _drawn: tuple[tuple[object, ...], list[Strip]] = ((), [])
-    """What the bar looks like by, and its rows."""
+    """Everything that determines the look of the bar, and the strips drawn for it."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
         bar = self.render()
@@ -97,7 +98,7 @@ class _Bar(ScrollBar):
             bar_color=style.color or Color.default(),
         ).segments
         ground, background, made = self.visual_style.rich_style, self.background_colors[1], {}
-        for each in {id(cell): cell for cell in cells}.values():  # most cells are one and the same segment
+        for each in {id(cell): cell for cell in cells}.values():  # most cells are the same segment object
             strip = Strip(Segment.apply_style([each], ground), bar.thickness)
             for line_filter in filters:
                 strip = strip.apply_filter(line_filter, background)

@@ -1,4 +1,4 @@
-"""Where a key is typed or pasted, and from where it cannot be copied."""
+"""An input for an access token, which can be typed and pasted but not copied."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REFUSED = "With {name}, any API key that you type is logged. Restart Octavo wit
 
 
 def why_no_key(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:
-    """Why a key must not be typed now: `TEXTUAL_LOG` and the developer tools write down every key press."""
+    """Return why no token may be typed now: `TEXTUAL_LOG` and the developer tools log every key press. None if it may."""
     if environment.get("TEXTUAL_LOG"):
         return _REFUSED.format(name="TEXTUAL_LOG")
     asked = {each.strip().lower() for each in environment.get("TEXTUAL", "").split(",")}
@@ -31,7 +31,7 @@ def why_no_key(environment: Mapping[str, str], features: frozenset[str] = frozen
 
 
 def trimmed_key(pasted: str) -> str:
-    """A key out of what was pasted: without space around it, quotes, or `Authorization: Bearer` before it."""
+    """Extract a token from pasted text by removing spaces, quotes, and a leading `Authorization: Bearer`."""
     words = pasted.replace('"', " ").replace("'", " ").split()
     while words and words[0].lower() in ("authorization:", "bearer"):
         words.pop(0)
@@ -46,7 +46,8 @@ SECRET: Commands[SecretInput] = Commands(
 
 
 class SecretInput(HasCommands, Input):
-    """Shows bullets. Copy and cut do nothing; pasting takes the key out of what is pasted."""
+    """An input that shows bullets instead of the token. Copying does nothing, and pasting inserts only the token within
+    the text."""
 
     CONTEXT: ClassVar[str] = "API key field"
     ALLOW_SELECT = False
@@ -66,12 +67,12 @@ class SecretInput(HasCommands, Input):
 
     @property
     def refusal(self) -> str | None:
-        """Why nothing can be typed here now, if it cannot."""
+        """Why no token may be typed now. None if it may."""
         return why_no_key(os.environ, frozenset(self.app.features))
 
     @property
     def secret(self) -> SecretStr | None:
-        """What was typed, as a key. None when it is empty."""
+        """The typed token. None if the input is empty."""
         key = trimmed_key(self.value)
         return SecretStr(key) if key else None
 
@@ -87,7 +88,7 @@ class SecretInput(HasCommands, Input):
             self.insert_text_at_cursor(trimmed_key(event.text.strip()[:MOST]))
 
     def action_copy(self) -> None:
-        # Not even the selection: Textual would copy the clear text.
+        # Textual would copy the selected clear text.
         raise SkipAction
 
     def action_cut(self) -> None:
@@ -99,7 +100,7 @@ class SecretInput(HasCommands, Input):
 
 
 class SecretCount(Widget):
-    """How many characters a `SecretInput` holds, or why it takes none."""
+    """A label with the number of characters in a `SecretInput`, or the reason why it is disabled."""
 
     DEFAULT_CSS = "SecretCount { height: 1; width: auto; color: $octavo-muted; }"
 

@@ -1,4 +1,4 @@
-"""A line of sections with their counts, one of them chosen: `▌Open 6▐  Drafts 3   Merged`."""
+"""A line of tabs with counts, of which one is active: `▌Open 6▐  Drafts 3   Merged`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 @dataclass(frozen=True)
 class Section:
-    """One section. `count` stands after its name when it is known and not nothing."""
+    """A tab. `count` is shown after its name unless it is None or 0."""
 
     key: str
     name: str
@@ -22,17 +22,17 @@ class Section:
 
 
 class Sections(Widget):
-    """The sections of a view. It never has the focus: `[` and `]` of its screen go to the next."""
+    """The tabs of a view. They never have the focus; the keys `[` and `]` of the screen switch tabs."""
 
     DEFAULT_CSS = "Sections { height: 1; padding: 0 1; background: $background; color: $octavo-muted; }"
 
     current: reactive[str] = reactive("")
     sections: reactive[tuple[Section, ...]] = reactive(())
     note: reactive[str] = reactive("")
-    """What stands at the right: a filter, a hint."""
+    """Text at the right end, such as a filter or a hint."""
 
     class Chosen(Message):
-        """Another section is wanted."""
+        """The user switched to another tab."""
 
         def __init__(self, sections: Sections, key: str) -> None:
             super().__init__()
@@ -50,12 +50,12 @@ class Sections(Widget):
         self._spans: list[tuple[int, int, str]] = []
 
     def go(self, step: int) -> None:
-        """Choose the section `step` further, around the ends."""
+        """Switch by `step` tabs, continuing at the other end."""
         keys = [section.key for section in self.sections]
         self.choose(keys[(keys.index(self.current) + step) % len(keys)])
 
     def choose(self, key: str) -> None:
-        """Choose a section, and say so."""
+        """Switch to a tab, and post `Chosen` if it was not active."""
         if key != self.current:
             self.current = key
             self.post_message(self.Chosen(self, key))

@@ -1,4 +1,4 @@
-"""Where one writes: a line and a text, both without a frame, into which nothing harmful can be pasted."""
+"""Inputs for one line and for longer texts. Control characters are removed from pasted text."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from octavo.tui.widgets.long_text import LongText, WrappedRows
 from octavo.tui.widgets.scrolling import Scrolling
 
 MOST = 20_000
-"""Characters of a line: more than any that is sent has, and few enough to be drawn with each key."""
+"""Maximum characters of a one-line input: more than the server accepts, and few enough to be redrawn with each key
+press."""
 SEARCHED = 20_000
-"""Characters of a text that is looked through with each key."""
+"""Longest text in which matching brackets are searched with each key press."""
 
 
 class LineInput(Input, Scrolling):
-    """One line to write in. It holds what is longer than lines are shown: who changes an address sends all of it."""
+    """An input of one line. It keeps text longer than its width, such as a long URL, unchanged."""
 
     DEFAULT_CSS = """
     LineInput, LineInput:focus {
@@ -42,7 +43,7 @@ class LineInput(Input, Scrolling):
         self.cursor_blink = False
 
     def on_resize(self) -> None:
-        """Where what it is for does not fit, it is seen that it goes on."""
+        """Cut the placeholder with an ellipsis if it does not fit."""
         words = Content(self._whole_placeholder)
         self.placeholder = words.truncate(self.content_size.width, ellipsis=True).plain
 
@@ -55,13 +56,13 @@ class LineInput(Input, Scrolling):
         self._put(self.app.clipboard)
 
     def _put(self, text: str) -> None:
-        """In place of what is selected, as pasting does everywhere."""
+        """Replace the selection with pasted text."""
         self.replace(_first_line(text), *self.selection)
 
 
 @holding(LongText, WrappedRows)
 class TextEditor(TextArea):
-    """Several lines to write in, wrapped at words: also a megabyte of them, or one of a megabyte."""
+    """An input of several lines, wrapped at words. It stays fast with a megabyte of text, even in one line."""
 
     DEFAULT_CSS = """
     TextEditor, TextEditor:focus {
@@ -77,7 +78,9 @@ class TextEditor(TextArea):
 
     def __init__(self, text: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(
-            placeholder=Content(safe_text(placeholder)),  # no markup, and examples of YAML have several lines
+            placeholder=Content(
+                safe_text(placeholder)
+            ),  # Content instead of markup. Placeholders with examples in YAML have several lines.
             soft_wrap=True,
             tab_behavior="focus",
             highlight_cursor_line=False,
@@ -87,7 +90,7 @@ class TextEditor(TextArea):
         begin(self, safe_text(text))
 
     def render_line(self, y: int) -> Strip:
-        # In two columns, which are padding, Textual wraps the placeholder to no width and raises ValueError.
+        # In a width of two columns, which are padding, Textual wraps the placeholder to no width and raises ValueError.
         return super().render_line(y) if self.content_size.width else Strip([])
 
     def on_paste(self, event: Paste) -> None:
@@ -99,40 +102,43 @@ class TextEditor(TextArea):
         self._put(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Where there is nothing between them but a cut in a long line, what lies beyond it: that is not seen."""
+        """Delete the text in a range. A range that contains only a cut within a long line is widened by one letter,
+        because the cut is invisible."""
         on = self.navigator
         while start != end and not self.get_text_range(start, end):
             first, last = sorted((start, end))
             if last[0] >= self.document.line_count:
-                break  # the last line, which has no end
+                break  # the last line has no line end to delete
             wider = (
                 (first, on.get_location_right(last))
                 if self.cursor_location == first
                 else (on.get_location_left(first), last)
             )
             if wider == (first, last):
-                break  # nothing lies beyond
+                break  # there is no letter beyond the range
             start, end = wider
         return super().delete(start, end, maintain_selection_offset=maintain_selection_offset)
 
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
-        """Only in what is not too long to be looked through with each key."""
+        """Return None if the text is too long to be searched with each key press, else search as Textual does."""
         return super().find_matching_bracket(bracket, search_from) if len(self.text) <= SEARCHED else None
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
-        """Not while the cursor is below the last line: Textual takes lines away, and with them the scroll bar, before it
-        moves the cursor to where they were, and looks for it then."""
+        """Scroll to the cursor, unless it is below the last line.
+
+        When lines are deleted, Textual hides the scroll bar and scrolls to the cursor before it moves the cursor up.
+        """
         if self.cursor_location[0] >= self.document.line_count:
             return Offset()
         return super().scroll_cursor_visible(center, animate)
 
     def _put(self, text: str) -> None:
-        """In place of what is selected, as pasting does everywhere."""
+        """Replace the selection with pasted text."""
         put = self.replace(safe_text(text), *self.selection, maintain_selection_offset=False)
         self.move_cursor(put.end_location)
 
 
 def _first_line(text: str) -> str:
-    """The first line of pasted text, fit for a line of input."""
-    lines = text.strip()[:MOST].splitlines()  # of a megabyte all would take long
+    """Return the first line of pasted text, cleaned for a one-line input."""
+    lines = text.strip()[:MOST].splitlines()  # splitting a whole megabyte would be slow
     return safe_whole(lines[0]) if lines else ""

@@ -1,4 +1,4 @@
-"""Trying on the colours of a theme: they are shown at once, and kept only when they are chosen."""
+"""Preview and choice of a theme. A preview changes the colors at once; the theme is saved only if it is chosen."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class ThemePicker:
-    """Shows an app in other colours until it is in those before again, or those of one theme are kept."""
+    """Previews themes in the app, and then keeps one or restores the theme before."""
 
     def __init__(self, app: App[Any], remember: Callable[[str], None] = lambda name: None) -> None:
-        """`remember` is told of a theme that is kept."""
+        """`remember` saves the name of a chosen theme."""
         self._app, self._remember = app, remember
         self.before = app.theme
-        """The theme while none is tried on."""
+        """The chosen theme, which is restored after a preview."""
 
     @property
     def names(self) -> list[str]:
-        """The themes there are, our own first."""
+        """Names of all themes, those of Octavo first."""
         own = list(palettes())
         others = sorted(
             name for name in self._app.available_themes if name not in own and not name.startswith("textual-")
@@ -30,12 +30,12 @@ class ThemePicker:
         return own + others
 
     def try_on(self, name: str | None) -> None:
-        """Show the colours of a theme; None: those before."""
+        """Preview a theme. None restores the chosen theme."""
         if self._app.theme != (name := name or self.before):
             self._app.theme = name
 
     def choose(self) -> None:
-        """Ask which theme is to be kept: the one under the cursor is tried on."""
+        """Open a picker for the theme, which previews the theme under the cursor."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
@@ -52,7 +52,7 @@ class ThemePicker:
         self._app.push_screen(Picker("Theme", choices, look=self.try_on, now=self.before), self.keep)
 
     def keep(self, name: str | None) -> None:
-        """Stay with the colours of a theme, also at the next start; None: with those before."""
+        """Switch to a theme and save it. None restores the chosen theme."""
         self.try_on(name)
         if name is not None:
             self.before = name

@@ -1,6 +1,6 @@
-"""The palette: every colour of the app, by what it means. Widgets name tokens, never hues.
+"""The color palettes of the themes. Widgets use the names of the palette colors, which say what a color means.
 
-Contrast of each pair is held by a test: text and state colours on ground, surface and cursor at 4.5 : 1 or more.
+A test checks their contrast: text and status colors need at least 4.5 : 1 on the background, surface and cursor colors.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from textual.color import BLACK, WHITE, Color
 from textual.theme import Theme
 
 LEAST = 4.5
-"""The contrast of what is read with all it may stand on."""
+"""Smallest contrast of text with any background below it."""
 
 
 class Palette(NamedTuple):
-    """The tokens of one theme."""
+    """The colors of one theme by meaning."""
 
     background: str
     surface: str
@@ -25,20 +25,20 @@ class Palette(NamedTuple):
     text: str
     muted: str
     line: str
-    """Hairlines between panes: seen, not read."""
+    """Color of the lines between panes. They need no contrast for reading."""
     accent: str
     success: str
     warning: str
     error: str
     note: str
-    """People talking: threads, mentions, agents."""
+    """Color of discussions: threads, mentions, agents."""
     add_line: str
     add_word: str
     remove_line: str
     remove_word: str
 
     def theme(self, name: str, *, dark: bool, ansi: bool = False) -> Theme:
-        """The palette as Textual has it. `ansi`: in colours the terminal has names for."""
+        """Return the palette as a Textual theme. With `ansi`, the colors are names from the terminal's own palette."""
         return Theme(
             name=name,
             dark=dark,
@@ -176,7 +176,7 @@ _LIGHT_GREYS = Palette(
     remove_line="#efefef",
     remove_word="#d6d6d6",
 )
-# What these look like is for the terminal: its own ground lies below all, and signs and words carry a diff alone.
+# The terminal defines these colors. Its background is below everything, and a diff is shown by signs and words alone.
 _ANSI = Palette(
     background="ansi_default",
     surface="ansi_default",
@@ -209,7 +209,7 @@ _ANSI_LIGHT = _ANSI._replace(
 
 
 def palettes() -> dict[str, tuple[Palette, bool]]:
-    """Every palette of ours by theme name, and whether it is dark."""
+    """Return each palette of Octavo by theme name, with True for a dark theme."""
     return {
         "dark": (DARK, True),
         "light": (LIGHT, False),
@@ -230,11 +230,11 @@ WHAT_FOR = {
     "ansi-dark": "terminal colors, dark background",
     "ansi-light": "terminal colors, light background",
 }
-"""What our themes are for, where the name does not say it."""
+"""Explanations of the themes whose names need one."""
 
 
 def themes() -> list[Theme]:
-    """Every theme of ours, as Textual has them."""
+    """Return all themes of Octavo as Textual themes."""
     return [
         palette.theme(name, dark=dark, ansi=palette.text.startswith("ansi"))
         for name, (palette, dark) in palettes().items()
@@ -242,12 +242,12 @@ def themes() -> list[Theme]:
 
 
 def adopted(theme: Theme) -> Theme:
-    """A theme of others as a palette of ours, each colour made as strong as it must be to be read."""
+    """Return a theme of Textual with Octavo's color names. Colors with too little contrast are strengthened."""
     return adopted_palette(theme).theme(theme.name, dark=theme.dark)
 
 
 def adopted_palette(theme: Theme) -> Palette:
-    """The tokens of a theme of others."""
+    """Return the palette for a theme of Textual."""
     system = theme.to_color_system().generate()
     named = ("background", "surface", "panel", "foreground", "primary", "secondary", "success", "warning", "error")
     given = {name: Color.parse(system[name]) for name in named}
@@ -284,7 +284,7 @@ def adopted_palette(theme: Theme) -> Palette:
 
 
 def contrast(one: Color, other: Color) -> float:
-    """How far apart two colours are in lightness (WCAG): 1 to 21."""
+    """Return the WCAG contrast of two colors, from 1 to 21."""
     low, high = sorted((_lightness(one), _lightness(other)))
     return (high + 0.05) / (low + 0.05)
 
@@ -297,7 +297,8 @@ def _lightness(colour: Color) -> float:
 
 
 def _until(colour: Callable[[float], Color], others: tuple[Color, ...], least: float) -> Color:
-    """The first of the colours from 0 to 1 that is far enough from all others."""
+    """Return the first color, in steps from 0 to 1, that has the contrast `least` with all others. If none has, return
+    the last."""
     steps = (colour(step / 20) for step in range(21))
     last = colour(1.0)
     return next((each for each in steps if min(contrast(each, other) for other in others) >= least), last)

@@ -1,4 +1,4 @@
-"""A tree of named nodes for many thousands of them: folding, a filter that keeps ancestors, counts at the right."""
+"""A tree widget for many thousands of nodes, with collapsing, a filter that keeps ancestors, and counts at the right."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ TREE: Commands[Tree] = Commands(
 
 
 class FoldedNodes:
-    """What is folded in a tree, known by key, so that it outlives a reload."""
+    """The collapsed nodes of a tree. They are stored by key, and so stay collapsed after a reload."""
 
     def __init__(self, tree: Tree, below: int | None) -> None:
-        """`below`: nodes of this depth (0 is the top) and deeper begin folded."""
+        """Nodes at depth `below` and deeper are collapsed at first. The top level has depth 0."""
         self._tree, self._below = tree, below
         self.by_hand: dict[Hashable, bool] = {}
-        """Which nodes were folded (True) or unfolded (False) by hand."""
+        """Nodes that the user collapsed (True) or expanded (False), by key."""
 
     def holds(self, depth: int, node: Node) -> bool:
-        """Whether a node of this depth is folded."""
+        """Return whether a node at this depth is collapsed."""
         by_hand = self.by_hand.get(node.key)
         if by_hand is not None:
             return by_hand
         return self._below is not None and depth >= self._below
 
     def unfold_above(self, path: Sequence[Node]) -> None:
-        """Unfold what the last node of a path stands under."""
+        """Expand all ancestors of the last node in `path`."""
         self.by_hand.update((node.key, False) for node in path[:-1])
 
     def unfold_here(self) -> None:
-        """Unfold the node the cursor is on; when it is unfolded, go to its first child."""
+        """Expand the selected node. If it is expanded already, go to its first child."""
         if not self._tree.shown:
             return
         depth, node = self._tree.shown[self._tree.cursor]
@@ -63,7 +63,7 @@ class FoldedNodes:
             self._tree.move(1)
 
     def fold_here(self) -> None:
-        """Fold the node the cursor is on; when it is folded, go to its parent."""
+        """Collapse the selected node. If it is collapsed already, go to its parent."""
         tree = self._tree
         if not tree.shown:
             return
@@ -77,12 +77,12 @@ class FoldedNodes:
                 return
 
     def fold_below_here(self, folded: bool) -> None:
-        """Fold or unfold everything below the node the cursor is on."""
+        """Collapse or expand the selected node and all its descendants."""
         if self._tree.node is not None:
             self._set(self._tree.outline.inner(self._tree.node.key), folded)
 
     def toggle(self) -> None:
-        """Fold or unfold the node the cursor is on."""
+        """Collapse or expand the selected node."""
         depth, node = self._tree.shown[self._tree.cursor]
         self._set([node], not self.holds(depth, node))
 
@@ -92,7 +92,7 @@ class FoldedNodes:
 
 
 class Tree(Lines):
-    """Nodes under nodes, which fold. Draws only what is on screen."""
+    """A tree of nodes that can be collapsed. Only visible nodes are drawn."""
 
     CONTEXT: ClassVar[str] = "trees"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TREE,)
@@ -106,30 +106,30 @@ class Tree(Lines):
         hint: str = "",
         id: str | None = None,
     ) -> None:
-        """`fold_below`: nodes of this depth (0 is the top) and deeper begin folded. `folds_all`: it has the keys that fold
-        and unfold everything; without them these are left to what is beside it."""
+        """Nodes at depth `fold_below` and deeper are collapsed at first. With `folds_all`, the tree has keys to
+        collapse and expand everything; without, another widget can use these keys."""
         super().__init__(empty=empty, hint=hint, id=id)
         self.can_filter = True
         self.folds_all: bool = folds_all
         self.folds: FoldedNodes = FoldedNodes(self, fold_below)
         self.outline = Outline(())
         self.shown: list[tuple[int, Node]] = []
-        """The nodes on show, each after its depth."""
+        """The shown nodes, each with its depth."""
         self._hits: tuple[tuple[str, ...], list[int]] | None = None
-        """The words of the filter, and the places of the nodes that hold them."""
+        """The words of the filter, and the indexes of the matching nodes."""
 
     def is_here(self, context: str, help: str, *keybar: str) -> None:
-        """Say what this tree is called, what one does in it, and what its key bar begins with: in others that is else."""
+        """Set the name, the help and the first key bar commands of this tree."""
         for name, value in (("CONTEXT", context), ("HELP", help), ("KEYBAR", keybar)):
             setattr(self, name, value)
 
     @property
     def node(self) -> Node | None:
-        """The node the cursor is on."""
+        """The selected node. None if the tree is empty."""
         return self.shown[self.cursor][1] if self.shown else None
 
     def show(self, roots: Sequence[Node], *, folded: Mapping[Hashable, bool] | None = None) -> None:
-        """Show `roots` instead of what was shown. `folded` brings back what an earlier tree's `folds.by_hand` said."""
+        """Replace the nodes. `folded` restores the collapsed nodes of an earlier tree from its `folds.by_hand`."""
         self.state.settled()
         self.outline, self._hits = Outline(roots), None
         if folded is not None:
@@ -137,8 +137,8 @@ class Tree(Lines):
         self.arrange_nodes()
 
     def reveal(self, key: Hashable) -> bool:
-        """Unfold what is above the node called `key` and go to it, without a filter that hides it. False when there is
-        none."""
+        """Expand the ancestors of a node and select it. A filter that hides the node is cleared. Return False if there
+        is no such node."""
         path = self.path(key)
         if not path:
             return False
@@ -149,7 +149,7 @@ class Tree(Lines):
         return self.go_to(key)
 
     def path(self, key: Hashable) -> tuple[Node, ...]:
-        """The node called `key` with what it stands under, outermost first. Empty when there is none."""
+        """Return the ancestors of the node `key`, outermost first, and the node itself. Empty if there is no such node."""
         return self.outline.path(key)
 
     def apply_filter(self) -> None:
@@ -167,7 +167,7 @@ class Tree(Lines):
         return bool(self.words) and node.kind != "section" and holds(node, self.words)
 
     def arrange_nodes(self) -> None:
-        """Lay out what the folds or the filter leave."""
+        """Lay out the nodes that are neither collapsed nor filtered out."""
         outline, words = self.outline, self.words
         if words:
             among = self._hits[1] if self._hits is not None and narrows(words, self._hits[0]) else None
@@ -180,7 +180,7 @@ class Tree(Lines):
             self.lay_out(keys, unfiltered=outline.count)
             return
         sections = [index for index, (_, node) in enumerate(self.shown) if node.kind == "section"]
-        # A free line before each section.
+        # A blank line before each section.
         firsts: list[int] = []
         between: dict[int, tuple[Content, Content]] = {}
         for number, (start, end) in enumerate(pairwise([0, *sections, len(keys)])):
@@ -199,8 +199,6 @@ class Tree(Lines):
 
     def can_stop_at(self, index: int) -> bool:
         return self.shown[index][1].kind != "section"
-
-    # Drawing
 
     def draw_item(self, index: int, width: int) -> list[Content]:
         depth, node = self.shown[index]
@@ -227,7 +225,7 @@ class Tree(Lines):
         return [spread(left, end, width - 1) + Content(" ")]
 
     def choose(self) -> None:
-        """A group that is nothing but its children folds; anything else is chosen."""
+        """Open the selected node. A page group without own content is collapsed or expanded instead."""
         if self.node is not None and self.node.kind == "group" and self.node.children and not self.words:
             self.folds.toggle()
         else:
@@ -243,7 +241,7 @@ class Tree(Lines):
 
 
 def _end(node: Node, right: Words, muted: Style) -> Content:
-    """What stands at the right end of a node's line."""
+    """Return the text at the right end of a node's line."""
     pieces: list[Content] = []
     if right:
         pieces.append(safe(right).stylize_before(muted))
