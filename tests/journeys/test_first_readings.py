@@ -15,14 +15,14 @@ from octavo.tui.terminal.ascii_twins import TWINS
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.command_palette import PaletteScreen
 from octavo.tui.widgets.commands import ActiveCommand
-from octavo.tui.widgets.fact_list import Facts
+from octavo.tui.widgets.fact_list import FactList
 from tests.journeys.stage import Run, Stage
 
 
 def labels(run: Run) -> list[str]:
     """The labels of the details below a table."""
     assert isinstance(run.app.screen, BrowserScreen)
-    return [fact.label for facts in run.app.screen.query(Facts) for fact in facts.facts]
+    return [fact.label for facts in run.app.screen.query(FactList) for fact in facts.facts]
 
 
 async def test_details_of_a_team_member_are_called_as_the_columns_are(stage: Stage) -> None:

@@ -18,7 +18,7 @@ from textual.widgets import Static
 
 from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets.commands import HasCommands
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.themes import themes
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -109,6 +109,6 @@ def harmless(texts: Iterable[str]) -> bool:
     return not any(ord(character) in bad for text in texts for character in text)
 
 
-def at(lines: Lines) -> Hashable | None:
+def at(lines: LineList) -> Hashable | None:
     """The key the cursor is on now."""
     return lines.key

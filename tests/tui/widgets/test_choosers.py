@@ -11,7 +11,7 @@ from octavo.tui.widgets.command_palette import PaletteScreen
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.help import HelpScreen
 from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.row_list import Row, Rows
+from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.theme_picker import ThemePicker
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown
 
@@ -72,7 +72,7 @@ async def test_the_palette_runs_a_command_where_it_was_opened() -> None:
         assert page.has_focus
 
 
-class Merging(Rows[int]):
+class Merging(RowList[int]):
     """A list with a key that its key bar shows, declared after one that it does not show."""
 
     CONTEXT = "merges"
@@ -242,7 +242,7 @@ async def test_a_click_picks() -> None:
     picked: list[str | None] = []
     async with app.run_test(size=(70, 14)) as pilot:
         await app.push_screen(Picker("Ask whom?", PEOPLE), picked.append)
-        await pilot.click("Rows", offset=(4, 1), times=2)
+        await pilot.click("RowList", offset=(4, 1), times=2)
         await pilot.pause()
         assert picked == ["tom"]
 

@@ -17,22 +17,22 @@ from octavo.tui.widgets.commands import (
     _is_key,
     active_commands,
     apply_keymap,
-    clashes,
-    faults,
+    binding_faults,
     key_bar,
+    key_clashes,
     key_name,
-    markdown_table,
+    keys_as_markdown,
 )
-from octavo.tui.widgets.confirm import Confirm
+from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.key_bar import KeyBar
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Row, Rows
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.secret_input import SecretInput
 from octavo.tui.widgets.tree import Tree
 from tests.tui.widgets.scratch import Scratch, lines
 
-OURS = (Lines, Rows, Tree, FilterInput, TextButton, SecretInput, Confirm, Composer, Chooser)
+OURS = (LineList, RowList, Tree, FilterInput, TextButton, SecretInput, ConfirmDialog, Composer, Chooser)
 
 
 _CHANGE = Binding.Group("change")
@@ -112,7 +112,7 @@ async def test_commands_are_read_off_the_bindings() -> None:
         await commands["page.next"].run()
         assert page.done == ["next"]
         assert "app.elsewhere" not in commands, "its key means something nearer"
-        assert clashes(app.screen) == []
+        assert key_clashes(app.screen) == []
 
 
 async def test_the_key_bar_shows_what_is_likely_first_and_help_last() -> None:
@@ -157,7 +157,7 @@ async def test_a_place_says_which_keys_its_bar_begins_with() -> None:
 
 async def test_the_bar_follows_the_focus() -> None:
     page = Page()
-    listed: Rows[int] = Rows(lambda number: Row(str(number)), key=lambda number: number)
+    listed: RowList[int] = RowList(lambda number: Row(str(number)), key=lambda number: number)
     app = App(page, listed, KeyBar())
     async with app.run_test(size=(60, 8)) as pilot:
         listed.show([1, 2])
@@ -214,11 +214,11 @@ def test_a_binding_without_its_words_is_a_fault() -> None:
             Binding("a", "b", "B", tooltip="B", id="bad.b"),
         ]
 
-    assert faults([Bad]) == ["Bad: a has no tooltip", "Bad: a runs both a and b"]
+    assert binding_faults([Bad]) == ["Bad: a has no tooltip", "Bad: a runs both a and b"]
 
 
 def test_every_key_of_the_widgets_has_its_words() -> None:
-    assert faults(OURS) == []
+    assert binding_faults(OURS) == []
 
 
 def test_keys_are_called_what_is_on_them() -> None:
@@ -240,7 +240,7 @@ def test_keys_are_called_what_is_on_them() -> None:
 
 
 def test_the_readme_shows_keys_by_place() -> None:
-    table = markdown_table([Page, App])
+    table = keys_as_markdown([Page, App])
     assert table.startswith(
         "### Page view\n\n| Keys | Action | Id |\n| --- | --- | --- |\n| `c` `\\|` | Write a comment here | page.comment |\n"
     )
@@ -351,7 +351,7 @@ async def test_a_place_says_itself_why_there_is_nothing_to_be_about() -> None:
         assert why(pilot.app) is None
         view.thread = None
         assert why(pilot.app) == "No thread hangs here."
-    assert markdown_table([BusyList]).startswith("### Threads of a page\n")
+    assert keys_as_markdown([BusyList]).startswith("### Threads of a page\n")
 
 
 async def test_a_command_says_why_it_cannot_be_done_and_what_it_is_called_now() -> None:
@@ -379,7 +379,7 @@ async def test_a_place_may_have_a_command_under_another_key() -> None:
 
 
 def test_a_group_is_told_by_its_own_name() -> None:
-    table = markdown_table([ThreadList])
+    table = keys_as_markdown([ThreadList])
     assert table.startswith("### Threads\n")
     assert "| `d` | Resolve the thread | thread.resolve |" in table
 

@@ -7,8 +7,8 @@ from textual.content import Content
 from textual.events import MouseScrollDown
 
 from octavo.tui.widgets.filter_input import FilterInput
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Column, Heading, Row, Rows
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Column, Heading, Row, RowList
 from tests.tui.widgets.scratch import (
     HOSTILE,
     Scratch,
@@ -44,8 +44,8 @@ def row(thing: Thing) -> Row:
     )
 
 
-def rows(*, two_lines: bool = False, ticks: bool = False, grouped: bool = False) -> Rows[Thing]:
-    return Rows(
+def rows(*, two_lines: bool = False, ticks: bool = False, grouped: bool = False) -> RowList[Thing]:
+    return RowList(
         row,
         key=lambda thing: thing.number,
         groups=(lambda thing: [Heading(thing.when)]) if grouped else None,
@@ -58,16 +58,16 @@ def rows(*, two_lines: bool = False, ticks: bool = False, grouped: bool = False)
 
 
 class Listening(Scratch):
-    def on_lines_highlighted(self, message: Lines.Highlighted) -> None:
+    def on_line_list_highlighted(self, message: LineList.Highlighted) -> None:
         self.keep(message)
 
-    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+    def on_line_list_chosen(self, message: LineList.Chosen) -> None:
         self.keep(message)
 
-    def on_lines_more_wanted(self, message: Lines.MoreWanted) -> None:
+    def on_line_list_more_wanted(self, message: LineList.MoreWanted) -> None:
         self.keep(message)
 
-    def on_rows_ticked(self, message: Rows.Ticked) -> None:
+    def on_row_list_ticked(self, message: RowList.Ticked) -> None:
         self.keep(message)
 
 
@@ -78,7 +78,7 @@ async def test_of_a_hundred_thousand_rows_only_those_on_screen_are_drawn() -> No
         drawn.append(thing.number)
         return row(thing)
 
-    listed: Rows[Thing] = Rows(counting, key=lambda thing: thing.number)
+    listed: RowList[Thing] = RowList(counting, key=lambda thing: thing.number)
     app = Listening(listed)
     async with app.run_test(size=(60, 20)) as pilot:
         listed.show(things(100_000))
@@ -128,8 +128,8 @@ async def test_it_says_which_row_the_cursor_is_on_and_which_was_chosen() -> None
         listed.show(things(5))
         await pilot.press("j", "down", "k", "enter")
         await pilot.pause()
-        assert [message.key for message in app.got_of(Lines.Highlighted)] == [0, 1, 2, 1]
-        assert [message.key for message in app.got_of(Lines.Chosen)] == [1]
+        assert [message.key for message in app.got_of(LineList.Highlighted)] == [0, 1, 2, 1]
+        assert [message.key for message in app.got_of(LineList.Chosen)] == [1]
         assert listed.item == Thing(1, "thing 1")
 
 
@@ -198,7 +198,7 @@ async def test_a_list_with_little_room_does_not_move_when_it_is_laid_out_again(h
 
 async def test_columns_share_the_width_and_give_way_when_it_is_small() -> None:
     columns = (Column("SPACE", least=16), Column("YOU MAY", 8, drop=2), Column("UPDATED", 7, right=True, drop=1))
-    listed: Rows[Thing] = Rows(
+    listed: RowList[Thing] = RowList(
         lambda thing: Row(cells=(thing.title, thing.kind, "3d")), key=lambda thing: thing.number, columns=columns
     )
     app = Listening(listed)
@@ -233,7 +233,7 @@ async def test_ticks() -> None:
         assert listed.ticks.keys == {0, 1, 2}, "what is not there any more is not ticked"
         await pilot.press("*")
         assert listed.ticks.keys == frozenset()
-        assert len(app.got_of(Rows.Ticked)) == 6, "it was told of each time"
+        assert len(app.got_of(RowList.Ticked)) == 6, "it was told of each time"
 
 
 async def test_a_range_of_ticks_and_escape_that_takes_first_the_filter_then_the_ticks() -> None:
@@ -264,10 +264,10 @@ async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None
         assert lines(app)[-1] == "  30 of 812 loaded   G load more"
         assert listed.extent.said == "30 of 812 loaded"
         assert listed.extent.said_of("thing") == "30 of 812 things loaded"
-        assert not app.got_of(Lines.MoreWanted)
+        assert not app.got_of(LineList.MoreWanted)
         await pilot.press("G", "k", "j")
         await at_rest(app)
-        assert len(app.got_of(Lines.MoreWanted)) == 1
+        assert len(app.got_of(LineList.MoreWanted)) == 1
         assert "thing 29" in lines(app)[-2]
         listed.show(things(60), total=60)
         await at_rest(app)
@@ -369,7 +369,7 @@ async def test_the_words_a_filter_looks_in_are_made_between_keys_before_a_letter
         asked.append(thing.number)
         return thing.title
 
-    listed = Rows(row, key=lambda thing: thing.number, search=words)
+    listed = RowList(row, key=lambda thing: thing.number, search=words)
     app = Listening(listed)
     async with app.run_test(size=(60, 8)) as pilot:
         listed.show(things(2000))
@@ -392,12 +392,12 @@ async def test_a_click_puts_the_cursor_and_a_second_one_opens() -> None:
     async with app.run_test(size=(60, 10)) as pilot:
         listed.show(things(9))
         await pilot.pause()
-        await pilot.click(Rows, offset=(5, 5))
+        await pilot.click(RowList, offset=(5, 5))
         assert at(listed) == 2
-        assert not app.got_of(Lines.Chosen)
-        await pilot.click(Rows, offset=(5, 5), times=2)
+        assert not app.got_of(LineList.Chosen)
+        await pilot.click(RowList, offset=(5, 5), times=2)
         await pilot.pause()
-        assert [message.key for message in app.got_of(Lines.Chosen)] == [2]
+        assert [message.key for message in app.got_of(LineList.Chosen)] == [2]
 
 
 async def test_the_wheel_scrolls_and_leaves_the_cursor() -> None:
@@ -436,7 +436,7 @@ async def test_the_cursor_is_a_bar_on_a_soft_ground_and_no_inversion() -> None:
 
 
 async def test_what_is_hostile_is_text() -> None:
-    listed: Rows[str] = Rows(
+    listed: RowList[str] = RowList(
         lambda text: Row(text=text, right=text, below=Content(text), sign="●"),
         key=lambda text: text,
         groups=lambda text: [Heading(text, text)],
@@ -483,7 +483,7 @@ async def test_when_many_rows_go_at_once_the_cursor_is_on_the_next_that_is_left(
 
 async def test_a_list_one_cell_wide_says_what_it_says_beside_its_scroll_bar_or_without() -> None:
     words = "The server sent it in a form that nobody here knows of, and does so again and again."
-    empty = Rows(row, key=lambda thing: thing.number, empty=words)
+    empty = RowList(row, key=lambda thing: thing.number, empty=words)
     app = Scratch(empty)
     async with app.run_test(size=(40, 20)) as pilot:
         for width, height in ((1, 6), (2, 6), (1, 1), (3, 9), (40, 20)):

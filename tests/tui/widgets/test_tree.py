@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from octavo.tui.widgets.flat_tree import Outline
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.flat_tree import FlatTree
+from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.tree import Node, Tree
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at, check_picture, harmless, lines, shown
 
@@ -35,10 +35,10 @@ SPACE = (
 
 
 class Listening(Scratch):
-    def on_lines_highlighted(self, message: Lines.Highlighted) -> None:
+    def on_line_list_highlighted(self, message: LineList.Highlighted) -> None:
         self.keep(message)
 
-    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+    def on_line_list_chosen(self, message: LineList.Chosen) -> None:
         self.keep(message)
 
 
@@ -141,7 +141,7 @@ async def test_a_group_folds_and_a_page_opens_on_enter() -> None:
         tree.go_to("hooks")
         await pilot.press("enter")
         await pilot.pause()
-        assert [message.key for message in app.got_of(Lines.Chosen)] == ["hooks"]
+        assert [message.key for message in app.got_of(LineList.Chosen)] == ["hooks"]
 
 
 async def test_the_top_is_where_the_cursor_is_on_show() -> None:
@@ -200,7 +200,7 @@ async def test_a_click_on_the_mark_folds() -> None:
         assert "▸ Webhooks" in shown(app)
         await pilot.click(Tree, offset=(8, line), times=2)
         await pilot.pause()
-        assert [message.key for message in app.got_of(Lines.Chosen)] == ["hooks"]
+        assert [message.key for message in app.got_of(LineList.Chosen)] == ["hooks"]
 
 
 async def test_a_deep_tree_is_no_recursion() -> None:
@@ -213,7 +213,7 @@ async def test_a_deep_tree_is_no_recursion() -> None:
         tree.show([node])
         assert tree.reveal("leaf")
         await pilot.press("h", "k", "=", "-")
-        assert Outline([node]).path("leaf")[-1].key == "leaf"
+        assert FlatTree([node]).path("leaf")[-1].key == "leaf"
 
 
 async def test_what_is_hostile_is_text() -> None:

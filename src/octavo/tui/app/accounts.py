@@ -76,7 +76,7 @@ def _why_not_signed_out(app: Opens, _: object) -> str | None:
 
 
 def _sign_out(app: Opens, _: object) -> None:
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     if (account := app.session.account) is None:
         return
@@ -87,7 +87,7 @@ def _sign_out(app: Opens, _: object) -> None:
             app.background(_signed_out(app, account))
 
     app.push_screen(
-        Confirm(
+        ConfirmDialog(
             f"Sign out of {account.name} at {account.host}?",
             verb="Sign out",
             intro="The API key and the cached pages of this account will be deleted from this computer.",

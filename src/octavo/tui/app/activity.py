@@ -24,10 +24,10 @@ from octavo.tui.content import keeping_offline
 from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
 from octavo.tui.shell.workspace import MAY_BE_SENT
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Column, Heading, Row, Rows
-from octavo.tui.widgets.wording import in_a_line, plural, short_age
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Column, Heading, Row, RowList
+from octavo.tui.widgets.wording import as_clause, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -134,7 +134,7 @@ class ActivityScreen(Dialog[None]):
         return cast("Shell", self.app)
 
     def body(self) -> ComposeResult:
-        rows: Rows[Line] = Rows(
+        rows: RowList[Line] = RowList(
             self._draw,
             key=lambda line: line[0],
             groups=lambda line: [Heading(_heading(line[1]))],
@@ -148,14 +148,14 @@ class ActivityScreen(Dialog[None]):
             empty="No activity yet.",
             id="lines",
         )
-        with Frame() as frame:
+        with DialogFrame() as frame:
             frame.name_it("Activity")
             yield rows
             yield Static("", id="why")
 
     @property
-    def rows(self) -> Rows[Line]:
-        return self.query_one("#lines", Rows)
+    def rows(self) -> RowList[Line]:
+        return self.query_one("#lines", RowList)
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
@@ -264,7 +264,7 @@ class ActivityScreen(Dialog[None]):
         what = self.rows.item[1] if self.rows.item else None
         return what if isinstance(what, OfflineSpace) else None
 
-    @on(Lines.Chosen)
+    @on(LineList.Chosen)
     def _open_again(self) -> None:
         if (file := self.file) is not None:
             self.dismiss(None)
@@ -272,8 +272,8 @@ class ActivityScreen(Dialog[None]):
         elif self.rows.item is not None:
             self.shell.explain("You cannot open this item. For details, see the line below the list.")
 
-    @on(Rows.Ticked)
-    @on(Lines.Highlighted)
+    @on(RowList.Ticked)
+    @on(LineList.Highlighted)
     def _say_why(self) -> None:
         what = self.rows.item[1] if self.rows.item else None
         said = ""
@@ -289,7 +289,7 @@ class ActivityScreen(Dialog[None]):
             case KeptFile() | Mistake():
                 said = what.sentence
             case OfflineSpace():
-                failed = "; ".join(f"{each.what}: {in_a_line(each.why)}" for each in what.failed[:_MOST_NAMED])
+                failed = "; ".join(f"{each.what}: {as_clause(each.why)}" for each in what.failed[:_MOST_NAMED])
                 said = f"{what.title}: {said_of(what)}." + (f" {failed}." if failed else "")
             case Activity():
                 said = what.error
@@ -314,7 +314,7 @@ class ActivityScreen(Dialog[None]):
             keeping_offline.ask_to_let_go(self.shell, kept)
 
     def _ask_to_discard(self, chosen: Sequence[OutboxEntry]) -> None:
-        from octavo.tui.widgets.confirm import Confirm
+        from octavo.tui.widgets.confirm import ConfirmDialog
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
@@ -327,7 +327,7 @@ class ActivityScreen(Dialog[None]):
         after = f"{'These changes' if several else 'This change'} will not be sent. Your text will be kept as a draft."
         if any(each.state == "unknown" for each in chosen):
             after += " If a change has already reached the server, it may still take effect."
-        self.app.push_screen(Confirm(title, verb="Discard", intro=named + more, after=after), decided)
+        self.app.push_screen(ConfirmDialog(title, verb="Discard", intro=named + more, after=after), decided)
 
     def _do(self, verb: str, how: str, chosen: Sequence[OutboxEntry], step: Callable[[str], Awaitable[None]]) -> None:
         """Do it with one after the other: what was done stays done when the disk refuses the next."""

@@ -36,7 +36,7 @@ from octavo.tui.terminal.key_reader import EscapeOrAlt
 from octavo.tui.terminal.line_filters import filters
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.notices import NoticeBoard, Tone
-from octavo.tui.widgets.themes import adopted, palettes, themes
+from octavo.tui.widgets.themes import adapt_theme, palettes, themes
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -519,7 +519,7 @@ class Octavo(HasCommands, HeldBack[int]):
     def validate_theme(self, name: str) -> str:
         """Give a theme of others our tokens before it is worn: without them no style could be read."""
         if name not in palettes():
-            self.register_theme(adopted(self.available_themes[name]))
+            self.register_theme(adapt_theme(self.available_themes[name]))
         return name
 
     # Endings

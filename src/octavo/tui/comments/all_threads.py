@@ -31,9 +31,9 @@ from octavo.tui.shell.view import report_missing_parts
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Row, Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.wording import plural, short_age
 
 _KEYS_OF_THE_LIST = (
@@ -121,7 +121,7 @@ class CommentsScreen(ListView[Thread]):
         self.words = ThreadWords(self)
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[Thread] = Rows(
+        rows: RowList[Thread] = RowList(
             self._draw,
             key=lambda thread: thread.key,
             search=self.words.all_of,
@@ -207,7 +207,7 @@ class CommentsScreen(ListView[Thread]):
         """The id of who one is."""
         return self.shell.workspace.me.id if self.shell.workspace.me else ""
 
-    @on(Sections.Chosen)
+    @on(SectionTabs.Chosen)
     def draw_list(self) -> None:
         threads, sections, me = (
             sorted(self.threads.take(), key=filters.ORDERS[self.order][1]),
@@ -263,8 +263,8 @@ class CommentsScreen(ListView[Thread]):
         if left:
             self.rows.state.hint = f"Press G to load more.   {self.rows.state.hint}"
 
-    @on(Rows.Ticked, "#list")
-    @on(Lines.Filtered, "#list")
+    @on(RowList.Ticked, "#list")
+    @on(LineList.Filtered, "#list")
     def _say_where(self) -> None:
         self.words.look_up(self.rows)
         more_there = any(snapshot.value.next for snapshot in self.threads.answers if snapshot.value)
@@ -321,7 +321,7 @@ class CommentsScreen(ListView[Thread]):
 
     # The thread
 
-    @on(Lines.Highlighted, "#list")
+    @on(LineList.Highlighted, "#list")
     def _draw_thread(self) -> None:
         item = self.rows.item
         if item is None:
@@ -330,11 +330,11 @@ class CommentsScreen(ListView[Thread]):
             self.thread.show(item.at, item.comment, about=f"{item.place} › {item.page}")
         self.refresh_bindings()
 
-    @on(Lines.Chosen, "#list")
+    @on(LineList.Chosen, "#list")
     def _chosen(self) -> None:
         self.thread.focus()
 
-    @on(Lines.MoreWanted, "#list")
+    @on(LineList.MoreWanted, "#list")
     def _more(self) -> None:
         self.threads.ask_more()
 

@@ -24,10 +24,10 @@ from octavo.tui.shell.left_unsent import AGAIN
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
 from octavo.tui.widgets.safe_text import safe
-from octavo.tui.widgets.text_inputs import SEARCHED, TextEditor
+from octavo.tui.widgets.text_inputs import MAX_BRACKET_SEARCH, TextEditor
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Composer(Dialog[str | None]):
         """Keys pressed while the text is on its way to the disk: they are for the screen below."""
 
     def body(self) -> ComposeResult:
-        with Frame() as frame:
+        with DialogFrame() as frame:
             frame.name_it(self._title, self._keys())
             quoted = [line for line in named(self._quoted).splitlines() if line.strip()][:_QUOTED_LINES]
             if quoted:
@@ -301,7 +301,7 @@ class Composer(Dialog[str | None]):
         writing = self.writing
         if not writing.selection.is_empty or writing.read_only or self.app.screen is not self:
             return
-        if len(writing.text) > SEARCHED:
+        if len(writing.text) > MAX_BRACKET_SEARCH:
             return  # whether one writes code there is in all that stands before
         row, column = writing.cursor_location
         if ":" not in writing.document.get_line(row)[:column]:
@@ -458,7 +458,7 @@ class Composer(Dialog[str | None]):
             self.add_class("-preview")
             box.focus()
         title = f"{self._title} · preview" if self.is_previewing else self._title
-        self.query_one(Frame).name_it(title, self._keys())
+        self.query_one(DialogFrame).name_it(title, self._keys())
 
 
 def _as_typed(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from octavo.documents.emoji import code_of, sign_of
 from octavo.tui.comments.offers import EmojiNames, in_columns
-from octavo.tui.widgets.chooser import Choice, Chooser, Found
+from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
 
 if TYPE_CHECKING:
     from octavo.data.state_db import StateDb
@@ -59,12 +59,12 @@ class ReactionPicker(Chooser[str | None, str]):
     def take(self, choice: Choice[str]) -> None:
         self.dismiss(choice.value)
 
-    def answers(self, query: str) -> list[Found[str]]:
+    def answers(self, query: str) -> list[MatchedChoice[str]]:
         found = super().answers(query)
         there = {each.value for each in self._choices}
         others = (each for each in self._names.named(query) if each.code not in there)
         more = (Choice(each.code, in_columns(each.sign, each.name)) for each in others)
-        return [*found, *(Found(number, choice) for number, choice in enumerate(more, len(self._choices)))]
+        return [*found, *(MatchedChoice(number, choice) for number, choice in enumerate(more, len(self._choices)))]
 
 
 def pick(app: Shell, title: str, mine: Collection[str], there: Collection[str], chosen: Callable[[str], None]) -> None:

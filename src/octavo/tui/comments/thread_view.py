@@ -32,7 +32,7 @@ from octavo.tui.shell.view import Subscriptions
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
-from octavo.tui.widgets.scrolling import Scrolling
+from octavo.tui.widgets.scrolling import ScrollWidget
 from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ MESSAGES: Commands[ThreadView] = Commands(
 )  # fmt: skip
 
 
-class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
+class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
     """One thread. The cursor goes from message to message; the keys act on the thread or on that message."""
 
     CONTEXT: ClassVar[str] = "threads"

@@ -32,7 +32,7 @@ from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.shell.tree_rows import neighbour
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
 from octavo.tui.writing.authoring import WRITING, Authoring
 
@@ -212,30 +212,30 @@ class ContentScreen(View, CopiesLater):
 
     # Messages
 
-    @on(Lines.Chosen, "#spaces")
-    def _space_chosen(self, message: Lines.Chosen) -> None:
+    @on(LineList.Chosen, "#spaces")
+    def _space_chosen(self, message: LineList.Chosen) -> None:
         self.reading.show_space(str(message.key))
 
-    @on(Lines.Chosen, "#pages")
-    def _page_chosen(self, message: Lines.Chosen) -> None:
+    @on(LineList.Chosen, "#pages")
+    def _page_chosen(self, message: LineList.Chosen) -> None:
         self.reading.open_page(str(message.key))
         self.view.focus()
 
-    @on(Lines.Chosen, "#outline")
-    def _heading_chosen(self, message: Lines.Chosen) -> None:
+    @on(LineList.Chosen, "#outline")
+    def _heading_chosen(self, message: LineList.Chosen) -> None:
         self.reading.aside.outline.set_filter("")
         self.view.place.go_to_anchor(str(message.key))
         self.view.focus()
 
-    @on(Lines.Chosen, "#threads")
-    def _thread_chosen(self, message: Lines.Chosen) -> None:
+    @on(LineList.Chosen, "#threads")
+    def _thread_chosen(self, message: LineList.Chosen) -> None:
         if self.has_class("-tiny"):
             self.remove_class("-aside")  # it hides the page, and the thread is read beside the words it hangs on
             self.view.focus()
         self.page_discussion.open_thread(str(message.key))
 
-    @on(Lines.Highlighted, "#pages")
-    @on(Lines.Highlighted, "#spaces")
+    @on(LineList.Highlighted, "#pages")
+    @on(LineList.Highlighted, "#spaces")
     def _other_row(self) -> None:
         self.target.other_row()
         self.reading.say_where()

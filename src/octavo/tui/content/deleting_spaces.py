@@ -26,7 +26,7 @@ from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import plural
@@ -73,7 +73,7 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
         else "You cannot undo this."
     )
     begin = _known_facts(managed, thing)
-    dialog = Confirm(
+    dialog = ConfirmDialog(
         f"Delete the {kind_of(thing)} {name}?",
         verb="Delete",
         intro=told,
@@ -101,7 +101,7 @@ def _known_facts(managed: ManagedSpaces, thing: Held) -> list[Fact]:
     return [*facts, Fact("care", "", "Members and teams will lose the access that they have through this collection.")]
 
 
-async def _look(live: Live, at: OrganizationRef, space: Space, known: Sequence[Fact], dialog: Confirm) -> None:
+async def _look(live: Live, at: OrganizationRef, space: Space, known: Sequence[Fact], dialog: ConfirmDialog) -> None:
     pages, on_sites = await asyncio.gather(_pages(live, space.ref), _sites(live, at, space))
     dialog.update(facts=[pages, *known, *on_sites])
 
@@ -219,7 +219,7 @@ def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
             draft.drop()
             restore(app, managed, answer.text.rstrip("/").rpartition("/")[2], f"space {answer.text}")
 
-    app.push_screen(Confirm("Restore a deleted space?", verb="Restore", intro=intro, field=field), decided)
+    app.push_screen(ConfirmDialog("Restore a deleted space?", verb="Restore", intro=intro, field=field), decided)
 
 
 def restore(app: Shell, managed: ManagedSpaces, name: str, title: str) -> None:

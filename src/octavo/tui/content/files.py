@@ -29,9 +29,9 @@ from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Column, Row, Rows
-from octavo.tui.widgets.safe_text import joined
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Column, Row, RowList
+from octavo.tui.widgets.safe_text import join_texts
 from octavo.tui.widgets.wording import plural
 
 
@@ -90,7 +90,7 @@ class FilesScreen(ListView[File]):
         self._asking: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
-        files: Rows[File] = Rows(
+        files: RowList[File] = RowList(
             self._draw,
             key=lambda file: file.id,
             search=lambda file: f"{file.name} {kind_of(file)}",
@@ -99,7 +99,7 @@ class FilesScreen(ListView[File]):
             hint="Images and attachments on pages are listed here.",
             id="files",
         )  # fmt: skip
-        uses: Rows[Location] = Rows(
+        uses: RowList[Location] = RowList(
             self._draw_use,
             key=key_of,
             two_lines=True,
@@ -157,7 +157,7 @@ class FilesScreen(ListView[File]):
         self._draw_about()
         self._say_where()
 
-    @on(Lines.Filtered, "#files")
+    @on(LineList.Filtered, "#files")
     def _say_where(self) -> None:
         files = self._files.value.items if self._files.value else ()
         total = size_in_words(sum(file.size for file in files)) if files else ""
@@ -194,14 +194,14 @@ class FilesScreen(ListView[File]):
             Content("\n").join(
                 [
                     Content.styled(file.name or "Unnamed", "bold"),
-                    joined(facts).stylize("$octavo-muted"),
+                    join_texts(facts).stylize("$octavo-muted"),
                 ]
             )
         )
 
     # Where the file under the cursor is used
 
-    @on(Lines.Highlighted, "#files")
+    @on(LineList.Highlighted, "#files")
     def _other_file(self) -> None:
         self.query_one("#detail").visible = self.rows.item is not None
         self._draw_about()
@@ -234,11 +234,11 @@ class FilesScreen(ListView[File]):
 
     # Messages and actions
 
-    @on(Lines.MoreWanted, "#files")
+    @on(LineList.MoreWanted, "#files")
     def _more(self) -> None:
         self.shell.background(self.live.more(content.ListFiles(at=self.space.ref, limit=200)))
 
-    @on(Lines.Chosen, "#files")
+    @on(LineList.Chosen, "#files")
     def _chosen(self) -> None:
         if self.rows.item is not None:
             self.open_file(self.rows.item)
@@ -247,7 +247,7 @@ class FilesScreen(ListView[File]):
         """Focus the list of pages that use the file."""
         self.uses.focus()
 
-    @on(Lines.Chosen, "#uses")
+    @on(LineList.Chosen, "#uses")
     def _use_chosen(self) -> None:
         if self.uses.item is not None:
             go_to(self.shell, self.space.id, self.uses.item)

@@ -153,7 +153,7 @@ def _choose_organization(app: Shell, managed: ManagedSpaces, thing: Held) -> Non
 
 
 def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization) -> None:
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     live, name, here = app.session.live, title_of(thing), managed.organization
     place = space_places.place_of(thing, managed.spaces if isinstance(thing, Space) else managed.collections)  # type: ignore[type-var]  # both are of its kind
@@ -189,7 +189,9 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
         ),
     ]
     app.push_screen(
-        Confirm(f"Move {name} to {to.title}?", verb="Move", intro="You can undo the move by pressing u.", facts=facts),
+        ConfirmDialog(
+            f"Move {name} to {to.title}?", verb="Move", intro="You can undo the move by pressing u.", facts=facts
+        ),
         decided,
     )
 

@@ -37,7 +37,7 @@ _OF_PAGES = (
 
 
 class Navigation(Vertical):
-    """Two trees, one of them on show. They send `Lines.Chosen` as `#spaces` and `#pages`."""
+    """Two trees, one of them on show. They send `LineList.Chosen` as `#spaces` and `#pages`."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText("", id="nav-title", classes="pane-title")

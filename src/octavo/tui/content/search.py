@@ -38,11 +38,11 @@ from octavo.tui.shell.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Row, Rows
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Heading, Row, RowList
 from octavo.tui.widgets.text_inputs import LineInput
-from octavo.tui.widgets.wording import in_a_line, long_age, plural, short_age
+from octavo.tui.widgets.wording import as_clause, long_age, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.data import search_index
@@ -199,7 +199,7 @@ class SearchScreen(Dialog[None]):
         return cast("Shell", self.app)
 
     def body(self) -> ComposeResult:
-        rows: Rows[Hit] = Rows(
+        rows: RowList[Hit] = RowList(
             self._draw,
             key=lambda hit: hit.key,
             groups=lambda hit: [Heading(_KINDS[hit.kind], self._cut.get(hit.kind, ""))],
@@ -208,7 +208,7 @@ class SearchScreen(Dialog[None]):
             id="hits",
         )
         rows.can_focus = False
-        with Frame() as frame:
+        with DialogFrame() as frame:
             frame.name_it("Search everywhere", self._foot)
             yield LineInput(self._words, placeholder="Search pages, comments, change requests, and spaces", id="query")
             yield ChangingText("", id="scope")
@@ -216,8 +216,8 @@ class SearchScreen(Dialog[None]):
             yield rows
 
     @property
-    def rows(self) -> Rows[Hit]:
-        return self.query_one("#hits", Rows)
+    def rows(self) -> RowList[Hit]:
+        return self.query_one("#hits", RowList)
 
     @property
     def last_space(self) -> SpaceRef | None:
@@ -430,7 +430,7 @@ class SearchScreen(Dialog[None]):
             or "there is nothing to search on this computer yet"
         )
         if isinstance(error, Unreachable):
-            return f"Offline: {in_a_line(here)}."
+            return f"Offline: {as_clause(here)}."
         return f"{here[:1].upper()}{here[1:]}. {error}"
 
     def _say_note(self, said: str) -> None:
@@ -560,7 +560,7 @@ class SearchScreen(Dialog[None]):
 
     def _say_scope(self, found: str = "") -> None:
         where = self._title_of(self._only_space)
-        self.query_one(Frame).name_it("Search everywhere", self._foot)
+        self.query_one(DialogFrame).name_it("Search everywhere", self._foot)
         said = f"{found} in {where}" if found else where
         self.query_one("#scope", Static).update(Content.styled(said, "$octavo-muted"))
 
@@ -604,7 +604,7 @@ class SearchScreen(Dialog[None]):
         self.dismiss(None)
         shell.go(ToThread(hit.place, thread, hit.page or None, hit.node, "" if hit.page else "comments"))
 
-    @on(Lines.Chosen)
+    @on(LineList.Chosen)
     def _clicked(self) -> None:
         self.open()
 

@@ -38,10 +38,10 @@ from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.widgets.row_list import Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.row_list import RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.wording import offline_since, plural, short_age
 
 _KEYS_OF_THE_LIST = (
@@ -208,7 +208,7 @@ class InboxScreen(ListView[Row]):
         return self.shell.workspace.inbox
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[Row] = Rows(
+        rows: RowList[Row] = RowList(
             lambda row: self._drawing.draw(row, self.rows.scrollable_content_region.width),
             key=lambda row: row.key,
             search=lambda row: f"{row.title} {row.context} {row.words}",
@@ -264,7 +264,7 @@ class InboxScreen(ListView[Row]):
         )
         self.draw_list()
 
-    @on(Sections.Chosen)
+    @on(SectionTabs.Chosen)
     def draw_list(self) -> None:
         if self.show_nowhere(self.rows, "the inbox"):
             self.row_preview.show(self.rows.item)
@@ -346,8 +346,8 @@ class InboxScreen(ListView[Row]):
         asked = f"loading… {snapshot.asked} of {snapshot.of}" if snapshot.of else "loading…"
         return f"{asked} · {snapshot.unknown.words}" if snapshot.unknown.words else asked
 
-    @on(Rows.Ticked, "#inbox")
-    @on(Lines.Filtered, "#inbox")
+    @on(RowList.Ticked, "#inbox")
+    @on(LineList.Filtered, "#inbox")
     def _say_where(self) -> None:
         if self.shell.workspace.organization is None:
             self.status("Inbox")
@@ -413,7 +413,7 @@ class InboxScreen(ListView[Row]):
 
     # What is beside it
 
-    @on(Lines.Highlighted, "#inbox")
+    @on(LineList.Highlighted, "#inbox")
     def _other_row(self) -> None:
         self.row_preview.show(self.rows.item)
         if self._resting is not None:
@@ -440,7 +440,7 @@ class InboxScreen(ListView[Row]):
 
     # Going on from here
 
-    @on(Lines.Chosen, "#inbox")
+    @on(LineList.Chosen, "#inbox")
     @on(ThreadView.PlaceWanted)
     def _open(self) -> None:
         row = self.rows.item

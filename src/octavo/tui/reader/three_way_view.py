@@ -31,7 +31,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.unit_layout import UnitLayout
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.empty_states import nothing
+from octavo.tui.widgets.empty_states import empty_lines
 
 WIDEST = 160
 _FEW = 3
@@ -167,7 +167,7 @@ class ConflictContents(Contents):
         return lines
 
     def empty_lines(self) -> list[Content]:
-        return nothing("No conflicts on this page.", "Press J for the next page")
+        return empty_lines("No conflicts on this page.", "Press J for the next page")
 
     def has_stops(self, unit: int) -> bool:
         return self.pane.galley.units[unit].shown is not None  # the rest of the page cannot be resolved

@@ -102,7 +102,7 @@ def _why_not_deleted(app: Shell, at: AtHand) -> str | None:
 
 
 def _delete(app: Shell, at: AtHand) -> None:
-    from octavo.tui.widgets.confirm import Confirm, Confirmed
+    from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
     from octavo.tui.widgets.fact_list import Fact
 
     resource, things = at.resource, at.things
@@ -130,7 +130,7 @@ def _delete(app: Shell, at: AtHand) -> None:
         )
 
     app.push_screen(
-        Confirm(
+        ConfirmDialog(
             f"{title[:1].upper()}{title[1:]}?",
             verb=button,
             intro="" if back is None else "You can undo this by pressing u.",
@@ -274,7 +274,7 @@ def fill_in_first(app: Shell, at: AtHand) -> None:
 
 def _confirm_action(app: Shell, at: AtHand, action: Action[Any]) -> None:
     from octavo.tui.shell.write_queue import DirectUndo
-    from octavo.tui.widgets.confirm import Confirm, Confirmed
+    from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 
     resource, known, thing, live = at.resource, at.known, at.thing, app.session.live
     title = resource.title(thing)
@@ -290,7 +290,7 @@ def _confirm_action(app: Shell, at: AtHand, action: Action[Any]) -> None:
                 back=None if action.back is None else lambda _: undo,
             )
 
-    app.push_screen(Confirm(f"{action.name} {title}?", verb=action.name, intro=action.help), decided)
+    app.push_screen(ConfirmDialog(f"{action.name} {title}?", verb=action.name, intro=action.help), decided)
 
 
 # Copying and opening

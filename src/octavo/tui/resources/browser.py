@@ -31,9 +31,9 @@ from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import is_covered
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Row, Rows
-from octavo.tui.widgets.wording import in_a_line, plural, short_age
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.wording import as_clause, plural, short_age
 
 ASK_AFTER = 0.12
 """Seconds the cursor stays on a table before it is loaded."""
@@ -203,7 +203,7 @@ class BrowserScreen(ListView[Any]):
         BROWSER,
     )
 
-    kinds: Rows[Resource[Any]]
+    kinds: RowList[Resource[Any]]
 
     def __init__(
         self, view: str, title: str, kinds: tuple[Resource[Any], ...], known: Callable[[Organization], Known]
@@ -227,8 +227,8 @@ class BrowserScreen(ListView[Any]):
         self.seeking = Seeking(self)
 
     def body(self) -> Iterable[Widget]:
-        self.kinds = Rows(self._draw_kind, key=lambda each: each.many, id="kinds")
-        self.rows = Rows(
+        self.kinds = RowList(self._draw_kind, key=lambda each: each.many, id="kinds")
+        self.rows = RowList(
             lambda thing: self.table.row(thing, self.name_of),
             key=lambda thing: self.level.kind.key(thing),
             search=lambda thing: self.table.words(thing, self.name_of),
@@ -318,7 +318,7 @@ class BrowserScreen(ListView[Any]):
         if self.levels:
             self.level.left_at[self.level.kind.many] = (self.rows.query_text, self.rows.key)
 
-    @on(Lines.Highlighted, "#kinds")
+    @on(LineList.Highlighted, "#kinds")
     def _other_kind(self) -> None:
         kind = self.kinds.item
         if kind is not None and self.levels and kind.many != self.level.kind.many:
@@ -428,8 +428,8 @@ class BrowserScreen(ListView[Any]):
         """Return why a table is unavailable here, as far as the server said so."""
         return kind.absent(self.level.inside) or self.live.unavailable(kind.list_op(self.level.known))
 
-    @on(Rows.Ticked, "#things")
-    @on(Lines.Filtered, "#things")
+    @on(RowList.Ticked, "#things")
+    @on(LineList.Filtered, "#things")
     def _say_where(self) -> None:
         if not self.levels:
             return
@@ -460,7 +460,7 @@ class BrowserScreen(ListView[Any]):
 
     # What is beside it
 
-    @on(Lines.Highlighted, "#things")
+    @on(LineList.Highlighted, "#things")
     def _draw_about(self) -> None:
         if self.levels:
             kind, thing = self.level.kind, self.rows.item
@@ -490,11 +490,11 @@ class BrowserScreen(ListView[Any]):
 
     # Going on from here
 
-    @on(Lines.Chosen, "#kinds")
+    @on(LineList.Chosen, "#kinds")
     def _into_table(self) -> None:
         self.rows.focus()
 
-    @on(Lines.Chosen, "#things")
+    @on(LineList.Chosen, "#things")
     def _chosen(self) -> None:
         kind = self.level.kind
         if (thing := self.rows.item) is None:
@@ -508,7 +508,7 @@ class BrowserScreen(ListView[Any]):
         else:
             show_info(self)
 
-    @on(Lines.MoreWanted, "#things")
+    @on(LineList.MoreWanted, "#things")
     def _more(self) -> None:
         op = self.subscriptions.op("list")
         if isinstance(op, Listing):
@@ -541,7 +541,7 @@ def _hint(kind: Resource[Any], why: str | None, inside: Any) -> str:
         return kind.about if kind.absent(inside) is not None else "Press r to retry."
     if kind.none or (kind.create is None and kind.add is None):
         return kind.about or kind.elsewhere
-    return f"{kind.about} Press ctrl+n to {in_a_line(kind.new) or f'create the first {kind.one}'}.".lstrip()
+    return f"{kind.about} Press ctrl+n to {as_clause(kind.new) or f'create the first {kind.one}'}.".lstrip()
 
 
 def _forget_counts(view: BrowserScreen, op: Operation[Any], now: Any) -> None:

@@ -16,7 +16,7 @@ from octavo.tui.resources.resource import Facts as Told
 from octavo.tui.resources.resource import Names, Resource
 from octavo.tui.shell.info_facts import of_fields
 from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.fact_list import Fact, Facts
+from octavo.tui.widgets.fact_list import Fact, FactList
 
 TWO_COLUMNS = 84
 """Cells from which on facts stand in two columns, where they are more than there are lines."""
@@ -43,8 +43,8 @@ class Details(VerticalScroll, can_focus=False):
     def compose(self) -> ComposeResult:
         yield ChangingText("", classes="details--title")
         with Horizontal():
-            yield Facts(classes="details--left")
-            yield Facts(classes="details--right")
+            yield FactList(classes="details--left")
+            yield FactList(classes="details--right")
 
     def show(self, resource: Resource[Any], thing: Any | None, names: Names, told: Told = ()) -> None:
         """Tell of a thing, or of nothing. `told`: what was asked for to tell it first."""
@@ -60,7 +60,7 @@ class Details(VerticalScroll, can_focus=False):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        left, right = self.query_one(".details--left", Facts), self.query_one(".details--right", Facts)
+        left, right = self.query_one(".details--left", FactList), self.query_one(".details--right", FactList)
         fits = len(self._facts) < self.size.height or self.size.width < TWO_COLUMNS
         left.least = self.size.height - self.query_one(".details--title", Static).size.height
         half = len(self._facts) if fits else (len(self._facts) + 1) // 2

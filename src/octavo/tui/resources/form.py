@@ -29,7 +29,7 @@ from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.draft_clock import DraftClock
 from octavo.tui.widgets.safe_text import safe, safe_lines
 from octavo.tui.widgets.wording import plural
@@ -136,7 +136,7 @@ class FormDialog(Dialog[None]):
         self._judging: Timer | None = None
 
     def body(self) -> ComposeResult:
-        with Frame() as frame:
+        with DialogFrame() as frame:
             frame.name_it(self.state.form.title, self._foot)
             with VerticalScroll(classes="form--body", can_focus=False):
                 yield Static(safe_lines(self.state.form.intro), classes="form--intro")
@@ -178,7 +178,7 @@ class FormDialog(Dialog[None]):
         """Let the fields scroll where the screen is too low, so that what is said and the buttons are always seen."""
         if not self.query(".form--body"):
             return
-        frame, body = self.query_one(Frame), self.query_one(".form--body")
+        frame, body = self.query_one(DialogFrame), self.query_one(".form--body")
         others = sum(
             each.outer_size.height + each.styles.margin.height
             for each in frame.children
@@ -231,7 +231,7 @@ class FormDialog(Dialog[None]):
         button = self.query_one("#yes", TextButton)
         button.off = self.why_not_send() is not None
         self._say_about()
-        self.query_one(Frame).name_it(self.state.form.title, self._foot)
+        self.query_one(DialogFrame).name_it(self.state.form.title, self._foot)
         self.refresh_bindings()
         self.call_after_refresh(self._fit)
 

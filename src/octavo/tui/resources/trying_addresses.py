@@ -26,7 +26,7 @@ MOST_FOUND = 100
 
 def ask_address(app: Shell, place: Place, typed: str = "", facts: tuple[Fact, ...] = ()) -> None:
     """Ask for a link and show where it leads, until the dialog is closed."""
-    from octavo.tui.widgets.confirm import Confirm, Field
+    from octavo.tui.widgets.confirm import ConfirmDialog, Field
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -34,7 +34,9 @@ def ask_address(app: Shell, place: Place, typed: str = "", facts: tuple[Fact, ..
 
     field = Field("Link", typed, placeholder="/old/page", required="Type a link or a path on the site.")
     intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
-    app.push_screen(Confirm("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided)
+    app.push_screen(
+        ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided
+    )
 
 
 async def _say_way(app: Shell, place: Place, address: str) -> None:
@@ -74,14 +76,14 @@ def _there(way: Way) -> str:
 
 def ask_words(app: Shell, place: Place) -> None:
     """Ask for words, list the pages of the site that contain them, and open the chosen page."""
-    from octavo.tui.widgets.confirm import Confirm, Field
+    from octavo.tui.widgets.confirm import ConfirmDialog, Field
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.background(_list_pages(app, place, answer.text[:MOST_WORDS]))
 
     field = Field("Search for", required="Type the words to search for.")
-    app.push_screen(Confirm("Search the site", verb="Search", cancel="Close", field=field), decided)
+    app.push_screen(ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field), decided)
 
 
 async def _list_pages(app: Shell, place: Place, words: str) -> None:

@@ -18,7 +18,7 @@ from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.draft_clock import DraftClock
 from octavo.tui.widgets.safe_text import safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
@@ -65,7 +65,7 @@ class TryCondition(Dialog[None]):
         self._timer: Timer | None = None
 
     def body(self) -> ComposeResult:
-        with Frame() as frame:
+        with DialogFrame() as frame:
             frame.name_it("Test a condition", "nothing is sent to the server")
             yield Static("")
             with Horizontal(classes="form--row"):

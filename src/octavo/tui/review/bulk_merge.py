@@ -18,7 +18,7 @@ from octavo.tui.review.merge_effects import some
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import Confirm
+from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.fact_list import Fact, Mark
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ TURNS: Commands[MergeSeveralDialog] = Commands(
 )  # fmt: skip
 
 
-class MergeSeveralDialog(Confirm):
+class MergeSeveralDialog(ConfirmDialog):
     """A dialog that checks several change requests, merges them in order and shows the progress. Esc stops it."""
 
     CONTEXT = "merging several change requests"

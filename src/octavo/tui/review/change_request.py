@@ -41,7 +41,7 @@ from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.tree import Tree
 from octavo.tui.writing.authoring import WRITING, Authoring, may_not_write
 
@@ -283,7 +283,7 @@ class ChangeRequestScreen(View):
 
     # Going about in it
 
-    @on(Lines.Highlighted, "#changes")
+    @on(LineList.Highlighted, "#changes")
     def _highlighted(self) -> None:
         self.changed_tree.keep_place_soon()
         self.page_diff.show()
@@ -293,7 +293,7 @@ class ChangeRequestScreen(View):
         self.changed_tree.keep_place_soon()
         self.request_head.say_where()
 
-    @on(Lines.Chosen, "#changes")
+    @on(LineList.Chosen, "#changes")
     def _chosen(self) -> None:
         self.view.focus()
 

@@ -34,9 +34,9 @@ from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Row, Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.wording import plural, short_age
 
 NOTHING, NEXT = "No change requests with this status.", "] next tab   ctrl+n new change request"
@@ -150,7 +150,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         self._redrawing: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[ChangeRequest] = Rows(
+        rows: RowList[ChangeRequest] = RowList(
             self._draw,
             key=lambda each: each.id,
             search=lambda each: (
@@ -197,7 +197,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         if status == self.sections.current:
             self.draw_list()
 
-    @on(Sections.Chosen)
+    @on(SectionTabs.Chosen)
     def draw_list(self) -> None:
         self._told_so_far = ""
         status = self.sections.current
@@ -314,7 +314,7 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     # Several
 
-    @on(Rows.Ticked, "#change-requests")
+    @on(RowList.Ticked, "#change-requests")
     def _other_ticks(self) -> None:
         self._say_where()
         self.refresh_bindings()
@@ -331,7 +331,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         space = self.shell.workspace.space(item.space) if item is not None and item.space is not None else None
         return [each for each in (item, space) if each is not None]
 
-    @on(Lines.Highlighted, "#change-requests")
+    @on(LineList.Highlighted, "#change-requests")
     def _other_change_request(self) -> None:
         item = self.rows.item
         space = _space_of(item) if item is not None else None
@@ -341,7 +341,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.query_one(Summary).clear()
         self.refresh_bindings()
 
-    @on(Lines.MoreWanted, "#change-requests")
+    @on(LineList.MoreWanted, "#change-requests")
     def _more(self) -> None:
         op = self.subscriptions.op(self.sections.current)
         if self._looks_on:
@@ -350,12 +350,12 @@ class ChangesScreen(ListView[ChangeRequest]):
         elif isinstance(op, ListOfOrganization):
             self.shell.background(self.live.more(op))
 
-    @on(Lines.Filtered, "#change-requests")
+    @on(LineList.Filtered, "#change-requests")
     def _filtered(self) -> None:
         self._say_where()
         self._look_soon()
 
-    @on(Lines.Chosen, "#change-requests")
+    @on(LineList.Chosen, "#change-requests")
     def _open(self) -> None:
         item = self.rows.item
         space = _space_of(item) if item is not None else None

@@ -13,7 +13,7 @@ from textual.screen import Screen
 from octavo.api.errors import ApiError
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import Confirm, Confirmed
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.fact_list import Fact
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ OFFERS: Commands[CheckedDialog[Any]] = Commands(
 )  # fmt: skip
 
 
-class CheckedDialog(Confirm, Generic[Seen]):
+class CheckedDialog(ConfirmDialog, Generic[Seen]):
     """Asks the server, shows what it said, and is confirmed by `y`: another key than opened it."""
 
     CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"

@@ -85,7 +85,7 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         apply_markdown_edit,
         document_to_markdown,
     )  # lazy: the markdown reader, rarely needed
-    from octavo.tui.widgets.confirm import Confirm, Field
+    from octavo.tui.widgets.confirm import ConfirmDialog, Field
 
     change_request, at = request.about, request.at
     place = f"{at.space_id} {at.change_request_id}"
@@ -117,7 +117,7 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         keep=description.keep,
         keep_now=description.keep_now,
     )
-    dialog = Confirm(
+    dialog = ConfirmDialog(
         f"Edit the details of #{change_request.number}",
         verb="Save",
         intro="" if text is not None else _NO_MARKDOWN,
@@ -224,7 +224,7 @@ def _start(app: Shell, space: SpaceRef) -> None:
 
 
 def _ask_subject(app: Shell, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
-    from octavo.tui.widgets.confirm import Confirm, Field
+    from octavo.tui.widgets.confirm import ConfirmDialog, Field
 
     field = Field("Subject", draft.text, required=_REQUIRED, keep=draft.keep, keep_now=draft.keep_now)
 
@@ -237,7 +237,7 @@ def _ask_subject(app: Shell, title: str, verb: str, draft: DialogDraft, use: Cal
         else:
             use(answer.text)
 
-    app.push_screen(Confirm(title, verb=verb, field=field), decided)
+    app.push_screen(ConfirmDialog(title, verb=verb, field=field), decided)
 
 
 def _space_to_start_in(view: Any) -> SpaceRef | None:

@@ -129,13 +129,13 @@ def _ask_page(app: Shell, back: RevertedRange, here: ChangeAtHand) -> None:
 
 
 def _ask(app: Shell, title: str, intro: str, after: str, back: RevertedRange, change: ContentEdit) -> None:
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.background(_put_back(app, back, change))
 
-    app.push_screen(Confirm(title, verb="Revert", intro=intro, after=after), decided)
+    app.push_screen(ConfirmDialog(title, verb="Revert", intro=intro, after=after), decided)
 
 
 async def _put_back(app: Shell, back: RevertedRange, change: ContentEdit) -> None:

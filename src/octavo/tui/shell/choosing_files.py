@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from octavo.data.writes import uploads
 from octavo.data.writes.uploads import NotSendable
-from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -35,7 +35,9 @@ def ask_for_file(
 
     field = Field("Path (press tab to complete)", begin, required="Enter the path to a file.", is_path=True)
     about = _ABOUT.get(kind, "")
-    app.push_screen(Confirm(f"{title}: choose a file", verb="Choose", intro=about, after=trouble, field=field), decided)
+    app.push_screen(
+        ConfirmDialog(f"{title}: choose a file", verb="Choose", intro=about, after=trouble, field=field), decided
+    )
 
 
 async def _look(app: Shell, title: str, kind: str, then: Callable[[str], None], written: str) -> None:

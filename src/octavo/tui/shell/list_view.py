@@ -14,9 +14,9 @@ from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import STILL_LOADING
-from octavo.tui.widgets.row_list import Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
-from octavo.tui.widgets.wording import in_a_line
+from octavo.tui.widgets.row_list import RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
+from octavo.tui.widgets.wording import as_clause
 
 T = TypeVar("T")
 
@@ -116,16 +116,16 @@ class ListView(View, Generic[T]):
     KEPT_ORDER: ClassVar[str] = ""
     """Under which name that choice is kept."""
 
-    rows: Rows[T]
-    sections: Sections
+    rows: RowList[T]
+    sections: SectionTabs
     preview: Preview
 
     def list_beside(
-        self, rows: Rows[T], *beside: Widget, sections: tuple[Section, ...] = (), begin: str = ""
+        self, rows: RowList[T], *beside: Widget, sections: tuple[Section, ...] = (), begin: str = ""
     ) -> Iterable[Widget]:
         """The widgets: the list with what is beside it, under `sections` with one of them, or the first, to begin with."""
         self.rows, self.preview = rows, Preview(self, rows, beside)
-        self.sections = Sections(sections, begin or (sections[0].key if sections else ""))
+        self.sections = SectionTabs(sections, begin or (sections[0].key if sections else ""))
         if sections:
             yield self.sections
         with Horizontal():
@@ -154,7 +154,7 @@ class ListView(View, Generic[T]):
             self.rows.show(())
             self.rows.state.wait_for(waits_for)
         if answer.error is not None:
-            self.rows.state.fail(f"Could not load {in_a_line(what)}", str(answer.error))
+            self.rows.state.fail(f"Could not load {as_clause(what)}", str(answer.error))
 
     # In what order
 

@@ -17,23 +17,23 @@ from textual.widgets import Input, Static
 
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.fuzzy_match import Match, match
-from octavo.tui.widgets.row_list import Heading, Row, Rows
-from octavo.tui.widgets.safe_text import Words, fit, safe
+from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.safe_text import AnyText, fit, safe
 
 T = TypeVar("T")
 
-TITLE_MOST = 34
-_ROWS_MOST = 24
-_KEY = 1000.0
+MAX_TITLE_WIDTH = 34
+_MAX_ROWS = 24
+_KEY_SCORE = 1000.0
 """Score of a choice whose key (`right`) equals the query: higher than for any title."""
-_TITLED, _NAMED = 100.0, 90.0
+_TITLE_BONUS, _SYNONYM_BONUS = 100.0, 90.0
 """Bonus for a match in the title, and for a match in an alternative name."""
-_WHOLE = 50.0
+_WHOLE_WORD_SCORE = 50.0
 """Lowest score of a word that matches as a whole."""
-_LEAST_ELSEWHERE = 2
+_MIN_QUERY_LENGTH = 2
 """Shortest query that is searched outside the title: a single letter occurs in nearly every text."""
 _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
 
@@ -47,7 +47,7 @@ class Choice(Generic[T]):
     detail: str = ""
     right: str = ""
     group: str = ""
-    sign: Words | None = None
+    sign: AnyText | None = None
     off: str = ""
     words: str = ""
     """Alternative names that the filter also searches."""
@@ -63,7 +63,7 @@ class Choice(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[T]):
+class MatchedChoice(Generic[T]):
     """A choice that matches the query."""
 
     number: int
@@ -71,7 +71,7 @@ class Found(Generic[T]):
     match: Match | None = None
 
 
-CHOOSING: Commands[Chooser[Any, Any]] = Commands(
+CHOOSER: Commands[Chooser[Any, Any]] = Commands(
     "chooser",
     (
         Command("next", "down,ctrl+n", "Next", "Go to the next item", run=lambda _, chooser: chooser.rows.move(1), shown=False, priority=True),
@@ -96,7 +96,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     FOOT: ClassVar[str] = "enter choose"
     EXPLAINS: ClassVar[bool] = False
     """Whether the whole explanation of the selected choice is also shown below the list. A row often cuts it."""
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSING,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSER,)
     take: Callable[[Choice[T]], None]
     """Called with the selected choice when the user presses enter, unless the choice is disabled. Defined by each
     subclass."""
@@ -121,7 +121,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     def body(self) -> ComposeResult:
         self._choices = self.choices()
-        with Frame():
+        with DialogFrame():
             if prose := self.prose():
                 yield Static(prose, classes="chooser--prose")
             with Horizontal(classes="chooser--line"):
@@ -151,11 +151,11 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """Whether rows show the explanation beside the title."""
         return not (self.explains and self.has_class("-tiny"))
 
-    def rows_widget(self) -> Rows[Found[T]]:
+    def rows_widget(self) -> RowList[MatchedChoice[T]]:
         """Return the list widget."""
-        return Rows(self.draw, key=lambda found: found.number, groups=self._groups, empty=self._empty)
+        return RowList(self.draw, key=lambda found: found.number, groups=self._groups, empty=self._empty)
 
-    def draw(self, found: Found[T]) -> Row:
+    def draw(self, found: MatchedChoice[T]) -> Row:
         """Return the row of a choice."""
         choice = found.choice
         title = self.titled(found)
@@ -164,7 +164,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         text = Content.assemble(column, "   ", (detail.plain, "$octavo-muted")) if detail else column
         return Row(text=text, sign=choice.sign, right=Content.styled(choice.right, "$primary"), dim=bool(choice.off))
 
-    def titled(self, found: Found[T]) -> Content:
+    def titled(self, found: MatchedChoice[T]) -> Content:
         """Return the title of a choice with its matching letters highlighted."""
         title = safe(found.choice.title)
         return found.match.shown(title, "bold $primary") if found.match else title
@@ -172,7 +172,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     def on_mount(self) -> None:
         self.rows.always_lit = True
         self.rows.can_focus = False
-        self.query_one(Frame).name_it(self._title, self.FOOT)
+        self.query_one(DialogFrame).name_it(self._title, self.FOOT)
         self._find("")
         self.is_shown = True
         self.begin()
@@ -183,19 +183,19 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     def _fit(self) -> None:
         """Limit the height of the list to the screen, so that a long list scrolls and its cursor stays visible."""
-        for frame in self.query(Frame):
+        for frame in self.query(DialogFrame):
             others = [each for each in frame.children if each is not self.rows and each.display]
             taken = sum(each.outer_size.height + each.styles.margin.height for each in others)
             room = self.size.height - frame.styles.margin.top - frame.gutter.height - taken - 2
-            self.rows.styles.max_height = min(_ROWS_MOST, max(1, room))
+            self.rows.styles.max_height = min(_MAX_ROWS, max(1, room))
 
     def begin(self) -> None:
         """Place the cursor on the initial choice, if it is not the first."""
 
     @property
-    def rows(self) -> Rows[Found[T]]:
+    def rows(self) -> RowList[MatchedChoice[T]]:
         """The list of matching choices."""
-        return self.query_one(Rows)
+        return self.query_one(RowList)
 
     def show_choices(self, choices: Sequence[Choice[T]]) -> None:
         """Replace the choices. The query and the selected choice stay."""
@@ -206,18 +206,18 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         if same is not None:
             self.rows.go_to(same)
 
-    def _groups(self, found: Found[T]) -> Sequence[Heading]:
+    def _groups(self, found: MatchedChoice[T]) -> Sequence[Heading]:
         return [Heading(found.choice.group)] if found.choice.group and found.match is None else []
 
     def _find(self, query: str) -> None:
         self._found_for = query
         titles = [safe(each.title).cell_length for each in self._choices if each.detail or each.off]
-        self._column = min(max(titles, default=0), TITLE_MOST)
+        self._column = min(max(titles, default=0), MAX_TITLE_WIDTH)
         if query.strip():
             found = self.answers(query)
             self.rows.state.empty = f"Nothing matches “{query.strip()[:60]}”."
         else:
-            found = [Found(number, choice) for number, choice in enumerate(self._choices)]
+            found = [MatchedChoice(number, choice) for number, choice in enumerate(self._choices)]
             self.rows.state.empty = self._empty
         if self.waits:
             self.rows.state.empty = "Loading choices…"
@@ -228,12 +228,12 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         count = f"{len(found)}{of_all}{unit}" if of_all or unit else ""
         self.query_one(".chooser--count", Static).update(Content(count))
 
-    def answers(self, query: str) -> list[Found[T]]:
+    def answers(self, query: str) -> list[MatchedChoice[T]]:
         """Return the matching choices, the best first."""
         found = [
-            Found(number, choice, matched)
+            MatchedChoice(number, choice, matched)
             for number, choice in enumerate(self._choices)
-            if (matched := answering(query, choice)) is not None
+            if (matched := match_choice(query, choice)) is not None
         ]
         return sorted(found, key=lambda each: -each.match.score if each.match else 0.0)
 
@@ -242,10 +242,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         message.stop()
         self._find(message.value)
 
-    @on(Rows.Highlighted)
-    def _looked_at(self, message: Rows.Highlighted) -> None:
+    @on(RowList.Highlighted)
+    def _looked_at(self, message: RowList.Highlighted) -> None:
         message.stop()
-        self.query_one(Frame).name_it(self._title, self.FOOT)
+        self.query_one(DialogFrame).name_it(self._title, self.FOOT)
         found = self.rows.item
         for whole in self.query(".chooser--whole").results(Static):
             whole.update(safe(found.choice.explained) if found is not None else Content(""))
@@ -255,8 +255,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     def looked_at(self, choice: Choice[T]) -> None:
         """Handle a cursor move to a choice."""
 
-    @on(Rows.Chosen)
-    def _clicked(self, message: Rows.Chosen) -> None:
+    @on(RowList.Chosen)
+    def _clicked(self, message: RowList.Chosen) -> None:
         message.stop()
         self.choose()
 
@@ -272,7 +272,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         if found is None:
             return
         if found.choice.off:
-            self.query_one(Frame).name_it(self._title, found.choice.off)
+            self.query_one(DialogFrame).name_it(self._title, found.choice.off)
         else:
             self.take(found.choice)
 
@@ -281,23 +281,23 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.dismiss(None)
 
 
-def answering(query: str, choice: Choice[Any]) -> Match | None:
+def match_choice(query: str, choice: Choice[Any]) -> Match | None:
     """Return how well a choice matches a query. None if it does not match."""
     if query.strip() in choice.right.split():
-        return Match(_KEY)  # the query is a key, and the user wants to know its command
+        return Match(_KEY_SCORE)  # the query is a key, and the user wants to know its command
     in_title = match(query, safe(choice.title).plain)
     if in_title is not None:
-        in_title = Match(in_title.score + _TITLED, in_title.places)
+        in_title = Match(in_title.score + _TITLE_BONUS, in_title.places)
     named = match(query, f"{choice.words} {choice.title}") if choice.words else None
     # Whole words in an alternative name count more than single letters scattered over the title.
-    if named is not None and named.score >= _WHOLE * len(query.split()):
-        return max(in_title, Match(named.score + _NAMED), key=lambda each: each.score if each else 0.0)
+    if named is not None and named.score >= _WHOLE_WORD_SCORE * len(query.split()):
+        return max(in_title, Match(named.score + _SYNONYM_BONUS), key=lambda each: each.score if each else 0.0)
     if in_title is not None:
         return in_title
-    if len(query.strip()) < _LEAST_ELSEWHERE:
+    if len(query.strip()) < _MIN_QUERY_LENGTH:
         return None
     about = f"{choice.title} {choice.words} {choice.detail} {choice.right} {choice.group}"
     # Most e-mail addresses share a domain, so domains are searched only if the query contains an @.
     elsewhere = match(query, about if "@" in query else _DOMAIN.sub("", about))
     # Only whole words count here: letters scattered over a whole sentence match by chance.
-    return Match(elsewhere.score) if elsewhere is not None and elsewhere.score >= _WHOLE else None
+    return Match(elsewhere.score) if elsewhere is not None and elsewhere.score >= _WHOLE_WORD_SCORE else None

@@ -9,20 +9,20 @@ from typing import Any, ClassVar
 from textual.content import Content
 from textual.screen import Screen
 
-from octavo.tui.widgets.chooser import Choice, Chooser, Found
-from octavo.tui.widgets.commands import ActiveCommand, by_relevance
-from octavo.tui.widgets.palette_words import WORDS
+from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
+from octavo.tui.widgets.commands import ActiveCommand, commands_by_relevance
+from octavo.tui.widgets.palette_words import SYNONYMS
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.theme_picker import ThemePicker
 
-_NOT_HERE = ("app.palette",)
+_OMITTED = ("app.palette",)
 
 
-Value = ActiveCommand | Callable[[], object] | str
+PaletteValue = ActiveCommand | Callable[[], object] | str
 """A command of the current view, a function that opens another view, or the name of a theme."""
 
 
-class PaletteScreen(Chooser[None, Value]):
+class PaletteScreen(Chooser[None, PaletteValue]):
     """A palette of the commands of the current view, the choices in `elsewhere`, and the themes. Enter runs the
     command, opens the view, or keeps the theme. The theme under the cursor is previewed."""
 
@@ -31,12 +31,12 @@ class PaletteScreen(Chooser[None, Value]):
     FOOT: ClassVar[str] = "enter run"
     EXPLAINS: ClassVar[bool] = True
 
-    def __init__(self, below: Screen[Any], themes: ThemePicker, elsewhere: Sequence[Choice[Value]] = ()) -> None:
+    def __init__(self, below: Screen[Any], themes: ThemePicker, elsewhere: Sequence[Choice[PaletteValue]] = ()) -> None:
         super().__init__("Command palette")
         self._below, self._themes, self._elsewhere = below, themes, elsewhere
 
-    def choices(self) -> Sequence[Choice[Value]]:
-        commands: list[Choice[Value]] = [
+    def choices(self) -> Sequence[Choice[PaletteValue]]:
+        commands: list[Choice[PaletteValue]] = [
             Choice(
                 command,
                 command.title,
@@ -44,19 +44,19 @@ class PaletteScreen(Chooser[None, Value]):
                 right=command.key,
                 group=place,
                 off=command.reason or "",
-                words=WORDS.get(command.id, ""),
+                words=SYNONYMS.get(command.id, ""),
             )
-            for place, command in by_relevance(self._below)
-            if command.id not in _NOT_HERE
+            for place, command in commands_by_relevance(self._below)
+            if command.id not in _OMITTED
         ]
         now = self._themes.before
-        themes: list[Choice[Value]] = [
+        themes: list[Choice[PaletteValue]] = [
             Choice(name, f"Theme {name}", right="current" if name == now else "", group="THEMES")
             for name in self._themes.names
         ]
         return [*commands, *self._elsewhere, *themes]
 
-    def draw(self, found: Found[Value]) -> Row:
+    def draw(self, found: MatchedChoice[PaletteValue]) -> Row:
         """Return the row of a choice. Search results have no headings, so the row of another view's command names that
         view."""
         row, place = super().draw(found), found.choice.place
@@ -64,10 +64,10 @@ class PaletteScreen(Chooser[None, Value]):
             return row
         return replace(row, right=Content.assemble((f"  {place.capitalize()}  ", "$octavo-muted"), row.right))
 
-    def looked_at(self, choice: Choice[Value]) -> None:
+    def looked_at(self, choice: Choice[PaletteValue]) -> None:
         self._themes.try_on(choice.value if isinstance(choice.value, str) else None)
 
-    def take(self, choice: Choice[Value]) -> None:
+    def take(self, choice: Choice[PaletteValue]) -> None:
         self._themes.keep(choice.value if isinstance(choice.value, str) else None)
         self.dismiss(None)
         if isinstance(choice.value, ActiveCommand):

@@ -34,9 +34,9 @@ from textual.widget import Widget
 from octavo.settings import nearest
 from octavo.tui.terminal.textual_internals import is_whole, keymap_of
 
-LISTS, MOVING = "LISTS", "NAVIGATION"
+LISTS, NAVIGATION = "LISTS", "NAVIGATION"
 """Headings for the keys that every list has, and for the keys that move the cursor. Both come last in the help."""
-STEPS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
+CURSOR_COMMANDS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
 """Names of the commands that move the cursor. The help lists them last, because nobody searches for them."""
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 _KEY_NAMES = {
@@ -95,19 +95,19 @@ _NO_KEY = "palette."
 """Prefix of the pretended key of a command without keys. No terminal sends such a key."""
 
 
-def _can_be_done(app: Any, about: Any) -> str | None:
+def _no_reason(app: Any, about: Any) -> str | None:
     return None
 
 
-def _is_called(app: Any, about: Any) -> str | None:
+def _no_title(app: Any, about: Any) -> str | None:
     return None
 
 
-def _is_there(app: Any, about: Any) -> bool:
+def _always(app: Any, about: Any) -> bool:
     return True
 
 
-def _is_not_offered(app: Any, about: Any) -> bool:
+def _never(app: Any, about: Any) -> bool:
     return False
 
 
@@ -124,16 +124,16 @@ class Command(Generic[T]):
     help: str
     """Sentence that explains the command."""
     run: Callable[[Any, T], object]
-    why_not: Callable[[Any, T], str | None] = _can_be_done
+    why_not: Callable[[Any, T], str | None] = _no_reason
     """Return the sentence that says why the command cannot run now, or None if it can."""
-    called: Callable[[Any, T], str | None] = _is_called
+    called: Callable[[Any, T], str | None] = _no_title
     """Return a title that depends on the target. None: `title` is shown."""
-    there: Callable[[Any, T], bool] = _is_there
+    there: Callable[[Any, T], bool] = _always
     """Return whether the command exists for this target. If not, its key does nothing and the palette omits it."""
-    applies: Callable[[Any, T], bool] = _is_there
+    applies: Callable[[Any, T], bool] = _always
     """Return whether the key bar offers the command in the target's current state. If not, the key still works and says
     why."""
-    offered: Callable[[Any, T], bool] = _is_not_offered
+    offered: Callable[[Any, T], bool] = _never
     """Return whether the command can help after a failed load, and so is named below the error."""
     shown: bool = True
     """Whether the key bar may show the command."""
@@ -231,7 +231,7 @@ class HasCommands:
 
     def why_not(self, id: str) -> str | None:
         """Return the sentence that says why a command cannot run now, or None if it can."""
-        if not _is_whole(self):
+        if not _is_complete(self):
             return None
         app, group, command, about = self._command_now(id)
         if about is None:
@@ -243,21 +243,21 @@ class HasCommands:
 
     def called(self, id: str) -> str | None:
         """Return the title of a command if the title depends on the current target, else None."""
-        if not _is_whole(self):
+        if not _is_complete(self):
             return None
         app, _, command, about = self._command_now(id)
         return None if about is None else command.called(app, about)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether a key is bound. The key of a command that cannot run is bound too: it says why."""
-        if action != "command" or not _is_whole(self):
+        if action != "command" or not _is_complete(self):
             return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # of what it is put before
         app, _, command, about = self._command_now(*parameters)
         return about is None or command.there(app, about)
 
     def action_command(self, id: str) -> object:
         """Run a command, or show why it cannot run. An awaitable result is awaited by Textual."""
-        if not _is_whole(self):
+        if not _is_complete(self):
             return None
         if (reason := self.why_not(id)) is not None:
             app = cast("Any", self).app
@@ -275,7 +275,7 @@ class HasCommands:
         await cast("Widget", self).run_action(f"command({id!r})")
 
 
-def _is_whole(place: object) -> bool:
+def _is_complete(place: object) -> bool:
     """Return whether a widget is complete: while it is created or removed, its child widgets may be missing."""
     return not isinstance(place, Widget) or is_whole(place)
 
@@ -311,7 +311,7 @@ class ActiveCommand:
 def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
     """Return the commands that the user can run on `screen`: those of the focused widget first, then those of its
     parents, each in the order of the bindings."""
-    return [_command(screen.app, active, keys) for active, keys in _active(screen)]
+    return [_active_command(screen.app, active, keys) for active, keys in _active_bindings(screen)]
 
 
 def offered_commands(app: App[Any]) -> list[tuple[str, str]]:
@@ -323,7 +323,7 @@ def offered_commands(app: App[Any]) -> list[tuple[str, str]]:
     return [(key_name(key.split(",")[0]), each.title.lower()) for key, (_, each) in zip(keys, offered, strict=True)]
 
 
-def _active(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
+def _active_bindings(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
     """Return the active bindings, each with all its keys as they are shown."""
     found: dict[tuple[int, str], tuple[ActiveBinding, list[str]]] = {}
     for active in screen.active_bindings.values():
@@ -336,18 +336,18 @@ def _active(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
     return list(found.values())
 
 
-def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCommand:
+def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCommand:
     node, binding, enabled, tooltip = active
     id, title, reason = binding.id or "", None, None if enabled else "This command is not available now."
     applies = True
     if isinstance(node, HasCommands) and id in node._commands_by_id:
-        title, reason, applies = node.called(id), node.why_not(id), _applies(node, id)
+        title, reason, applies = node.called(id), node.why_not(id), _is_applicable(node, id)
     return ActiveCommand(
         id=id,
         keys=tuple(keys),
         title=title or binding.description,
         help=tooltip or binding.description,
-        context=name_of(node),
+        context=place_name(node),
         enabled=reason is None,
         shown=binding.show,
         applies=applies,
@@ -358,9 +358,9 @@ def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCom
     )
 
 
-def _applies(place: HasCommands, id: str) -> bool:
+def _is_applicable(place: HasCommands, id: str) -> bool:
     """Return whether the key bar offers a command: it has a target, and `Command.applies` returns True for this target."""
-    if not _is_whole(place):
+    if not _is_complete(place):
         return True
     app, _, command, about = place._command_now(id)
     return about is not None and command.applies(app, about)
@@ -373,7 +373,7 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
         keys=(key_name(key),),
         title=title,
         help=title,
-        context=name_of(node),
+        context=place_name(node),
         enabled=True,
         shown=True,
         applies=True,
@@ -384,7 +384,7 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
     )
 
 
-def _deed(node: DOMNode, binding: Binding) -> object:
+def _function_of(node: DOMNode, binding: Binding) -> object:
     """Return the function or the action that a binding runs. Two keys of one widget with the same function are shown
     once."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
@@ -407,14 +407,14 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
         return [_typing_command(screen.app, focused, key, title) for key, title in typing]
     wanted: list[str] = [*getattr(focused, "KEYBAR", ()), *getattr(screen, "KEYBAR", ())]
     once: dict[tuple[int, object], ActiveCommand] = {}
-    for active, keys in _active(screen):
+    for active, keys in _active_bindings(screen):
         node, binding = active.node, active.binding
         if (
             (binding.show or binding.id in wanted)
             and named.isdisjoint(keys)
-            and (id(node), _deed(node, binding)) not in once
+            and (id(node), _function_of(node, binding)) not in once
         ):
-            once[id(node), _deed(node, binding)] = _command(screen.app, active, keys)
+            once[id(node), _function_of(node, binding)] = _active_command(screen.app, active, keys)
     shown = [command for command in once.values() if command.applies]
     first = next((command.id for command in shown if command.node is focused), None)
     around = focused.ancestors if focused is not None else [screen]
@@ -433,7 +433,7 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
     return sorted(shown, key=rank)
 
 
-def by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
+def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
     """Return the commands, each with its heading in the help. The focused widget comes first, the commands for lists
     and for moving the cursor come last. Within a heading, the commands of the key bar come first."""
     commands = active_commands(screen)
@@ -442,11 +442,15 @@ def by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
 
     def heading(command: ActiveCommand) -> str:
         place, _, name = command.id.rpartition(".")
-        if name in STEPS and f"{place}.down" in ids:
-            return MOVING
+        if name in CURSOR_COMMANDS and f"{place}.down" in ids:
+            return NAVIGATION
         return LISTS if place in ("list", "tree") and command.node is not screen else command.context.upper()
 
-    order = [*dict.fromkeys(each for each in map(heading, commands) if each not in (LISTS, MOVING)), LISTS, MOVING]
+    order = [
+        *dict.fromkeys(each for each in map(heading, commands) if each not in (LISTS, NAVIGATION)),
+        LISTS,
+        NAVIGATION,
+    ]
 
     def rank(command: ActiveCommand) -> tuple[int, int]:
         at = shown.index(command.id) if command.id in shown else len(shown)
@@ -474,7 +478,7 @@ def context_of(place: type[DOMNode], id: str | None = None) -> str:
     return context or ("anywhere" if issubclass(place, App) else place.__name__.removesuffix("Screen").lower())
 
 
-def name_of(place: DOMNode) -> str:
+def place_name(place: DOMNode) -> str:
     """Return the name of one widget, screen or app in the help: its own `CONTEXT`, else the name of its class."""
     return getattr(place, "CONTEXT", "") or context_of(type(place))
 
@@ -484,7 +488,7 @@ def own_bindings(place: type[DOMNode]) -> Iterator[Binding]:
     yield from Binding.make_bindings(place.__dict__.get("BINDINGS", ()))
 
 
-def faults(places: Iterable[type[DOMNode]]) -> list[str]:
+def binding_faults(places: Iterable[type[DOMNode]]) -> list[str]:
     """Return what is wrong with the key bindings of `places`, one sentence each. Empty if all are right."""
     said: list[str] = []
     for place in places:
@@ -505,7 +509,7 @@ def faults(places: Iterable[type[DOMNode]]) -> list[str]:
     return said
 
 
-def clashes(screen: Screen[Any]) -> list[str]:
+def key_clashes(screen: Screen[Any]) -> list[str]:
     """Return the keys that are assigned to two commands for the current focus, one sentence each."""
     taken: dict[tuple[str, str], ActiveCommand] = {}
     said: list[str] = []
@@ -572,7 +576,7 @@ def _normal_keys(keys: str) -> list[str]:
     return [binding.key for binding in Binding.make_bindings([Binding(keys, "")])] if keys.strip() else []
 
 
-def markdown_table(places: Iterable[type[DOMNode]]) -> str:
+def keys_as_markdown(places: Iterable[type[DOMNode]]) -> str:
     """Return the keys of `places` as Markdown: a table for each context, in the order of the places."""
     rows: dict[str, dict[str, tuple[list[str], Binding]]] = {}
     for place in places:

@@ -22,16 +22,16 @@ from octavo.tui.widgets import wording
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
-from octavo.tui.widgets.fact_list import Fact, Facts
+from octavo.tui.widgets.fact_list import Fact, FactList
 from octavo.tui.widgets.path_input import PathInput
-from octavo.tui.widgets.safe_text import Words, safe, safe_lines
+from octavo.tui.widgets.safe_text import AnyText, safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 
 READ_SECONDS = 0.5
 """Seconds for which new content blocks confirming: a key pressed sooner was meant for the content before."""
-_MORE = Binding.Group("scroll")
+_SCROLL_KEYS = Binding.Group("scroll")
 
 
 @dataclass(frozen=True)
@@ -61,27 +61,27 @@ class Confirmed:
     also: str = ""
 
 
-def _confirm(app: App[Any], dialog: Confirm) -> None:
+def _confirm(app: App[Any], dialog: ConfirmDialog) -> None:
     dialog.confirm()
 
 
-def _cancel(app: App[Any], dialog: Confirm) -> None:
+def _cancel(app: App[Any], dialog: ConfirmDialog) -> None:
     dialog.cancel()
 
 
-def _why_not_confirmed(app: App[Any], dialog: Confirm) -> str | None:
+def _why_not_confirmed(app: App[Any], dialog: ConfirmDialog) -> str | None:
     return dialog.why_not_confirmed()
 
 
-def _is_open(app: App[Any], dialog: Confirm) -> bool:
+def _is_open(app: App[Any], dialog: ConfirmDialog) -> bool:
     return dialog.is_open
 
 
-def _is_by_key(app: App[Any], dialog: Confirm) -> bool:
+def _is_by_key(app: App[Any], dialog: ConfirmDialog) -> bool:
     return dialog.is_by_key
 
 
-ANSWERS: Commands[Confirm] = Commands(
+CONFIRM: Commands[ConfirmDialog] = Commands(
     "dialog",
     (
         Command("yes", "y", "Yes", "Confirm", run=_confirm, why_not=_why_not_confirmed, called=lambda _, dialog: dialog.verb, there=_is_open,
@@ -93,8 +93,8 @@ ANSWERS: Commands[Confirm] = Commands(
         Command("next", "tab,right", "Next", "Go to the next button", run=lambda _, dialog: dialog.focus_next(), shown=False),
         Command("previous", "shift+tab,left", "Previous", "Go to the previous button", run=lambda _, dialog: dialog.focus_previous(), shown=False),
         Command("down", "down,j,pagedown", "Down", "Scroll down",
-                run=lambda _, dialog: dialog.scroll_body(1), together=_MORE),
-        Command("up", "up,k,pageup", "Up", "Scroll up", run=lambda _, dialog: dialog.scroll_body(-1), together=_MORE),
+                run=lambda _, dialog: dialog.scroll_body(1), together=_SCROLL_KEYS),
+        Command("up", "up,k,pageup", "Up", "Scroll up", run=lambda _, dialog: dialog.scroll_body(-1), together=_SCROLL_KEYS),
         Command("check", "r", "Check again", "Reload the checks", run=lambda _, dialog: dialog.check_again and dialog.check_again(),
                 there=lambda _, dialog: dialog.check_again is not None and dialog.is_open),
     ),
@@ -102,7 +102,7 @@ ANSWERS: Commands[Confirm] = Commands(
 )  # fmt: skip
 
 
-class Confirm(Dialog[Confirmed | None]):
+class ConfirmDialog(Dialog[Confirmed | None]):
     """A dialog that asks to confirm an action. Its result is a `Confirmed`, or None if it was canceled.
 
     The cancel button has the focus and `y` confirms. With `typed`, the user must type this word instead of pressing
@@ -113,7 +113,7 @@ class Confirm(Dialog[Confirmed | None]):
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "confirm.tcss"]
     CONTEXT: ClassVar[str] = "confirm dialog"
     HELP: ClassVar[str] = "This dialog shows what an action will change. Press y to confirm, or n or esc to cancel."
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ANSWERS,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFIRM,)
     DRAFT_NOTE: ClassVar[str] = "closing keeps your text as a draft · clear the text to discard it"
     """Shown in the lower border after a text with a draft was changed."""
 
@@ -122,9 +122,9 @@ class Confirm(Dialog[Confirmed | None]):
         title: str,
         *,
         verb: str,
-        intro: Words = "",
+        intro: AnyText = "",
         facts: Sequence[Fact] = (),
-        after: Words = "",
+        after: AnyText = "",
         field: Field | None = None,
         also: Field | None = None,
         typed: str = "",
@@ -158,11 +158,11 @@ class Confirm(Dialog[Confirmed | None]):
         self._timer: Timer | None = None
 
     def body(self) -> ComposeResult:
-        with Frame() as frame:
+        with DialogFrame() as frame:
             frame.name_it(self._title, self._foot)
             with VerticalScroll(classes="confirm--body", can_focus=False):
                 yield ChangingText(safe_lines(self._intro), classes="confirm--intro")
-                yield Facts(self._facts)
+                yield FactList(self._facts)
                 yield ChangingText(safe_lines(self._after), classes="confirm--after")
             for name, field in self._fields.items():
                 yield Static(safe(field.label), classes="confirm--label")
@@ -199,8 +199,8 @@ class Confirm(Dialog[Confirmed | None]):
         self,
         *,
         facts: Sequence[Fact] | None = None,
-        intro: Words | None = None,
-        after: Words | None = None,
+        intro: AnyText | None = None,
+        after: AnyText | None = None,
         typed: str | None = None,
         why_typed: str | None = None,
         blocked: str | None = None,
@@ -219,7 +219,7 @@ class Confirm(Dialog[Confirmed | None]):
         self._after = self._after if after is None else after
         if not self._ready or not self._stands:
             return  # the widgets do not exist yet, or not any more
-        self.query_one(Facts).facts = self._facts
+        self.query_one(FactList).facts = self._facts
         for name, words in (("intro", self._intro), ("after", self._after), ("why", self._blocked or self._typed_why)):
             static = self.query_one(f".confirm--{name}", Static)
             static.update(safe_lines(words))
@@ -254,7 +254,7 @@ class Confirm(Dialog[Confirmed | None]):
         """Limit the height of the body to the screen, so that the buttons stay visible."""
         if not self._stands:
             return  # the dialog was closed before this refresh
-        frame = self.query_one(Frame)
+        frame = self.query_one(DialogFrame)
         body = self.query_one(".confirm--body")
         others = sum(each.outer_size.height + each.styles.margin.height for each in frame.children if each is not body)
         body.styles.max_height = max(3, self.size.height - others - 4)
@@ -316,7 +316,7 @@ class Confirm(Dialog[Confirmed | None]):
         button.key = "" if self._typed or self._blocked or self._just_in else key
         kept = {name: each.value.strip() for name, each in self._fields.items() if each.keep is not None}
         is_kept = any(self._written_in(name) not in ("", before) for name, before in kept.items())
-        self.query_one(Frame).name_it(self._title, self._foot or (self.DRAFT_NOTE if is_kept else ""))
+        self.query_one(DialogFrame).name_it(self._title, self._foot or (self.DRAFT_NOTE if is_kept else ""))
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:

@@ -19,7 +19,7 @@ from octavo.tui.terminal.textual_internals import mark_for_repaint, prepare_scre
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import NoticeBoard, Notices
-from octavo.tui.widgets.safe_text import Words, safe
+from octavo.tui.widgets.safe_text import AnyText, safe
 
 STYLES = PurePath(__file__).parent
 """Folder of the dialog styles. Textual would look up a relative path beside the file of each subclass."""
@@ -35,12 +35,12 @@ class HasNotices(Protocol):
         """Undo the last change."""
 
 
-class Frame(Vertical):
+class DialogFrame(Vertical):
     """Box around the content of a dialog, with the title in its upper border and `foot` in its lower border."""
 
     foot = ""
 
-    def name_it(self, title: Words, foot: Words | None = None) -> None:
+    def name_it(self, title: AnyText, foot: AnyText | None = None) -> None:
         """Set the texts in the borders. None leaves the lower border unchanged."""
         self.border_title = safe(title)
         if foot is not None:
@@ -71,7 +71,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         yield from self.body()
         yield KeyBar()
         if isinstance(self.app, HasNotices):
-            yield Notices(self.app.notices, top=0, clear=Frame)
+            yield Notices(self.app.notices, top=0, clear=DialogFrame)
 
     def render(self) -> RenderResult:  # type: ignore[override]  # of screens, which say less than all other widgets may
         """Return the tinted screen below, as found in the screen stack.
@@ -97,7 +97,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
 
         `esc` is never included: the key bar always shows how to close the dialog.
         """
-        parts = (part for frame in self.query(Frame) for part in frame.foot.split(" · "))
+        parts = (part for frame in self.query(DialogFrame) for part in frame.foot.split(" · "))
         words = [part.split(" ") for part in parts]
         also = (each[2] for each in words if each[1:2] == ["and"] and len(each) > 2)
         return frozenset([*(each[0] for each in words), *also]) - {"esc"}

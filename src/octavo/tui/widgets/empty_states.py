@@ -15,12 +15,12 @@ from octavo.tui.widgets.safe_text import safe
 from octavo.tui.widgets.wording import plural
 
 SKELETON_AFTER = 0.15
-WORDS_AFTER = 1.0
+MESSAGE_AFTER = 1.0
 HINT_AFTER = 5.0
 _SKELETON = (19, 11, 15)
 
 
-class Waiting:
+class LoadingMessage:
     """A first load: blank for 150 ms, then three gray bars, after 1 s a message, after 5 s the key that cancels."""
 
     def __init__(self, widget: Widget, what: str, cancel: str = "") -> None:
@@ -29,7 +29,7 @@ class Waiting:
         self._widget = widget
         self._timers: list[Timer] = []
         if widget.is_running:
-            self._timers = [widget.set_timer(after, self._on) for after in (SKELETON_AFTER, WORDS_AFTER, HINT_AFTER)]
+            self._timers = [widget.set_timer(after, self._on) for after in (SKELETON_AFTER, MESSAGE_AFTER, HINT_AFTER)]
 
     def _on(self) -> None:
         self._step += 1
@@ -53,7 +53,7 @@ class Waiting:
         return lines
 
 
-def nothing(sentence: str, hint: str) -> list[Content]:
+def empty_lines(sentence: str, hint: str) -> list[Content]:
     """Return the lines of an empty list: why the list is empty, and the next key."""
     lines = [Content(""), Content("  ") + safe(sentence)]
     if hint:
@@ -61,7 +61,7 @@ def nothing(sentence: str, hint: str) -> list[Content]:
     return lines
 
 
-def filtered_out(total: int, query: str) -> list[Content]:
+def no_match_lines(total: int, query: str) -> list[Content]:
     """Return the lines of a list whose filter hides all items."""
     shown = safe(query).truncate(60, ellipsis=True)
     return [
@@ -71,7 +71,7 @@ def filtered_out(total: int, query: str) -> list[Content]:
     ]
 
 
-def failed(what: str, cause: str, app: App[Any], *, shown: int = 0) -> list[Content]:
+def failure_lines(what: str, cause: str, app: App[Any], *, shown: int = 0) -> list[Content]:
     """Return the lines of a failed load: what failed, why, and the keys. `shown` is the number of older items still shown."""
     ways = (("r", "retry"), *offered_commands(app), ("!", "activity"))
     pieces = [Content.assemble((key, "$primary"), (f" {name}", "$octavo-muted")) for key, name in ways]
@@ -84,13 +84,13 @@ def failed(what: str, cause: str, app: App[Any], *, shown: int = 0) -> list[Cont
     return [Content(""), first, why, Content("    ") + keys]
 
 
-def from_before(words: str) -> Content:
+def age_line(words: str) -> Content:
     """Return the last line of a list that was loaded before the connection was lost."""
     keys = Content.assemble(("r", "$primary"), (" retry", "$octavo-muted"))
     return Content.assemble((f"  {words}   ", "$octavo-muted"), keys)
 
 
-def wrapped(lines: Iterable[Content], width: int) -> list[Content]:
+def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
     """Wrap long lines and keep their indentation. A width of 0 is unknown, and leaves the lines as they are."""
     out: list[Content] = []
     for line in lines:
@@ -102,7 +102,7 @@ def wrapped(lines: Iterable[Content], width: int) -> list[Content]:
     return out
 
 
-def shortened(lines: list[Content], most: int) -> list[Content]:
+def limit_lines(lines: list[Content], most: int) -> list[Content]:
     """Return the first `most` lines. The last one ends with “…” if lines were cut."""
     if len(lines) <= most:
         return lines
@@ -110,6 +110,6 @@ def shortened(lines: list[Content], most: int) -> list[Content]:
     return [*lines[: most - 1], last[: max(0, len(last.plain) - 1)] + Content("…")]
 
 
-def partial(loaded: str) -> Content:
+def partial_line(loaded: str) -> Content:
     """Return the last line of a list that is loaded in part: how much is loaded, and the key that loads more."""
     return Content.assemble((f"  {loaded}   ", "$octavo-muted"), ("G", "$primary"), (" load more", "$octavo-muted"))

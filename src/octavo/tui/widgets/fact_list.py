@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
-from octavo.tui.widgets.safe_text import Words, safe, safe_lines
+from octavo.tui.widgets.safe_text import AnyText, safe, safe_lines
 
 Mark = Literal["ok", "care", "bad", "asking", "note"]
 
@@ -22,7 +22,7 @@ _MARKS: dict[Mark, tuple[str, str]] = {
     "asking": ("…", "$octavo-muted"),
     "note": (" ", ""),
 }
-_LABEL_MOST = 18
+_MAX_LABEL_WIDTH = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Fact:
 
     mark: Mark
     label: str
-    text: Words = ""
+    text: AnyText = ""
 
 
-class Facts(Widget):
+class FactList(Widget):
     """Draws facts below each other, with the labels in a column. Long texts wrap within their own column."""
 
-    DEFAULT_CSS = "Facts { height: auto; width: 1fr; }"
+    DEFAULT_CSS = "FactList { height: auto; width: 1fr; }"
 
     def __init__(self, facts: Sequence[Fact] = (), *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -76,7 +76,7 @@ class Facts(Widget):
         return self._made[2]
 
     def _made_lines(self, width: int) -> list[Content]:
-        labels = [safe(fact.label).truncate(_LABEL_MOST, ellipsis=True) for fact in self._facts]
+        labels = [safe(fact.label).truncate(_MAX_LABEL_WIDTH, ellipsis=True) for fact in self._facts]
         column = max((label.cell_length for label in labels), default=0)
         lines: list[Content] = []
         for fact, label in zip(self._facts, labels, strict=True):

@@ -12,18 +12,18 @@ from octavo.api.folding import fold
 
 T = TypeVar("T")
 
-_AT_A_TIME = 200
+_BATCH_SIZE = 200
 """Number of items prepared before the time is checked."""
-_SLICE, _BETWEEN = 0.008, 0.001
+_STEP_SECONDS, _PAUSE_SECONDS = 0.008, 0.001
 """Seconds of preparing at a time, and seconds of pause for key presses before the next."""
 
 
-def narrows(words: Sequence[str], before: Sequence[str]) -> bool:
+def is_narrower(words: Sequence[str], before: Sequence[str]) -> bool:
     """Return whether every text that contains all `words` also contains all of `before`."""
     return all(any(old in new for new in words) for old in before)
 
 
-class FilterWords(Generic[T]):
+class SearchTexts(Generic[T]):
     """Folded search texts of the items of a list. The text of each item is read once, while the item stays in the list."""
 
     def __init__(self, words_of: Callable[[T], str]) -> None:
@@ -49,20 +49,20 @@ class FilterWords(Generic[T]):
     def prepare(self, seconds: float) -> bool:
         """Prepare missing texts for about `seconds`. Return whether all texts are prepared."""
         until = perf_counter() + seconds
-        for begin in range(0, len(self._values), _AT_A_TIME):
-            if self._make(range(begin, min(begin + _AT_A_TIME, len(self._values)))) and perf_counter() > until:
+        for begin in range(0, len(self._values), _BATCH_SIZE):
+            if self._make(range(begin, min(begin + _BATCH_SIZE, len(self._values)))) and perf_counter() > until:
                 return False
         return True
 
     def prepare_between_keys(self, of: Widget) -> None:
         """Prepare missing texts in short steps with pauses, so that key presses are not delayed."""
-        if not self.prepare(_SLICE):
-            of.set_timer(_BETWEEN, lambda: self.prepare_between_keys(of))
+        if not self.prepare(_STEP_SECONDS):
+            of.set_timer(_PAUSE_SECONDS, lambda: self.prepare_between_keys(of))
 
     def matching(self, words: tuple[str, ...]) -> Sequence[int]:
         """Return the indexes of the items that contain every word."""
         places: Sequence[int] = range(len(self._values))
-        if self._found is not None and narrows(words, self._found[0]):
+        if self._found is not None and is_narrower(words, self._found[0]):
             places = self._found[1]
         self._make(places)
         made = self._made

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import compress
 
 from octavo.api.folding import fold
-from octavo.tui.widgets.safe_text import Words
+from octavo.tui.widgets.safe_text import AnyText
 
 
 @dataclass(slots=True, eq=False)
@@ -18,16 +18,16 @@ class Node:
     100,000 nodes. `kind` is "page", "group", "link", "section" (a heading that the cursor skips) or another word."""
 
     key: Hashable
-    label: Words
+    label: AnyText
     children: Sequence[Node] = ()
     kind: str = "page"
     count: int = 0
     """Number shown at the right end in the color of discussions, such as the number of open threads. 0 is not shown."""
-    sign: Words = ""
+    sign: AnyText = ""
     """Emoji or change mark before the label."""
-    right: Words = ""
+    right: AnyText = ""
     """Text at the right end, before the count."""
-    tight: Words = ""
+    tight: AnyText = ""
     """Shorter form of `right`, used if the label needs the room."""
     dim: bool = False
     """Whether the node is dimmed, for example because it is hidden from visitors."""
@@ -35,7 +35,7 @@ class Node:
     """Path of the page. The filter also searches its last part, or all of it if the query contains a `/`."""
 
 
-class Outline:
+class FlatTree:
     """All nodes of a tree with their depths, in display order. Indexes start at 0."""
 
     def __init__(self, roots: Sequence[Node]) -> None:
@@ -117,13 +117,13 @@ class Outline:
     def prepare(self) -> list[str]:
         """Return the folded labels of all nodes. The first call is slow for a large tree."""
         if self._labels is None:
-            self._labels = [_label(node) for _, node in self._rows]
+            self._labels = [_folded_label(node) for _, node in self._rows]
         return self._labels
 
     def matching(self, words: Sequence[str], among: Sequence[int] | None = None) -> list[int]:
         """Return the indexes of the nodes that contain every word. With `among`, only these indexes are searched."""
         if any("/" in word for word in words):
-            return [place for place, (_, node) in enumerate(self._rows) if holds(node, words)]
+            return [place for place, (_, node) in enumerate(self._rows) if contains_words(node, words)]
         labels = self.prepare()
         places: Sequence[int] = range(len(labels)) if among is None else among
         for word in words:
@@ -140,13 +140,13 @@ class Outline:
         return list(compress(self._rows, wanted)), list(compress(self._keys, wanted))
 
 
-def holds(node: Node, words: Sequence[str]) -> bool:
+def contains_words(node: Node, words: Sequence[str]) -> bool:
     """Return whether the label of a node, or its path, contains every folded word."""
-    label = _label(node)
+    label = _folded_label(node)
     return all(word in label or ("/" in word and word in fold(f"/{node.path}")) for word in words)
 
 
-def _label(node: Node) -> str:
+def _folded_label(node: Node) -> str:
     """Return the folded label and the last part of the path. Empty for a section, which is not searched."""
     if node.kind == "section":
         return ""

@@ -35,7 +35,7 @@ def match(query: str, text: str) -> Match | None:
     folded = FoldedText(text)
     score, places = 0.0, set[int]()
     for word in fold(query).split():
-        found = _substring(word, folded.text) or _in_order(word, folded.text)
+        found = _match_substring(word, folded.text) or _match_letters(word, folded.text)
         if found is None:
             return None
         score += found.score
@@ -44,11 +44,11 @@ def match(query: str, text: str) -> Match | None:
     return Match(score - len(text) / 1000, tuple(sorted(places)))
 
 
-def _substring(word: str, text: str) -> Match | None:
+def _match_substring(word: str, text: str) -> Match | None:
     best: Match | None = None
     start = text.find(word)
     while start >= 0:
-        whole = _begins(text, start)
+        whole = _starts_word(text, start)
         score = (100.0 if whole else 60.0) - min(start, 40) / 10
         if best is None or score > best.score:
             best = Match(score, tuple(range(start, start + len(word))))
@@ -56,14 +56,14 @@ def _substring(word: str, text: str) -> Match | None:
     return best
 
 
-def _in_order(word: str, text: str) -> Match | None:
+def _match_letters(word: str, text: str) -> Match | None:
     """Match the letters of `word` in order. Each must start a word or be near the letter before."""
     for start, letter in enumerate(text):
-        if letter != word[0] or not _begins(text, start):
+        if letter != word[0] or not _starts_word(text, start):
             continue
         places, far = [start], 0
         for wanted in word[1:]:
-            found = _next(wanted, text, places[-1] + 1)
+            found = _find_next(wanted, text, places[-1] + 1)
             if found is None:
                 break
             places.append(found[0])
@@ -73,7 +73,7 @@ def _in_order(word: str, text: str) -> Match | None:
     return None
 
 
-def _next(letter: str, text: str, start: int) -> tuple[int, int] | None:
+def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
     """Return the index of the next `letter` from `start` on and its distance: skipped letters, or 2 for each skipped
     word."""
     nearest = text.find(letter, start)
@@ -81,12 +81,12 @@ def _next(letter: str, text: str, start: int) -> tuple[int, int] | None:
         return None
     words = 0
     for place in range(start, len(text)):
-        if text[place].isalnum() and _begins(text, place):
+        if text[place].isalnum() and _starts_word(text, place):
             if text[place] == letter and 2 * words < nearest - start:
                 return place, 2 * words
             words += 1
     return nearest, nearest - start
 
 
-def _begins(text: str, place: int) -> bool:
+def _starts_word(text: str, place: int) -> bool:
     return place == 0 or not text[place - 1].isalnum()

@@ -10,12 +10,12 @@ from textual.content import Content
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from octavo.tui.widgets.chooser import Choice, Chooser, Found
-from octavo.tui.widgets.commands import ActiveCommand, Command, Commands, by_relevance, name_of
+from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
+from octavo.tui.widgets.commands import ActiveCommand, Command, Commands, commands_by_relevance, place_name
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.safe_text import fit, safe
 
-_KEYS_WIDTH = 13
+_KEY_COLUMN_WIDTH = 13
 _SENTENCE_END = re.compile(r"(?<=\.) (?=\S)")
 
 
@@ -45,8 +45,8 @@ class HelpScreen(Chooser[None, ActiveCommand]):
         self._below, self._show_topics, self._about_app = below, show_topics, about_app
 
     def choices(self) -> Sequence[Choice[ActiveCommand]]:
-        commands = by_relevance(self._below)
-        self._title = f"Help: {commands[0][0].lower() if commands else name_of(self._below)}"
+        commands = commands_by_relevance(self._below)
+        self._title = f"Help: {commands[0][0].lower() if commands else place_name(self._below)}"
         return [
             Choice(
                 command,
@@ -70,14 +70,14 @@ class HelpScreen(Chooser[None, ActiveCommand]):
         about += [self._about_app] if self._about_app else []
         return Content("\n").join(safe(each) for each in about) if about else None
 
-    def draw(self, found: Found[ActiveCommand]) -> Row:
+    def draw(self, found: MatchedChoice[ActiveCommand]) -> Row:
         choice = found.choice
         keys = Content.styled(choice.right, "$octavo-muted" if choice.off else "$primary")
         detail = (
             choice.detail if self.has_row_details else ""
         )  # The reason why a command is unavailable is shown below the list.
         text = Content.assemble(
-            fit(keys, _KEYS_WIDTH),
+            fit(keys, _KEY_COLUMN_WIDTH),
             "  ",
             fit(self.titled(found), self._column),
             "  ",

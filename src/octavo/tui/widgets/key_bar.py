@@ -14,7 +14,7 @@ from octavo.tui.widgets.commands import ActiveCommand, key_bar
 from octavo.tui.widgets.safe_text import safe
 
 _HELP = "app.help"
-_COMMANDS_SHOWN = 8
+_MAX_COMMANDS = 8
 
 
 class KeyBar(Widget):
@@ -71,7 +71,7 @@ class KeyBar(Widget):
         room = self.size.width - 2 - (ending.cell_length + 2 if help_key else 0)
         line = Content(" ")
         self._places = []
-        for together in _grouped(others)[:_COMMANDS_SHOWN]:
+        for together in _group_commands(others)[:_MAX_COMMANDS]:
             label = self._label(together)
             if line.cell_length + label.cell_length > room:
                 break
@@ -103,7 +103,7 @@ class KeyBar(Widget):
                 self.app.call_later(command.run)
 
 
-def _grouped(commands: list[ActiveCommand]) -> list[list[ActiveCommand]]:
+def _group_commands(commands: list[ActiveCommand]) -> list[list[ActiveCommand]]:
     """Group consecutive commands of one binding group, which share a label: `n/N change`."""
     groups: list[list[ActiveCommand]] = []
     for command in commands:

@@ -21,49 +21,49 @@ from textual.widget import Widget
 from octavo.api.folding import fold
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.empty_states import (
-    Waiting,
-    failed,
-    filtered_out,
-    from_before,
-    nothing,
-    partial,
-    shortened,
-    wrapped,
+    LoadingMessage,
+    age_line,
+    empty_lines,
+    failure_lines,
+    limit_lines,
+    no_match_lines,
+    partial_line,
+    wrap_lines,
 )
 from octavo.tui.widgets.safe_text import fit, spread
-from octavo.tui.widgets.scrolling import Scrolling, let_go
+from octavo.tui.widgets.scrolling import ScrollWidget, disable_caches
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.tui.widgets.filter_input import FilterLine
 
-_MOST_SAID = 3
+_MAX_MESSAGE_LINES = 3
 """Maximum lines of a failed refresh's message below a list, so that the items keep enough room."""
-_KEPT_ITEMS = 2000
-_MORE = "loaded, more on the server"
+_CACHE_SIZE = 2000
+_PARTLY_LOADED = "loaded, more on the server"
 
 
 STILL_LOADING = "Still loading. Wait a moment."
 
 
-def _why_not_opened(app: App[Any], lines: Lines) -> str | None:
+def _why_not_open(app: App[Any], lines: LineList) -> str | None:
     if lines.keys:
         return None
     return STILL_LOADING if lines.state.is_waiting else "You cannot open this item."
 
 
-def _why_not_moved(app: App[Any], lines: Lines) -> str | None:
+def _why_not_move(app: App[Any], lines: LineList) -> str | None:
     return STILL_LOADING if lines.state.is_waiting and not lines.keys else None
 
 
-LIST: Commands[Lines] = Commands(
+LIST: Commands[LineList] = Commands(
     "list",
     (
-        Command("open", "enter", "Open", "Open the selected item", run=lambda _, lines: lines.choose(), why_not=_why_not_opened),
+        Command("open", "enter", "Open", "Open the selected item", run=lambda _, lines: lines.choose(), why_not=_why_not_open),
         Command("down", "j,down", "Down", "Go to the next item", run=lambda _, lines: lines.move(1),
-                why_not=_why_not_moved, shown=False),
+                why_not=_why_not_move, shown=False),
         Command("up", "k,up", "Up", "Go to the previous item", run=lambda _, lines: lines.move(-1),
-                why_not=_why_not_moved, shown=False),
+                why_not=_why_not_move, shown=False),
         Command("top", "g,home", "Top", "Go to the first item", run=lambda _, lines: lines.go_to_first(), shown=False),
         Command("bottom", "G,end", "Bottom", "Go to the last item and load more", run=lambda _, lines: lines.go_to_last(), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Go down half a page", run=lambda _, lines: lines.page(1), shown=False),
@@ -81,7 +81,7 @@ LIST: Commands[Lines] = Commands(
 )  # fmt: skip
 
 
-class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
+class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
     """A list of keyed items with a cursor, a filter, and status messages.
 
     A subclass sets the lines of the items with `lay_out` and draws an item in `draw_item`.
@@ -103,7 +103,7 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         "line--hit",
     }
     DEFAULT_CSS = """
-    Lines {
+    LineList {
         background: $background;
         color: $foreground;
         overflow-x: hidden;
@@ -124,25 +124,25 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     class FromList(Message):
         """Base of the messages of a list. `control` lets `on` handlers select the list."""
 
-        def __init__(self, lines: Lines) -> None:
+        def __init__(self, lines: LineList) -> None:
             super().__init__()
             self.lines = lines
 
         @property
-        def control(self) -> Lines:
+        def control(self) -> LineList:
             return self.lines
 
     class Highlighted(FromList):
         """The cursor moved to another item. `key` is None if the list is empty."""
 
-        def __init__(self, lines: Lines, key: Hashable | None) -> None:
+        def __init__(self, lines: LineList, key: Hashable | None) -> None:
             super().__init__(lines)
             self.key = key
 
     class Chosen(FromList):
         """The user opened an item, with enter or a double click."""
 
-        def __init__(self, lines: Lines, key: Hashable) -> None:
+        def __init__(self, lines: LineList, key: Hashable) -> None:
             super().__init__(lines)
             self.key = key
 
@@ -273,7 +273,7 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         try:
             index = keys.index(held) if held is not None else 0
         except ValueError:
-            left = _nearest_left(before, old, keys) if is_same_filter else None
+            left = _nearest_remaining(before, old, keys) if is_same_filter else None
             index = left if left is not None else 0 if self.query_text else old
         self.cursor = self._next_stop(index, 1)
         if keys and (not self.query_text or (left is not None and held in before)):
@@ -500,13 +500,13 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 class ListState:
     """The status messages of a list: loading, failed, empty, or partially loaded."""
 
-    def __init__(self, of: Lines, empty: str, hint: str) -> None:
+    def __init__(self, of: LineList, empty: str, hint: str) -> None:
         self._of = of
         self.empty, self.hint = empty, hint
         """Message of an empty list, and the next key."""
         self.instead: Callable[[int], list[Content]] | None = None
         """Returns other lines for an empty list, for a width in cells. None: `empty` and `hint` are shown."""
-        self._waiting: Waiting | None = None
+        self._waiting: LoadingMessage | None = None
         self._failure: tuple[str, str] | None = None
         self._from_before = ""
 
@@ -521,7 +521,7 @@ class ListState:
             self._failure = None
             self._of.lay_out_again()
         if not self._of.extent.here and self._waiting is None:
-            self._waiting = Waiting(self._of, what, cancel)
+            self._waiting = LoadingMessage(self._of, what, cancel)
             self._of.redraw()
 
     def fail(self, what: str, cause: str) -> None:
@@ -555,22 +555,22 @@ class ListState:
         if self._waiting is not None:
             return self._waiting.lines()
         if self._failure is not None:
-            return self._wrapped(failed(*self._failure, self._of.app))
+            return self._wrapped(failure_lines(*self._failure, self._of.app))
         if query and here:
-            return self._wrapped(filtered_out(here, query))
+            return self._wrapped(no_match_lines(here, query))
         if self.instead is not None:
             return self.instead(max(1, self._of.scrollable_content_region.width))
-        return self._wrapped(nothing(self.empty, self.hint))
+        return self._wrapped(empty_lines(self.empty, self.hint))
 
     def foot(self) -> list[Content]:
         """Return the fixed lines below the items."""
         lines: list[Content] = []
         extent = self._of.extent
         if self._failure is not None:
-            said, keys = failed(*self._failure, self._of.app, shown=extent.here)
-            lines += [*shortened(self._wrapped([said]), _MOST_SAID), *self._wrapped([keys])]
+            said, keys = failure_lines(*self._failure, self._of.app, shown=extent.here)
+            lines += [*limit_lines(self._wrapped([said]), _MAX_MESSAGE_LINES), *self._wrapped([keys])]
         if self._from_before:
-            lines.append(from_before(self._from_before))
+            lines.append(age_line(self._from_before))
         if extent.is_partial and not self._of.query_text:
             lines.append(extent.rest)
         return lines
@@ -578,13 +578,13 @@ class ListState:
     def _wrapped(self, lines: list[Content]) -> list[Content]:
         # Wraps even to a width of 0 beside a scroll bar: without wrapping the bar would disappear and appear again.
         width = self._of.scrollable_content_region.width
-        return wrapped(lines, max(1, width) if self._of.outer_size.width else 0)
+        return wrap_lines(lines, max(1, width) if self._of.outer_size.width else 0)
 
 
 class Extent:
     """Numbers of loaded and available items, and their descriptions."""
 
-    def __init__(self, of: Lines) -> None:
+    def __init__(self, of: LineList) -> None:
         self._of = of
         self.here = 0
         """Number of loaded items, including those hidden by the filter."""
@@ -602,20 +602,20 @@ class Extent:
     def rest(self) -> Content:
         """The line below the items that says how much is loaded."""
         is_counted = self.total is not None and self.total > self.here
-        return partial(f"{self.here} of {self.total} loaded" if is_counted else self.beyond)
+        return partial_line(f"{self.here} of {self.total} loaded" if is_counted else self.beyond)
 
     @property
     def said(self) -> str:
         """Number of shown items for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 shown`."""
         shown, total, how = self._counts()
-        return f"{total} {how}" if how == _MORE else f"{shown} of {total} {how}".rstrip()
+        return f"{total} {how}" if how == _PARTLY_LOADED else f"{shown} of {total} {how}".rstrip()
 
     def said_of(self, one: str) -> str:
         """Return the number of shown items with a noun: `1 organization`, `300 of 812 organizations loaded`."""
         shown, total, how = self._counts()
         return (
             f"{shown} of {plural(total, one)} {how}"
-            if how not in ("", _MORE)
+            if how not in ("", _PARTLY_LOADED)
             else f"{plural(total, one)} {how}".rstrip()
         )
 
@@ -626,13 +626,13 @@ class Extent:
             return matching, self.here, "shown"
         if self.total is not None and self.total > self.here:
             return self.here, self.total, "loaded"
-        return self.here, self.here, _MORE if self.beyond else ""
+        return self.here, self.here, _PARTLY_LOADED if self.beyond else ""
 
 
 class ItemPainter:
     """Draws the items of a list as strips and caches them, because most rows are the same in consecutive frames."""
 
-    def __init__(self, of: Lines) -> None:
+    def __init__(self, of: LineList) -> None:
         self._of = of
         self._kept: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
         """By item index: the lines, and their strips by cursor style (`""` without the cursor, `lit`, `blurred`)."""
@@ -700,7 +700,7 @@ class ItemPainter:
         is_cursor = index == of.cursor and of.can_stop_at(index)
         shade = "" if not is_cursor else "lit" if of.has_focus or of.always_lit else "blurred"
         if (kept := self._kept.get(index)) is None:
-            if len(self._kept) >= _KEPT_ITEMS:
+            if len(self._kept) >= _CACHE_SIZE:
                 self._kept.clear()
             kept = self._kept[index] = ([fit(line, width - 1) for line in of.draw_item(index, width - 1)], {})
         lines, painted = kept
@@ -721,11 +721,11 @@ class ItemPainter:
         strip = strip.extend_cell_length(width, style.rich_style)
         for line_filter in self._filters:
             strip = strip.apply_filter(line_filter, of.visual_style.background or TRANSPARENT)
-        let_go([strip])
+        disable_caches([strip])
         return strip
 
 
-def _nearest_left(before: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
+def _nearest_remaining(before: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
     """Return the new index of the first remaining item from the cursor on, else of the last remaining item before the
     cursor. None if no item remains."""
     places = {key: index for index, key in enumerate(keys)}

@@ -17,22 +17,24 @@ from textual.expand_tabs import expand_tabs_inline, get_tab_widths
 from textual.geometry import Offset, Size
 from textual.widgets.text_area import Document, DocumentBase, EditResult, Location, WrappedDocument
 
-MOST = 2000
+MAX_ROW_LENGTH = 2000
 """Maximum characters of a row. Each key press wraps a whole row, and each drawn line reads its row."""
-_CUT = 1500
+_CUT_LENGTH = 1500
 """Characters before each cut in a longer line."""
-_EXACT = 8000
+_MAX_EXACT = 8000
 """Maximum characters of unusual width that are wrapped exactly at a time. The rest is wrapped approximately."""
 _TAB = 4
 
 # Characters one cell wide: Latin, Greek, Cyrillic, and common punctuation.
-_USUAL = " -~¡-¬®-ʯͰ-ͷͺ-Ϳ΄-ΊΌΎ-ΡΣ-҂Ҋ-ԯ‐-‧‰-⁞"
-UNUSUAL = re.compile(f"[^{_USUAL}]")
-_SPACE = re.compile(r"\s(?=\S)")
-_JOINED = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u200d\u20d0-\u20ff\ufe00-\ufe2f\U0001f3fb-\U0001f3ff]")
+_ONE_CELL = " -~¡-¬®-ʯͰ-ͷͺ-Ϳ΄-ΊΌΎ-ΡΣ-҂Ҋ-ԯ‐-‧‰-⁞"
+OTHER_WIDTH = re.compile(f"[^{_ONE_CELL}]")
+_WORD_START = re.compile(r"\s(?=\S)")
+_COMBINING = re.compile(
+    "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u200d\u20d0-\u20ff\ufe00-\ufe2f\U0001f3fb-\U0001f3ff]"
+)
 
 
-class Taken(str):
+class RemovedText(str):
     """A removed part of a text with its cuts. When it is inserted again, the cuts are restored and locations stay
     valid."""
 
@@ -44,7 +46,7 @@ class LongText(DocumentBase):
     """A text in rows of at most `MOST` characters."""
 
     def __init__(self, text: str) -> None:
-        self._rows, self._ends = _cut(text)
+        self._rows, self._ends = _split_rows(text)
         self._ends.append("\n")  # ends the last row; not part of the text
         self._text: str | None = text
         self.changes: list[tuple[int, int, int]] = []
@@ -85,7 +87,7 @@ class LongText(DocumentBase):
     def get_size(self, indent_width: int) -> Size:
         return Size(max(cell_len(row.expandtabs(indent_width)) for row in self._rows), len(self._rows))
 
-    def get_text_range(self, start: Location, end: Location) -> Taken:
+    def get_text_range(self, start: Location, end: Location) -> RemovedText:
         (first, begin), (last, stop) = sorted((start, end))
         there = len(self._rows)
         if first >= there:
@@ -97,7 +99,7 @@ class LongText(DocumentBase):
         else:
             rows = [self._rows[first][begin:], *self._rows[first + 1 : last], self._rows[last][:stop]]
             ends = self._ends[first:last]
-        taken = Taken("".join(chain.from_iterable(zip(rows, [*ends, ""], strict=True))))
+        taken = RemovedText("".join(chain.from_iterable(zip(rows, [*ends, ""], strict=True))))
         taken.rows, taken.ends = rows, ends
         return taken
 
@@ -106,15 +108,15 @@ class LongText(DocumentBase):
         taken = self.get_text_range(top, bottom)
         before = self._rows[first][:begin] if first < len(self._rows) else ""
         after, closing = (self._rows[last][stop:], self._ends[last]) if last < len(self._rows) else ("", "\n")
-        put_back = isinstance(text, Taken)
-        rows, ends = (list(text.rows), list(text.ends)) if isinstance(text, Taken) else _cut(text)
+        put_back = isinstance(text, RemovedText)
+        rows, ends = (list(text.rows), list(text.ends)) if isinstance(text, RemovedText) else _split_rows(text)
         # A new cut is made only at or within the inserted text, so that removing this text also removes the cut.
-        if before and len(before) + len(rows[0]) > MOST and not put_back:
+        if before and len(before) + len(rows[0]) > MAX_ROW_LENGTH and not put_back:
             rows.insert(0, before)
             ends.insert(0, "")
         else:
             rows[0] = before + rows[0]
-        if after and len(rows[-1]) + len(after) > MOST and not put_back:
+        if after and len(rows[-1]) + len(after) > MAX_ROW_LENGTH and not put_back:
             rows.append("")
             ends.append("")
         reached = (first + len(rows) - 1, len(rows[-1]))
@@ -127,17 +129,17 @@ class LongText(DocumentBase):
         return EditResult(reached, taken)
 
 
-def _cut(text: str) -> tuple[list[str], list[str]]:
+def _split_rows(text: str) -> tuple[list[str], list[str]]:
     """Return the rows of a text, and the separators between them: a newline, or an empty text for a cut."""
     rows = text.split("\n")
-    if len(text) <= MOST or max(map(len, rows)) <= MOST:
+    if len(text) <= MAX_ROW_LENGTH or max(map(len, rows)) <= MAX_ROW_LENGTH:
         return rows, ["\n"] * (len(rows) - 1)
     cut: list[str] = []
     ends: list[str] = []
     for row in rows:
         begin = 0
-        while len(row) - begin > MOST:
-            stop = _where(row, begin + _CUT)
+        while len(row) - begin > MAX_ROW_LENGTH:
+            stop = _cut_position(row, begin + _CUT_LENGTH)
             cut.append(row[begin:stop])
             ends.append("")
             begin = stop
@@ -146,13 +148,13 @@ def _cut(text: str) -> tuple[list[str], list[str]]:
     return cut, ends[:-1]
 
 
-def _where(row: str, about: int) -> int:
+def _cut_position(row: str, about: int) -> int:
     """Return where to cut near `about`: before a word, else between two letters."""
-    spaces = [found.end() for found in _SPACE.finditer(row, about - 200, about + 1)]
+    spaces = [found.end() for found in _WORD_START.finditer(row, about - 200, about + 1)]
     if spaces:
         return spaces[-1]
     return next(
-        (at for at in range(about, about + 50) if not _JOINED.match(row, at) and row[at - 1] != "\u200d"), about
+        (at for at in range(about, about + 50) if not _COMBINING.match(row, at) and row[at - 1] != "\u200d"), about
     )
 
 
@@ -194,18 +196,18 @@ class WrappedRows:
         width, tab = self.width, self.tab_width
         if not width or max(map(len, rows), default=0) * tab <= width:
             return [()] * len(rows)
-        exact = _EXACT
+        exact = _MAX_EXACT
         found: list[Sequence[int]] = []
         for row in rows:
             if len(row) * tab <= width:
                 found.append(())
-            elif (row.isascii() and row.isprintable()) or not UNUSUAL.search(row):
-                found.append(_breaks(row, width) if len(row) > width else ())
+            elif (row.isascii() and row.isprintable()) or not OTHER_WIDTH.search(row):
+                found.append(_one_cell_breaks(row, width) if len(row) > width else ())
             elif (exact := exact - len(row)) > 0:
                 found.append(WrappedDocument(Document(row), width, tab).get_offsets(0))
             else:
                 # Measuring every letter of a megabyte takes a second. Here every letter counts as the widest possible.
-                found.append(_breaks(row, max(1, width // (tab if "\t" in row else 2))))
+                found.append(_one_cell_breaks(row, max(1, width // (tab if "\t" in row else 2))))
         return found
 
     @property
@@ -273,12 +275,12 @@ class WrappedRows:
 
 
 @lru_cache(16)
-def _lines(width: int) -> re.Pattern[str]:
+def _line_pattern(width: int) -> re.Pattern[str]:
     # The first two alternatives skip text without a word start, where searching for one would be slow.
     return re.compile(rf"(?s:\S{{{width}}}|\s{{{width}}}|.{{1,{width}}}(?:(?<=\s)(?=\S)|\Z)|.{{1,{width}}})")
 
 
-def _breaks(row: str, width: int) -> list[int]:
+def _one_cell_breaks(row: str, width: int) -> list[int]:
     """Return where a row of one-cell letters is wrapped, as in Textual: before words, and within words longer than a
     line."""
-    return [found.end() for found in _lines(width).finditer(row)][:-1]
+    return [found.end() for found in _line_pattern(width).finditer(row)][:-1]

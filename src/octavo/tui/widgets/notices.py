@@ -20,9 +20,9 @@ from octavo.tui.widgets.safe_text import fit, safe, safe_lines
 
 Tone = Literal["done", "care", "failed"]
 
-NOTICES_SHOWN = 2
+MAX_NOTICES = 2
 _BAR_CELLS = 10
-_MOST_LINES = 3
+_MAX_LINES = 3
 """Maximum lines of a notice."""
 _MARKS: dict[Tone, tuple[str, str]] = {
     "done": ("", ""),
@@ -63,7 +63,7 @@ class NoticeBoard:
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
         """Show `text`, removing the oldest of two notices. An equal text restarts its time. Return the number of the
         notice."""
-        self._notices = [notice for notice in self._notices if notice.text != text][1 - NOTICES_SHOWN :]
+        self._notices = [notice for notice in self._notices if notice.text != text][1 - MAX_NOTICES :]
         number = next(self._numbers)
         lasts = _SECONDS[tone] if seconds is None else seconds
         self._notices.append(Notice(number, text, tone, lasts, self._clock(), undo))
@@ -231,7 +231,7 @@ class Notices(Widget):
             text, room = safe_lines(notice.text), width - len(mark)
             ending = self._undo(notice, room - text.cell_length) if notice.undo else Content("")
             words = list(text.wrap(max(10, room)))
-            most = 1 if self._is_short else _MOST_LINES
+            most = 1 if self._is_short else _MAX_LINES
             last = room - ending.cell_length if self._is_short else room
             if len(words) > most or (self._is_short and words[0].cell_length > last):
                 words[most - 1 :] = [(words[most - 1] + Content(" …")).truncate(max(1, last), ellipsis=True)]

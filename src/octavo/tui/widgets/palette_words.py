@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-WORDS = {
+SYNONYMS = {
     "app.act_as": "act as impersonate role person user demo permissions",
     "app.activity": "log requests outbox queue pending errors failed unsent network",
     "app.help": "keys shortcuts keyboard cheat sheet manual",

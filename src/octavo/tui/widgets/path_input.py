@@ -13,7 +13,7 @@ from octavo.api.folding import fold
 from octavo.tui.terminal.textual_internals import is_gone_on_with
 from octavo.tui.widgets.text_inputs import LineInput
 
-MOST = 5000
+MAX_ENTRIES = 5000
 """Maximum entries read from a folder."""
 
 
@@ -22,7 +22,7 @@ class PathInput(LineInput):
 
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(value, placeholder=placeholder, id=id)
-        self.suggester = Paths()
+        self.suggester = PathSuggester()
         self.select_on_focus = not value.endswith("/")  # the user continues a path that ends with a folder
 
     def on_key(self, event: Key) -> None:
@@ -32,7 +32,7 @@ class PathInput(LineInput):
             self.action_cursor_right()
 
 
-class Paths(Suggester):
+class PathSuggester(Suggester):
     """Suggests how to continue a path, from the files that exist."""
 
     def __init__(self) -> None:
@@ -41,17 +41,17 @@ class Paths(Suggester):
     async def get_suggestion(self, value: str) -> str | None:
         if not value.startswith(("~/", "/", "./", "../")):
             return None
-        return await asyncio.to_thread(completed, value)
+        return await asyncio.to_thread(complete_path, value)
 
 
-def completed(written: str) -> str | None:
+def complete_path(written: str) -> str | None:
     """Return the path completed with the first matching name in its folder. None if there is none. Reads the disk."""
     folder, _, begun = written.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(f"{folder}/")) as found:
             named = [
                 each
-                for each in islice(found, MOST)
+                for each in islice(found, MAX_ENTRIES)
                 if fold(each.name).startswith(fold(begun)) and each.name.isprintable()
             ]
             shown = [each for each in named if begun or not each.name.startswith(".")]

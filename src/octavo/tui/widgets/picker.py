@@ -10,16 +10,16 @@ from textual import on
 from textual.timer import Timer
 from textual.widgets import Input
 
-from octavo.tui.widgets.chooser import TITLE_MOST, Choice, Chooser
-from octavo.tui.widgets.dialog import Frame
+from octavo.tui.widgets.chooser import MAX_TITLE_WIDTH, Choice, Chooser
+from octavo.tui.widgets.dialog import DialogFrame
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.safe_text import safe
 
 T = TypeVar("T")
 
-NARROWEST = 64
+NARROWEST_ROW = 64
 """Cells for the title and explanation in a row on the narrowest screen."""
-PAUSE = 0.3
+SEARCH_DELAY = 0.3
 """Seconds after the last key press before `find_more` is called."""
 
 
@@ -44,8 +44,8 @@ class Picker(Chooser[T | None, T]):
         self._look, self._now, self._find_more = look, now, find_more
         self._finding: Timer | None = None
         told = [(safe(each.title).cell_length, safe(each.off or each.detail).cell_length) for each in choices]
-        titles = min(max((title for title, about in told if about), default=0), TITLE_MOST)
-        self._is_cut = any(titles + about > NARROWEST for _, about in told)
+        titles = min(max((title for title, about in told if about), default=0), MAX_TITLE_WIDTH)
+        self._is_cut = any(titles + about > NARROWEST_ROW for _, about in told)
 
     @property
     def explains(self) -> bool:
@@ -70,7 +70,7 @@ class Picker(Chooser[T | None, T]):
         elif self.is_attached:
             was_touched = bool(self.rows.cursor)
             self.show_choices(choices)
-            self.query_one(Frame).name_it(title, self.FOOT)
+            self.query_one(DialogFrame).name_it(title, self.FOOT)
             if not was_touched and not self.query_one(FilterInput).value:
                 self.begin()
 
@@ -88,7 +88,7 @@ class Picker(Chooser[T | None, T]):
             self._finding = None
         if self._find_more is not None and message.value.strip():
             add = partial(self._add, self._find_more, message.value.strip())
-            self._finding = self.set_timer(PAUSE, lambda: self.run_worker(add(), exclusive=True))
+            self._finding = self.set_timer(SEARCH_DELAY, lambda: self.run_worker(add(), exclusive=True))
 
     async def _add(self, find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]], words: str) -> None:
         found = await find_more(words)

@@ -11,9 +11,9 @@ from textual.app import App
 from textual.content import Content
 
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.filtering import FilterWords
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.safe_text import Words, fit, marked, safe, spread
+from octavo.tui.widgets.filtering import SearchTexts
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.safe_text import AnyText, fit, highlight, safe, spread
 
 T = TypeVar("T")
 
@@ -22,16 +22,16 @@ T = TypeVar("T")
 class Row:
     """The texts of one row. Each is a `str`, or a `Content` with styles."""
 
-    text: Words = ""
+    text: AnyText = ""
     """First line."""
-    right: Words = ""
+    right: AnyText = ""
     """Text at the right end of the first line, such as an age or a status. It is never cut."""
-    below: Words | None = None
+    below: AnyText | None = None
     """Second line, in a list whose rows have two lines."""
-    below_right: Words = ""
-    sign: Words | None = None
+    below_right: AnyText = ""
+    sign: AnyText | None = None
     """Sign of one cell before the text, such as `●`. None: the text starts at the left edge."""
-    cells: tuple[Words, ...] = ()
+    cells: tuple[AnyText, ...] = ()
     """Texts of the columns, in a list with columns. `text` and `right` are not used then."""
     dim: bool = False
 
@@ -57,7 +57,7 @@ class Column:
     """Smallest width of a column that shares the remaining width."""
 
 
-class Columns:
+class ColumnLayout:
     """The columns of a table, of which the widget shows as many as fit."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
@@ -75,7 +75,7 @@ class Columns:
         """Return the line of column titles, `width` cells wide."""
         return fit(Content("  ") + self.row([column.title for column in self.all], width - 2, safe), width)
 
-    def row(self, cells: Sequence[Words], width: int, draw: Callable[[Words], Content]) -> Content:
+    def row(self, cells: Sequence[AnyText], width: int, draw: Callable[[AnyText], Content]) -> Content:
         """Return the line of a row, `width` cells wide. `draw` makes the styled text of a cell."""
         pieces = [
             fit(draw(cell), room, right=column.right)
@@ -124,13 +124,13 @@ class Page(Protocol):
     def unreadable(self) -> int: ...
 
 
-def _why_no_ticks(app: App[Any], ticks: Ticks[Any]) -> str | None:
+def _why_nothing_selectable(app: App[Any], ticks: RowSelection[Any]) -> str | None:
     return None if any(map(ticks.can_tick, ticks.rows.items)) else "You cannot select items in this list."
 
 
-def _why_not_ticked(app: App[Any], ticks: Ticks[Any]) -> str | None:
+def _why_not_selectable(app: App[Any], ticks: RowSelection[Any]) -> str | None:
     if (
-        (why := _why_no_ticks(app, ticks)) is None
+        (why := _why_nothing_selectable(app, ticks)) is None
         and (item := ticks.rows.item) is not None
         and not ticks.can_tick(item)
     ):
@@ -138,28 +138,28 @@ def _why_not_ticked(app: App[Any], ticks: Ticks[Any]) -> str | None:
     return why
 
 
-def _can_tick_row(app: App[Any], ticks: Ticks[Any]) -> bool:
+def _can_select_row(app: App[Any], ticks: RowSelection[Any]) -> bool:
     return (item := ticks.rows.item) is None or ticks.can_tick(item)
 
 
-TICKS: Commands[Ticks[Any]] = Commands(
+SELECTION: Commands[RowSelection[Any]] = Commands(
     "list",
     (
         Command("tick", "x", "Select", "Select or deselect the item", run=lambda _, ticks: ticks.tick(),
-                why_not=_why_not_ticked, applies=_can_tick_row, there=lambda _, ticks: ticks.are_there),
+                why_not=_why_not_selectable, applies=_can_select_row, there=lambda _, ticks: ticks.are_there),
         Command("tick_range", "v", "Select range", "Start or end a range selection", run=lambda _, ticks: ticks.tick_range(),
-                why_not=_why_no_ticks, there=lambda _, ticks: ticks.are_there, shown=False),
+                why_not=_why_nothing_selectable, there=lambda _, ticks: ticks.are_there, shown=False),
         Command("tick_all", "asterisk", "Select all", "Select or deselect all items", run=lambda _, ticks: ticks.tick_all(),
-                why_not=_why_no_ticks, there=lambda _, ticks: ticks.are_there, key_display="*", shown=False),
+                why_not=_why_nothing_selectable, there=lambda _, ticks: ticks.are_there, key_display="*", shown=False),
     ),
     find=lambda rows: rows.ticks,
 )  # fmt: skip
 
 
-class Ticks(Generic[T]):
+class RowSelection(Generic[T]):
     """The selection of a list: the rows that a bulk action changes. Rows that are removed or hidden are not changed."""
 
-    def __init__(self, rows: Rows[T], ticks: bool | Callable[[T], bool]) -> None:
+    def __init__(self, rows: RowList[T], ticks: bool | Callable[[T], bool]) -> None:
         """`ticks` is True if all rows can be selected, False if none, or a function that decides for each item."""
         self.rows = rows
         self.are_there: bool = ticks is not False
@@ -217,11 +217,11 @@ class Ticks(Generic[T]):
         if keys != self.keys:
             self.keys = keys
             self.rows.redraw()
-            self.rows.post_message(Rows.Ticked(self.rows))
+            self.rows.post_message(RowList.Ticked(self.rows))
             self.rows.refresh_bindings()
 
 
-class Rows(Lines, Generic[T]):
+class RowList(LineList, Generic[T]):
     """A list of items of type `T`. `draw` returns the row of an item and is called for visible items only. `key`
     returns the key of an item.
 
@@ -230,9 +230,9 @@ class Rows(Lines, Generic[T]):
     which rows can be selected with `x`.
     """
 
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TICKS,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SELECTION,)
 
-    class Ticked(Lines.FromList):
+    class Ticked(LineList.FromList):
         """The selection changed."""
 
     def __init__(
@@ -251,7 +251,7 @@ class Rows(Lines, Generic[T]):
     ) -> None:
         super().__init__(empty=empty, hint=hint, id=id)
         self._draw, self.key_of, self._groups = draw, key, groups
-        self.filter_words = FilterWords(search or (lambda item: ""))
+        self.filter_words = SearchTexts(search or (lambda item: ""))
         """The search texts of the items."""
         self.columns = columns
         self._row_height = 2 if two_lines else 1
@@ -259,7 +259,7 @@ class Rows(Lines, Generic[T]):
         self._all: Sequence[T] = ()
         self._all_keys: Sequence[Hashable] = ()
         self._shown: Sequence[T] = ()
-        self.ticks = Ticks(self, ticks)
+        self.ticks = RowSelection(self, ticks)
 
     @property
     def item(self) -> T | None:
@@ -278,7 +278,7 @@ class Rows(Lines, Generic[T]):
 
     @columns.setter
     def columns(self, columns: Sequence[Column]) -> None:
-        self._columns = Columns(columns)
+        self._columns = ColumnLayout(columns)
         self.columns_line = self._columns.titles if self._columns.have_titles else None
         self.painter.forget()
         self.refresh()
@@ -324,7 +324,7 @@ class Rows(Lines, Generic[T]):
         if self._groups is None:
             self.lay_out(keys, height=self._row_height, unfiltered=len(self._all))
             return
-        firsts, between, line = _under_headings(self._shown, self._groups, self._row_height)
+        firsts, between, line = _lay_out_headings(self._shown, self._groups, self._row_height)
         self.lay_out(
             keys,
             firsts=firsts,
@@ -373,14 +373,14 @@ class Rows(Lines, Generic[T]):
             lines.append((Content(" " * (indent + 1)) + below + end).stylize_before(self.painter.part("line--muted")))
         return lines
 
-    def _hit(self, words: Words) -> Content:
+    def _hit(self, words: AnyText) -> Content:
         content = safe(words)
         if self.words and self.can_filter:
-            content = marked(content, self.words, self.painter.part("line--hit"))
+            content = highlight(content, self.words, self.painter.part("line--hit"))
         return content
 
 
-def _under_headings(
+def _lay_out_headings(
     items: Sequence[T], groups: Callable[[T], Sequence[Heading]], height: int
 ) -> tuple[list[int], dict[int, tuple[Content, Content]], int]:
     """Return the first line of each item, the headings by line number, and the total number of lines."""
@@ -399,7 +399,7 @@ def _under_headings(
                 if level == 0 and line:
                     between[line] = (Content(""), Content(""))
                     line += 1
-                between[line] = _heading(heading, level)
+                between[line] = _heading_line(heading, level)
                 line += 1
             before = headings
         firsts.append(line)
@@ -407,7 +407,7 @@ def _under_headings(
     return firsts, between, line
 
 
-def _heading(heading: Heading, level: int) -> tuple[Content, Content]:
+def _heading_line(heading: Heading, level: int) -> tuple[Content, Content]:
     style = "bold $octavo-muted" if level == 0 else "$octavo-muted"
     text = Content(" " * (level + 1)) + safe(heading.text)
     return text.stylize(style), safe(heading.right).stylize("$octavo-muted")

@@ -11,24 +11,24 @@ from textual.style import Style
 from octavo.api.folding import FoldedText
 from octavo.api.safety import text as safe_text
 
-Words = str | Content
+AnyText = str | Content
 """A `str` is shown as it is. A `Content` has styles, which use theme variables such as `$octavo-note`."""
 
-_BREAKS = str.maketrans({"\n": " ", "\t": " "})
+_LINE_BREAKS = str.maketrans({"\n": " ", "\t": " "})
 
 
-def safe(words: Words) -> Content:
+def safe(words: AnyText) -> Content:
     """Return `words` as one line without control characters. A `Content` that had any loses its styles."""
     plain = words if isinstance(words, str) else words.plain
     if plain.isascii() and plain.isprintable():
         return Content(words) if isinstance(words, str) else words
-    clean = safe_text(plain).translate(_BREAKS)
+    clean = safe_text(plain).translate(_LINE_BREAKS)
     if isinstance(words, Content) and clean == plain:
         return words
     return Content(clean)
 
 
-def safe_lines(words: Words) -> Content:
+def safe_lines(words: AnyText) -> Content:
     """Return `words` without control characters. Line breaks stay."""
     plain = words if isinstance(words, str) else words.plain
     clean = safe_text(plain)
@@ -54,7 +54,7 @@ def spread(left: Content, right: Content, width: int) -> Content:
     return fit(fit(left, room) + Content(" ") + right, width)
 
 
-def marked(content: Content, words: Iterable[str], style: str | Style) -> Content:
+def highlight(content: Content, words: Iterable[str], style: str | Style) -> Content:
     """Return `content` with every occurrence of the folded `words` in `style`."""
     folded = FoldedText(content.plain)
     for word in words:
@@ -63,6 +63,6 @@ def marked(content: Content, words: Iterable[str], style: str | Style) -> Conten
     return content
 
 
-def joined(pieces: Iterable[Words], between: str = " · ") -> Content:
+def join_texts(pieces: Iterable[AnyText], between: str = " · ") -> Content:
     """Join the pieces that are not empty."""
     return Content(between).join([safe(piece) for piece in pieces if piece])

@@ -18,14 +18,14 @@ from textual.strip import Strip
 from octavo.tui.terminal.textual_internals import tell_scroll_bars, vertical_scroll_bar
 
 
-class _KeepsNothing(FIFOCache[Any, Any]):
+class _NoCache(FIFOCache[Any, Any]):
     def __setitem__(self, key: object, value: object) -> None:
         """Ignore the entry, so that nothing is cached."""
 
 
-_NOTHING = _KeepsNothing(0)
-_FILTERED = "_filter_cache"
-_MADE_OF_IT = (
+_NO_CACHE = _NoCache(0)
+_FILTER_CACHE = "_filter_cache"
+_CACHES = (
     "_divide_cache",
     "_crop_cache",
     "_style_cache",
@@ -35,7 +35,7 @@ _MADE_OF_IT = (
 )
 
 
-def let_go(strips: Iterable[Strip], *, filtered: bool = True) -> list[Strip]:
+def disable_caches(strips: Iterable[Strip], *, filtered: bool = True) -> list[Strip]:
     """Disable the caches of `strips` and return them. Without `filtered`, the cache of filtered strips stays enabled.
 
     A strip has seven caches, which take more memory than its cells. A strip cropped to its full width caches itself,
@@ -43,14 +43,14 @@ def let_go(strips: Iterable[Strip], *, filtered: bool = True) -> list[Strip]:
     """
     strips = list(strips)
     for strip in strips:
-        for name in _MADE_OF_IT:
-            setattr(strip, name, _NOTHING)
+        for name in _CACHES:
+            setattr(strip, name, _NO_CACHE)
         if filtered:
-            setattr(strip, _FILTERED, _NOTHING)
+            setattr(strip, _FILTER_CACHE, _NO_CACHE)
     return strips
 
 
-class Scrolling(ScrollView):
+class ScrollWidget(ScrollView):
     """A scroll view measured in cells. When its content grows, only its scroll bar is updated. The layout changes only
     if the widget is sized by its content."""
 
@@ -63,10 +63,12 @@ class Scrolling(ScrollView):
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        return vertical_scroll_bar(self, lambda: _Bar(name="vertical", thickness=self.scrollbar_size_vertical))
+        return vertical_scroll_bar(
+            self, lambda: _FastScrollBar(name="vertical", thickness=self.scrollbar_size_vertical)
+        )
 
 
-class _Bar(ScrollBar):
+class _FastScrollBar(ScrollBar):
     """A scroll bar that draws its own cells. The CSS rendering of Textual takes as long for a scroll bar as for a page
     of text."""
 
@@ -76,7 +78,7 @@ class _Bar(ScrollBar):
     def render_lines(self, crop: Region) -> list[Strip]:
         bar = self.render()
         if not isinstance(bar, ScrollBarRender):
-            return let_go(super().render_lines(crop))
+            return disable_caches(super().render_lines(crop))
         filters = self.get_line_filters()
         looks = (bar.style, bar.virtual_size, bar.window_size, bar.position, self.size, *filters)
         if self._drawn[0] != looks:
@@ -103,5 +105,5 @@ class _Bar(ScrollBar):
             for line_filter in filters:
                 strip = strip.apply_filter(line_filter, background)
             made[id(each)] = strip
-        let_go(made.values())
+        disable_caches(made.values())
         return [made[id(cell)] for cell in cells]

@@ -15,12 +15,12 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
-from octavo.tui.widgets.text_inputs import MOST
+from octavo.tui.widgets.text_inputs import MAX_INPUT_LENGTH
 
 _REFUSED = "With {name}, any API key that you type is logged. Restart Octavo without {name}, then enter the API key."
 
 
-def why_no_key(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:
+def why_no_token(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:
     """Return why no token may be typed now: `TEXTUAL_LOG` and the developer tools log every key press. None if it may."""
     if environment.get("TEXTUAL_LOG"):
         return _REFUSED.format(name="TEXTUAL_LOG")
@@ -30,7 +30,7 @@ def why_no_key(environment: Mapping[str, str], features: frozenset[str] = frozen
     return None
 
 
-def trimmed_key(pasted: str) -> str:
+def extract_token(pasted: str) -> str:
     """Extract a token from pasted text by removing spaces, quotes, and a leading `Authorization: Bearer`."""
     words = pasted.replace('"', " ").replace("'", " ").split()
     while words and words[0].lower() in ("authorization:", "bearer"):
@@ -68,12 +68,12 @@ class SecretInput(HasCommands, Input):
     @property
     def refusal(self) -> str | None:
         """Why no token may be typed now. None if it may."""
-        return why_no_key(os.environ, frozenset(self.app.features))
+        return why_no_token(os.environ, frozenset(self.app.features))
 
     @property
     def secret(self) -> SecretStr | None:
         """The typed token. None if the input is empty."""
-        key = trimmed_key(self.value)
+        key = extract_token(self.value)
         return SecretStr(key) if key else None
 
     def on_key(self, event: Key) -> None:
@@ -85,7 +85,7 @@ class SecretInput(HasCommands, Input):
         event.prevent_default()
         event.stop()
         if self.refusal is None:
-            self.insert_text_at_cursor(trimmed_key(event.text.strip()[:MOST]))
+            self.insert_text_at_cursor(extract_token(event.text.strip()[:MAX_INPUT_LENGTH]))
 
     def action_copy(self) -> None:
         # Textual would copy the selected clear text.
@@ -96,7 +96,7 @@ class SecretInput(HasCommands, Input):
 
     def action_paste(self) -> None:
         if self.refusal is None:
-            self.insert_text_at_cursor(trimmed_key(self.app.clipboard.strip()[:MOST]))
+            self.insert_text_at_cursor(extract_token(self.app.clipboard.strip()[:MAX_INPUT_LENGTH]))
 
 
 class SecretCount(Widget):
@@ -117,5 +117,5 @@ class SecretCount(Widget):
     def render(self) -> RenderResult:
         if (refusal := self._source.refusal) is not None:
             return Content.styled(refusal, "$warning")
-        count = len(trimmed_key(self._source.value))
+        count = len(extract_token(self._source.value))
         return Content(f"{count} character{'' if count == 1 else 's'}" if count else "")

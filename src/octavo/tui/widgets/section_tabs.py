@@ -21,10 +21,10 @@ class Section:
     count: int | None = None
 
 
-class Sections(Widget):
+class SectionTabs(Widget):
     """The tabs of a view. They never have the focus; the keys `[` and `]` of the screen switch tabs."""
 
-    DEFAULT_CSS = "Sections { height: 1; padding: 0 1; background: $background; color: $octavo-muted; }"
+    DEFAULT_CSS = "SectionTabs { height: 1; padding: 0 1; background: $background; color: $octavo-muted; }"
 
     current: reactive[str] = reactive("")
     sections: reactive[tuple[Section, ...]] = reactive(())
@@ -34,19 +34,19 @@ class Sections(Widget):
     class Chosen(Message):
         """The user switched to another tab."""
 
-        def __init__(self, sections: Sections, key: str) -> None:
+        def __init__(self, sections: SectionTabs, key: str) -> None:
             super().__init__()
             self.sections = sections
             self.key = key
 
         @property
-        def control(self) -> Sections:
+        def control(self) -> SectionTabs:
             return self.sections
 
     def __init__(self, sections: tuple[Section, ...], current: str, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.set_reactive(Sections.sections, sections)
-        self.set_reactive(Sections.current, current)
+        self.set_reactive(SectionTabs.sections, sections)
+        self.set_reactive(SectionTabs.current, current)
         self._spans: list[tuple[int, int, str]] = []
 
     def go(self, step: int) -> None:

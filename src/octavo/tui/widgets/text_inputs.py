@@ -14,16 +14,16 @@ from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.tui.terminal.textual_internals import begin, holding
 from octavo.tui.widgets.long_text import LongText, WrappedRows
-from octavo.tui.widgets.scrolling import Scrolling
+from octavo.tui.widgets.scrolling import ScrollWidget
 
-MOST = 20_000
+MAX_INPUT_LENGTH = 20_000
 """Maximum characters of a one-line input: more than the server accepts, and few enough to be redrawn with each key
 press."""
-SEARCHED = 20_000
+MAX_BRACKET_SEARCH = 20_000
 """Longest text in which matching brackets are searched with each key press."""
 
 
-class LineInput(Input, Scrolling):
+class LineInput(Input, ScrollWidget):
     """An input of one line. It keeps text longer than its width, such as a long URL, unchanged."""
 
     DEFAULT_CSS = """
@@ -38,7 +38,7 @@ class LineInput(Input, Scrolling):
     """
 
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
-        super().__init__(safe_whole(value[:MOST]), placeholder=safe_line(placeholder), id=id)
+        super().__init__(safe_whole(value[:MAX_INPUT_LENGTH]), placeholder=safe_line(placeholder), id=id)
         self._whole_placeholder = self.placeholder
         self.cursor_blink = False
 
@@ -121,7 +121,7 @@ class TextEditor(TextArea):
 
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
         """Return None if the text is too long to be searched with each key press, else search as Textual does."""
-        return super().find_matching_bracket(bracket, search_from) if len(self.text) <= SEARCHED else None
+        return super().find_matching_bracket(bracket, search_from) if len(self.text) <= MAX_BRACKET_SEARCH else None
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
         """Scroll to the cursor, unless it is below the last line.
@@ -140,5 +140,5 @@ class TextEditor(TextArea):
 
 def _first_line(text: str) -> str:
     """Return the first line of pasted text, cleaned for a one-line input."""
-    lines = text.strip()[:MOST].splitlines()  # splitting a whole megabyte would be slow
+    lines = text.strip()[:MAX_INPUT_LENGTH].splitlines()  # splitting a whole megabyte would be slow
     return safe_whole(lines[0]) if lines else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from octavo.tui.widgets.themes import WHAT_FOR, palettes
+from octavo.tui.widgets.themes import THEME_DETAILS, palettes
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -43,7 +43,7 @@ class ThemePicker:
             Choice(
                 name,
                 name,
-                detail=WHAT_FOR.get(name, ""),
+                detail=THEME_DETAILS.get(name, ""),
                 right="current" if name == self.before else "",
                 group="OCTAVO THEMES" if name in palettes() else "POPULAR THEMES",
             )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from textual.color import BLACK, WHITE, Color
 from textual.theme import Theme
 
-LEAST = 4.5
+MIN_CONTRAST = 4.5
 """Smallest contrast of text with any background below it."""
 
 
@@ -120,7 +120,7 @@ LIGHT = Palette(
     remove_line="#fbe3e3",
     remove_word="#f4b6b6",
 )
-_CB_DARK = {
+_COLOR_BLIND_DARK = {
     "add_line": "#11305a",
     "add_word": "#1d5aa8",
     "remove_line": "#4a2c00",
@@ -129,7 +129,7 @@ _CB_DARK = {
     "warning": "#ffcf70",
     "error": "#ff9d4d",
 }
-_CB_LIGHT = {
+_COLOR_BLIND_LIGHT = {
     "add_line": "#d6e6fb",
     "add_word": "#a3c8f5",
     "remove_line": "#fbe8cf",
@@ -213,8 +213,8 @@ def palettes() -> dict[str, tuple[Palette, bool]]:
     return {
         "dark": (DARK, True),
         "light": (LIGHT, False),
-        "cb-dark": (DARK._replace(**_CB_DARK), True),
-        "cb-light": (LIGHT._replace(**_CB_LIGHT), False),
+        "cb-dark": (DARK._replace(**_COLOR_BLIND_DARK), True),
+        "cb-light": (LIGHT._replace(**_COLOR_BLIND_LIGHT), False),
         "mono": (_GREYS, True),
         "mono-light": (_LIGHT_GREYS, False),
         "ansi-dark": (_ANSI, True),
@@ -222,7 +222,7 @@ def palettes() -> dict[str, tuple[Palette, bool]]:
     }
 
 
-WHAT_FOR = {
+THEME_DETAILS = {
     "cb-dark": "color-blind friendly: blue and orange",
     "cb-light": "color-blind friendly, light background",
     "mono": "shades of gray",
@@ -241,12 +241,12 @@ def themes() -> list[Theme]:
     ]
 
 
-def adopted(theme: Theme) -> Theme:
+def adapt_theme(theme: Theme) -> Theme:
     """Return a theme of Textual with Octavo's color names. Colors with too little contrast are strengthened."""
-    return adopted_palette(theme).theme(theme.name, dark=theme.dark)
+    return adapt_palette(theme).theme(theme.name, dark=theme.dark)
 
 
-def adopted_palette(theme: Theme) -> Palette:
+def adapt_palette(theme: Theme) -> Palette:
     """Return the palette for a theme of Textual."""
     system = theme.to_color_system().generate()
     named = ("background", "surface", "panel", "foreground", "primary", "secondary", "success", "warning", "error")
@@ -254,14 +254,16 @@ def adopted_palette(theme: Theme) -> Palette:
     ground, surface, panel = (given[name] for name in named[:3])
     strongest = WHITE if theme.dark else BLACK
     grounds = (ground, surface, panel)
-    text = _until(lambda much: given["foreground"].blend(strongest, much), grounds, LEAST + 2)
-    cursor = _until(lambda much: ground.blend(given["primary"], 0.3 * (1 - much)), (text,), LEAST + 1.5)
+    text = _first_with_contrast(lambda much: given["foreground"].blend(strongest, much), grounds, MIN_CONTRAST + 2)
+    cursor = _first_with_contrast(
+        lambda much: ground.blend(given["primary"], 0.3 * (1 - much)), (text,), MIN_CONTRAST + 1.5
+    )
 
     def ink(colour: Color) -> str:
-        return _until(lambda much: colour.blend(strongest, much), (*grounds, cursor), LEAST).hex
+        return _first_with_contrast(lambda much: colour.blend(strongest, much), (*grounds, cursor), MIN_CONTRAST).hex
 
     def tint(colour: Color, much: float) -> str:
-        return _until(lambda less: ground.blend(colour, much * (1 - less)), (text,), LEAST).hex
+        return _first_with_contrast(lambda less: ground.blend(colour, much * (1 - less)), (text,), MIN_CONTRAST).hex
 
     return Palette(
         background=ground.hex,
@@ -285,18 +287,18 @@ def adopted_palette(theme: Theme) -> Palette:
 
 def contrast(one: Color, other: Color) -> float:
     """Return the WCAG contrast of two colors, from 1 to 21."""
-    low, high = sorted((_lightness(one), _lightness(other)))
+    low, high = sorted((_luminance(one), _luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
-def _lightness(colour: Color) -> float:
+def _luminance(colour: Color) -> float:
     red, green, blue = (
         each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in colour.normalized
     )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _until(colour: Callable[[float], Color], others: tuple[Color, ...], least: float) -> Color:
+def _first_with_contrast(colour: Callable[[float], Color], others: tuple[Color, ...], least: float) -> Color:
     """Return the first color, in steps from 0 to 1, that has the contrast `least` with all others. If none has, return
     the last."""
     steps = (colour(step / 20) for step in range(21))

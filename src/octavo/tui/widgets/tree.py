@@ -10,10 +10,10 @@ from textual.content import Content
 from textual.style import Style
 
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.filtering import narrows
-from octavo.tui.widgets.flat_tree import Node, Outline, holds
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.safe_text import Words, marked, safe, spread
+from octavo.tui.widgets.filtering import is_narrower
+from octavo.tui.widgets.flat_tree import FlatTree, Node, contains_words
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.safe_text import AnyText, highlight, safe, spread
 
 __all__ = ["Node", "Tree"]
 
@@ -91,7 +91,7 @@ class FoldedNodes:
         self._tree.arrange_nodes()
 
 
-class Tree(Lines):
+class Tree(LineList):
     """A tree of nodes that can be collapsed. Only visible nodes are drawn."""
 
     CONTEXT: ClassVar[str] = "trees"
@@ -112,7 +112,7 @@ class Tree(Lines):
         self.can_filter = True
         self.folds_all: bool = folds_all
         self.folds: FoldedNodes = FoldedNodes(self, fold_below)
-        self.outline = Outline(())
+        self.outline = FlatTree(())
         self.shown: list[tuple[int, Node]] = []
         """The shown nodes, each with its depth."""
         self._hits: tuple[tuple[str, ...], list[int]] | None = None
@@ -131,7 +131,7 @@ class Tree(Lines):
     def show(self, roots: Sequence[Node], *, folded: Mapping[Hashable, bool] | None = None) -> None:
         """Replace the nodes. `folded` restores the collapsed nodes of an earlier tree from its `folds.by_hand`."""
         self.state.settled()
-        self.outline, self._hits = Outline(roots), None
+        self.outline, self._hits = FlatTree(roots), None
         if folded is not None:
             self.folds.by_hand = dict(folded)
         self.arrange_nodes()
@@ -164,13 +164,13 @@ class Tree(Lines):
         self.outline.prepare()
 
     def _is_hit(self, node: Node) -> bool:
-        return bool(self.words) and node.kind != "section" and holds(node, self.words)
+        return bool(self.words) and node.kind != "section" and contains_words(node, self.words)
 
     def arrange_nodes(self) -> None:
         """Lay out the nodes that are neither collapsed nor filtered out."""
         outline, words = self.outline, self.words
         if words:
-            among = self._hits[1] if self._hits is not None and narrows(words, self._hits[0]) else None
+            among = self._hits[1] if self._hits is not None and is_narrower(words, self._hits[0]) else None
             self._hits = (words, outline.matching(words, among))
             self.shown, keys = outline.with_above(self._hits[1])
         else:
@@ -208,7 +208,7 @@ class Tree(Lines):
             rule = "─" * max(1, width - label.cell_length - 4)
             return [(Content("─ ") + label + Content(f" {rule}")).stylize_before(muted)]
         if self._is_hit(node):
-            label = marked(label, self.words, self.painter.part("line--hit"))
+            label = highlight(label, self.words, self.painter.part("line--hit"))
         sign = safe(node.sign)
         if sign:
             sign = sign + Content(" ")
@@ -219,9 +219,9 @@ class Tree(Lines):
         left = Content.styled("  " * depth + twisty, muted) + sign + label
         if node.dim or (self.words and not self._is_hit(node)):
             left = left.stylize_before(muted)
-        end = _end(node, node.right, muted)
+        end = _line_end(node, node.right, muted)
         if node.tight and left.cell_length + end.cell_length + 2 > width:
-            end = _end(node, node.tight, muted)
+            end = _line_end(node, node.tight, muted)
         return [spread(left, end, width - 1) + Content(" ")]
 
     def choose(self) -> None:
@@ -240,7 +240,7 @@ class Tree(Lines):
             super().clicked(index, x, again=again)
 
 
-def _end(node: Node, right: Words, muted: Style) -> Content:
+def _line_end(node: Node, right: AnyText, muted: Style) -> Content:
     """Return the text at the right end of a node's line."""
     pieces: list[Content] = []
     if right:

@@ -56,6 +56,6 @@ def _aware(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def in_a_line(sentence: str) -> str:
+def as_clause(sentence: str) -> str:
     """Return a sentence as a part of another: `The page is gone.` becomes `the page is gone`."""
     return sentence[:1].lower() + sentence[1:].rstrip(".")

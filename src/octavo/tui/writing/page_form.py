@@ -13,9 +13,9 @@ from textual.widgets import Input, Static, TextArea
 
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
-from octavo.tui.widgets.dialog import STYLES, Frame
-from octavo.tui.widgets.fact_list import Facts
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.dialog import STYLES, DialogFrame
+from octavo.tui.widgets.fact_list import FactList
 from octavo.tui.widgets.safe_text import safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 from octavo.tui.writing.page_settings import NAMES, Values
@@ -31,7 +31,7 @@ _ROOMY = 32
 _SHOWN, _HIDDEN = "no: the page is in the table of contents", "yes: only people with the link can find the page"
 
 
-class PageForm(Confirm):
+class PageForm(ConfirmDialog):
     """One field below the other, each with what is wrong with it. None is the answer of leaving."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
@@ -71,11 +71,11 @@ class PageForm(Confirm):
         return Field(NAMES[name], value, lines, placeholder=_HINTS.get(name, ""), keep=lambda written: self._keep())
 
     def compose(self) -> ComposeResult:
-        with Frame() as frame:
+        with DialogFrame() as frame:
             frame.name_it(self._title, self._foot)
             with VerticalScroll(classes="confirm--body", can_focus=False):
                 yield Static(safe_lines(self._intro), classes="confirm--intro")
-                yield Facts(())
+                yield FactList(())
                 yield ChangingText("", classes="confirm--after")
             for name, field in self._fields.items():
                 with Horizontal(classes="form--row"):

@@ -228,7 +228,7 @@ class TreeEdit:
             self.app.push_screen(Picker(f"Move {self.title} under…", parents_for(held.tree, self.page), now=now), below)
 
     def _delete(self, held: LoadedTree) -> None:
-        from octavo.tui.widgets.confirm import Confirm
+        from octavo.tui.widgets.confirm import ConfirmDialog
 
         page = held.tree.find(self.page)
         below = sum(1 for _ in page.walk()) - 1 if page is not None else 0
@@ -243,7 +243,7 @@ class TreeEdit:
         )
         also = f"Its {plural(below, 'subpage')} will also be deleted."
         self.app.push_screen(
-            Confirm(
+            ConfirmDialog(
                 f"Delete {self.title}?",
                 verb="Delete",
                 intro=said,
@@ -260,7 +260,7 @@ class TreeEdit:
         self.app.push_screen(Picker(title, places), then)
 
     def _ask_title(self, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
-        from octavo.tui.widgets.confirm import Confirm, Field
+        from octavo.tui.widgets.confirm import ConfirmDialog, Field
 
         required = "Enter a title."
         field = Field("Title", draft.text, required=required, keep=draft.keep, keep_now=draft.keep_now)
@@ -269,7 +269,7 @@ class TreeEdit:
             if answer is not None:
                 use(answer.text)
 
-        self.app.push_screen(Confirm(title, verb=verb, field=field), decided)
+        self.app.push_screen(ConfirmDialog(title, verb=verb, field=field), decided)
 
     # Sending
 
