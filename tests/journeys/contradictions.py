@@ -81,7 +81,7 @@ def _of_list(run: Run, server: RandomServer, rows: RowList[Any], op: Operation[A
     if not answers or snapshot.loading or run.app.workspace.organization is None:
         return
     # Not what is seen of it: a notice may lie on it.
-    text = " ".join(each.plain.strip() for each in (rows.foot if rows.keys else rows.state.lines()))
+    text = " ".join(each.plain.strip() for each in (rows.footer if rows.keys else rows.state.lines()))
     value = snapshot.value
     # An answer to what was given up meanwhile reached nobody: what counts is the last that came.
     if snapshot.error is not None and "✗" not in text:
@@ -113,7 +113,7 @@ def _of_titles(run: Run, server: RandomServer, rows: RowList[Any], op: Operation
         for each in answer.value["items"]
         if isinstance(each, dict)
     ]
-    for index in rows.in_sight:
+    for index in rows.visible_indexes:
         item = rows.items[index]
         name = "name" if rows.id == "files" else "title"
         told = {line(title) for each in heard if each.get("id") == item.id and isinstance(title := each.get(name), str)}

@@ -50,7 +50,7 @@ async def to_spaces(run: Run, title: str = "") -> None:
         await run.press("escape")
     if title:
         await run.until(lambda: title in titles(run), f"list {title}")
-        view.reading.nav.spaces.reveal(titles(run)[title])
+        view.reading.nav.spaces.select_hidden(titles(run)[title])
         await run.settle()
 
 

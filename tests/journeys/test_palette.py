@@ -125,7 +125,7 @@ async def test_what_people_type_is_in_the_first_three_rows_wherever_they_are(sta
         await run.press(":")
         palette, missed = palette_of(run), {}
         for typed, wanted in FOUND.items():
-            palette._find(typed)
+            palette._list_matches(typed)
             found = [name_of(each.choice.value) for each in palette.rows.items[:3]]
             same = {wanted, *ALIKE.get(wanted, ())}
             if same.isdisjoint(found):

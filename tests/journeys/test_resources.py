@@ -342,7 +342,7 @@ async def test_to_tell_of_the_next_row_lays_out_nothing_anew_and_makes_its_lines
 ) -> None:
     made: list[tuple[Fact, ...]] = []
 
-    def lines(facts: FactList, width: int, lines: Callable[..., list[Content]] = FactList._made_lines) -> list[Content]:
+    def lines(facts: FactList, width: int, lines: Callable[..., list[Content]] = FactList._make_lines) -> list[Content]:
         made.append(facts.facts)
         return lines(facts, width)
 

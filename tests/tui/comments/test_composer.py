@@ -430,9 +430,9 @@ async def test_what_is_pasted_or_quoted_is_text() -> None:
 
 def test_drafts_are_kept_soon_after_the_last_key_and_never_late() -> None:
     clock = DraftClock()
-    assert clock.typed(10.0) == pytest.approx(0.3)
-    assert clock.typed(10.2) == pytest.approx(0.3)
-    assert clock.typed(10.9) == pytest.approx(0.1)
-    assert clock.typed(11.5) == pytest.approx(0.01)
-    clock.kept()
-    assert clock.typed(12.0) == pytest.approx(0.3)
+    assert clock.seconds_until_save(10.0) == pytest.approx(0.3)
+    assert clock.seconds_until_save(10.2) == pytest.approx(0.3)
+    assert clock.seconds_until_save(10.9) == pytest.approx(0.1)
+    assert clock.seconds_until_save(11.5) == pytest.approx(0.01)
+    clock.mark_saved()
+    assert clock.seconds_until_save(12.0) == pytest.approx(0.3)

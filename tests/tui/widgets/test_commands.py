@@ -46,8 +46,8 @@ PAGE: Commands[Page] = Commands(
     "page",
     (
         Command("comment", "c,|", "Comment", "Write a comment here", run=lambda _, page: page.done.append("comment"), why_not=_may_not_comment),
-        Command("next", "n", "Next", "Next change", run=lambda _, page: page.done.append("next"), together=_CHANGE),
-        Command("previous", "N", "Previous", "Previous change", run=lambda _, page: page.done.append("previous"), together=_CHANGE),
+        Command("next", "n", "Next", "Next change", run=lambda _, page: page.done.append("next"), group=_CHANGE),
+        Command("previous", "N", "Previous", "Previous change", run=lambda _, page: page.done.append("previous"), group=_CHANGE),
         Command("resolve", "d", "Resolve", "Resolve the thread", run=lambda _, page: page.done.append("resolve"),
                 applies=lambda _, page: page.has_thread),
         Command("down", "j", "Down", "Down", run=lambda _, page: page.done.append("down"), shown=False),
@@ -272,7 +272,7 @@ THREAD: Commands[Thread] = Commands(
             "Resolve the thread",
             run=lambda app, thread: thread.done.append("resolve"),
             why_not=lambda app, thread: None if thread.may_edit else "Your role does not let you resolve it.",
-            called=lambda app, thread: "Reopen" if thread.done else None,
+            title_now=lambda app, thread: "Reopen" if thread.done else None,
         ),
         Command("reply", "c", "Reply", "Answer in the thread", run=_answer),
         Command(
@@ -281,17 +281,17 @@ THREAD: Commands[Thread] = Commands(
             "Spam",
             "Hide it",
             run=lambda app, thread: thread.done.append("spam"),
-            there=lambda app, thread: thread.is_spam,
+            is_available=lambda app, thread: thread.is_spam,
         ),
     ),
     context="threads",
-    nothing="No thread is under the cursor.",
+    no_target="No thread is under the cursor.",
 )
 
 
 class ThreadList(HasCommands, Widget, can_focus=True):
     CONTEXT = "thread list"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (THREAD.about(lambda view: view.thread),)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (THREAD.for_target(lambda view: view.thread),)
 
     def __init__(self, thread: Thread | None = None) -> None:
         super().__init__()
@@ -300,7 +300,9 @@ class ThreadList(HasCommands, Widget, can_focus=True):
 
 class ThreadPage(ThreadList):
     COMMAND_GROUPS = (
-        THREAD.only("resolve").changed("resolve", keys="x", id="page.resolve").about(lambda view: view.thread),
+        THREAD.only("resolve")
+        .with_changed("resolve", keys="x", id="page.resolve")
+        .for_target(lambda view: view.thread),
     )
 
 
@@ -325,10 +327,10 @@ async def test_a_command_with_nothing_to_be_about_says_so() -> None:
 
 class BusyList(ThreadList):
     COMMAND_GROUPS = (
-        THREAD.only("resolve").about(
+        THREAD.only("resolve").for_target(
             lambda view: None if view.is_busy else view.thread,
             context="threads of a page",
-            nothing=lambda view: "The page is loading." if view.is_busy else "No thread hangs here.",
+            no_target=lambda view: "The page is loading." if view.is_busy else "No thread hangs here.",
         ),
     )
     is_busy = True
@@ -386,7 +388,7 @@ def test_a_group_is_told_by_its_own_name() -> None:
 
 def test_only_a_command_there_is_can_be_changed_taken_or_left_out() -> None:
     with pytest.raises(KeyError, match="thread has no command merge"):
-        THREAD.changed("merge", keys="m")
+        THREAD.with_changed("merge", keys="m")
     with pytest.raises(KeyError, match="thread has no command merge"):
         THREAD.only("resolve", "merge")
     with pytest.raises(KeyError, match="thread has no command merge"):

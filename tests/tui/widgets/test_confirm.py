@@ -101,7 +101,7 @@ async def test_typing_a_word_stands_in_for_y() -> None:
     app = Asking()
     async with app.run_test() as pilot:
         why = "With conflicts the y key is off: type 42 to merge anyway."
-        await app.ask(ConfirmDialog("Merge?", verb="Merge", typed="42", why_typed=why))
+        await app.ask(ConfirmDialog("Merge?", verb="Merge", word="42", word_reason=why))
         await pilot.press("y", "enter")
         assert app.explained == [why]
         assert app.answers == []
@@ -119,13 +119,13 @@ async def test_facts_change_while_it_is_open() -> None:
         )
         await pilot.press("r")
         assert asked == ["again"]
-        dialog.update(facts=FACTS, typed="42", why_typed="Type 42.", foot="checked now")
+        dialog.update(facts=FACTS, word="42", word_reason="Type 42.", foot="checked now")
         await pilot.pause()
         assert "conflicts" in shown(app)
         assert "checked now" in shown(app)
         await pilot.press("y")
         assert app.explained == ["Type 42."]
-        dialog.update(facts=FACTS[:2], typed="", why_typed="", blocked="It was merged by Tom W. a moment ago.")
+        dialog.update(facts=FACTS[:2], word="", word_reason="", blocked="It was merged by Tom W. a moment ago.")
         await pilot.press("y")
         assert app.explained[-1] == "It was merged by Tom W. a moment ago."
         dialog.update(blocked="")
@@ -137,7 +137,9 @@ async def test_facts_change_while_it_is_open() -> None:
 async def test_a_line_to_fill_in_confirms_with_enter() -> None:
     app = Asking()
     async with app.run_test() as pilot:
-        await app.ask(ConfirmDialog("Rename", verb="Rename", field=Field("Subject", required="A subject, please.")))
+        await app.ask(
+            ConfirmDialog("Rename", verb="Rename", field=Field("Subject", required_error="A subject, please."))
+        )
         await pilot.press("enter")
         assert app.explained == ["A subject, please."]
         await pilot.press(*"  yes, no ", "enter")
@@ -169,8 +171,8 @@ async def test_what_is_hostile_is_text() -> None:
                     facts=[Fact("ok", text, text)],
                     after=text,
                     field=Field(text, text, placeholder=text),
-                    typed="x",
-                    why_typed=text,
+                    word="x",
+                    word_reason=text,
                     foot=text,
                 )
             )

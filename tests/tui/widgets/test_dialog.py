@@ -77,7 +77,7 @@ async def test_keys_that_the_border_names_do_not_stand_below_it() -> None:
 
         def body(self) -> ComposeResult:
             frame = DialogFrame()
-            frame.name_it("Order", "J and K change the order · esc stops")
+            frame.set_border_texts("Order", "J and K change the order · esc stops")
             yield frame
 
         def action_later(self) -> None: ...
@@ -91,7 +91,7 @@ async def test_keys_that_the_border_names_do_not_stand_below_it() -> None:
         await app.push_screen(Ordering())
         await at_rest(app)
         assert lines(app)[-1].strip() == "r check again  esc close", "how to leave is always there"
-        app.screen.query_one(DialogFrame).name_it("Order", "r check again")
+        app.screen.query_one(DialogFrame).set_border_texts("Order", "r check again")
         await at_rest(app)
         assert lines(app)[-1].strip() == "J later  K earlier  esc close"
 

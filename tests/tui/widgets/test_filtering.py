@@ -31,7 +31,7 @@ class Of:
     def __init__(self, *values: str) -> None:
         self.asked: list[str] = []
         self.words = SearchTexts(self._words)
-        self.words.show(values)
+        self.words.set_items(values)
         self.values = values
 
     def _words(self, value: str) -> str:
@@ -83,11 +83,11 @@ def test_of_what_is_shown_anew_only_what_came_is_asked_for_its_words() -> None:
     assert of.found("e")[0] == ["Ben", "Cleo"]
     of.asked.clear()
     of.values = ("Edda", *reversed(of.values))
-    of.words.show(of.values)
+    of.words.set_items(of.values)
     assert of.found("e")[0] == ["Edda", "Cleo", "Ben"]
     assert of.asked == ["Edda"]
     of.values = of.values[1:]
-    of.words.show(of.values)
+    of.words.set_items(of.values)
     assert of.found("d")[0] == ["Ada"]
     assert of.asked == ["Edda"]
 
@@ -95,7 +95,7 @@ def test_of_what_is_shown_anew_only_what_came_is_asked_for_its_words() -> None:
 def test_what_is_forgotten_is_asked_for_again() -> None:
     of = Of("Ada", "Ben")
     of.found("a")
-    of.words.forget()
+    of.words.discard()
     assert of.found("ad")[0] == ["Ada"]
     assert of.asked == ["Ada", "Ben"] * 2
 
@@ -117,7 +117,7 @@ def test_words_are_made_a_while_at_a_time_and_each_once() -> None:
 def test_value_is_left_by_what_it_looks_like(pair: tuple[str, str], stored: int) -> None:
     there, typed = pair[stored], pair[1 - stored]
     words: SearchTexts[str] = SearchTexts(lambda value: value)
-    words.show(["nothing", f"İ {there} ß"])
+    words.set_items(["nothing", f"İ {there} ß"])
     asked = tuple(dict.fromkeys(fold(typed).split()))
     assert list(words.matching(asked)) == [1]
     text = Content(f"İ {there} ß")

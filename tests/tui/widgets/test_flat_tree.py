@@ -38,7 +38,7 @@ def test_nothing_below_a_folded_node_is_shown(shape: list[object], data: st.Data
     roots = _nodes(shape)
     every = list(_walk(roots, frozenset()))
     folded = frozenset(data.draw(st.sets(st.sampled_from([node.key for _, node in every])))) if every else frozenset()
-    shown, keys = FlatTree(roots).without_below(lambda depth, node: node.key in folded)
+    shown, keys = FlatTree(roots).visible_nodes(lambda depth, node: node.key in folded)
     assert shown == list(_walk(roots, folded))
     assert keys == [node.key for _, node in shown]
 
@@ -54,7 +54,7 @@ def test_what_matches_is_shown_with_what_it_stands_under(shape: list[object], wo
     ]
     assert outline.matching(words, outline.matching([words[0][:1]])) == hits
     wanted = {node.key for place in hits for node in outline.path(every[place][1].key)}
-    assert outline.with_above(hits)[0] == [row for row in every if row[1].key in wanted]
+    assert outline.with_ancestors(hits)[0] == [row for row in every if row[1].key in wanted]
 
 
 @given(shapes)
@@ -65,7 +65,7 @@ def test_a_node_is_known_with_what_is_above_and_below_it(shape: list[object]) ->
         path = outline.path(node.key)
         assert path[-1] is node
         assert all(child in parent.children for parent, child in pairwise(path))
-        assert outline.inner(node.key) == [each for _, each in _walk([node], frozenset()) if each.children]
+        assert outline.branches(node.key) == [each for _, each in _walk([node], frozenset()) if each.children]
     assert outline.path("none") == ()
 
 

@@ -95,7 +95,7 @@ async def test_a_key_in_a_megabyte_reads_a_row_of_it(text: str, monkeypatch: pyt
         await pilot.pause()
         assert field.text == text
         read: list[int] = []
-        get_line, wrapped = TextEditor.get_line, WrappedRows.wrapped
+        get_line, wrapped = TextEditor.get_line, WrappedRows.wrap_positions
 
         def got(area: TextEditor, line_index: int) -> Text:
             line = get_line(area, line_index)
@@ -107,7 +107,7 @@ async def test_a_key_in_a_megabyte_reads_a_row_of_it(text: str, monkeypatch: pyt
             return wrapped(rows, lines)
 
         monkeypatch.setattr(TextEditor, "get_line", got)
-        monkeypatch.setattr(WrappedRows, "wrapped", wrap)
+        monkeypatch.setattr(WrappedRows, "wrap_positions", wrap)
         for keys in (["x"], ["left"] * 2, ["up"] * 2, ["enter", "y"], ["ctrl+w"], ["home", "z"]):
             read.clear()
             await pilot.press(*keys)

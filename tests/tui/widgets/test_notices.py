@@ -24,7 +24,7 @@ class Clock:
 
 
 class Telling(Scratch):
-    def on_notices_undo_wanted(self, message: Notices.UndoWanted) -> None:
+    def on_notices_undo_requested(self, message: Notices.UndoRequested) -> None:
         self.keep(message)
 
 
@@ -137,7 +137,7 @@ async def test_a_click_on_it_asks_to_undo() -> None:
         await at_rest(app)
         await pilot.click(Notices)
         await pilot.pause()
-        assert [message.number for message in app.got_of(Notices.UndoWanted)] == [number]
+        assert [message.number for message in app.got_of(Notices.UndoRequested)] == [number]
 
 
 async def test_without_motion_there_is_no_bar() -> None:
@@ -166,7 +166,7 @@ async def test_notices_hide_neither_tabs_nor_a_dialog_and_are_seen_once() -> Non
     board = NoticeBoard(Clock())
     listed: RowList[int] = RowList(lambda number: Row(f"row {number}"), key=lambda number: number)
     tabs = (Section("a", "All"), Section("b", "Mine"))
-    app = WithNotices(SectionTabs(tabs, "a"), listed, Notices(board, top=0, clear=SectionTabs), board=board)
+    app = WithNotices(SectionTabs(tabs, "a"), listed, Notices(board, top=0, uncovered=SectionTabs), board=board)
     async with app.run_test(size=(70, 12)) as pilot:
         listed.show(range(12))
         board.say("Renamed")

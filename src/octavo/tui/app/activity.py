@@ -138,18 +138,20 @@ class ActivityScreen(Dialog[None]):
             self._draw,
             key=lambda line: line[0],
             groups=lambda line: [Heading(_heading(line[1]))],
-            ticks=lambda line: isinstance(line[1], OutboxEntry) and (line[1].needs_user or line[1].state == "failed"),
+            selectable=lambda line: (
+                isinstance(line[1], OutboxEntry) and (line[1].needs_user or line[1].state == "failed")
+            ),
             columns=(
                 Column("", 18),
-                Column("", least=30),
+                Column("", min_width=30),
                 Column("", 8, right=True),
-                Column("", 6, right=True, drop=1),
+                Column("", 6, right=True, drop_order=1),
             ),
             empty="No activity yet.",
             id="lines",
         )
         with DialogFrame() as frame:
-            frame.name_it("Activity")
+            frame.set_border_texts("Activity")
             yield rows
             yield Static("", id="why")
 
@@ -247,7 +249,7 @@ class ActivityScreen(Dialog[None]):
     def chosen(self) -> list[OutboxEntry]:
         """The writes that are ticked, or else the one the cursor is on."""
         ticked = [
-            what for key, what in self.rows.items if key in self.rows.ticks.keys and isinstance(what, OutboxEntry)
+            what for key, what in self.rows.items if key in self.rows.selection.keys and isinstance(what, OutboxEntry)
         ]
         what = self.rows.item[1] if self.rows.item else None
         return ticked or ([what] if isinstance(what, OutboxEntry) else [])
@@ -264,7 +266,7 @@ class ActivityScreen(Dialog[None]):
         what = self.rows.item[1] if self.rows.item else None
         return what if isinstance(what, OfflineSpace) else None
 
-    @on(LineList.Chosen)
+    @on(LineList.Opened)
     def _open_again(self) -> None:
         if (file := self.file) is not None:
             self.dismiss(None)
@@ -272,7 +274,7 @@ class ActivityScreen(Dialog[None]):
         elif self.rows.item is not None:
             self.shell.explain("You cannot open this item. For details, see the line below the list.")
 
-    @on(RowList.Ticked)
+    @on(RowList.SelectionChanged)
     @on(LineList.Highlighted)
     def _say_why(self) -> None:
         what = self.rows.item[1] if self.rows.item else None
@@ -293,8 +295,8 @@ class ActivityScreen(Dialog[None]):
                 said = f"{what.title}: {said_of(what)}." + (f" {failed}." if failed else "")
             case Activity():
                 said = what.error
-        if self.rows.ticks.keys:
-            number = len(self.rows.ticks.keys)
+        if self.rows.selection.keys:
+            number = len(self.rows.selection.keys)
             them, draft = ("it", "a draft") if number == 1 else ("them", "drafts")
             said = f"{plural(number, 'change')} selected. Press r to retry {them}, or X to discard {them} and keep the text as {draft}."
         self.query_one("#why", Static).update(Content(said))
@@ -332,7 +334,7 @@ class ActivityScreen(Dialog[None]):
     def _do(self, verb: str, how: str, chosen: Sequence[OutboxEntry], step: Callable[[str], Awaitable[None]]) -> None:
         """Do it with one after the other: what was done stays done when the disk refuses the next."""
         app = self.shell
-        self.rows.ticks.untick()
+        self.rows.selection.clear()
 
         async def done() -> None:
             for entry in chosen:

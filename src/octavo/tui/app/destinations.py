@@ -77,7 +77,7 @@ def elsewhere(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:
             if (said := (command.help.partition(",")[0], right)) not in told:
                 told.add(said)
                 words = SYNONYMS.get(id, "")
-                found.append(Choice(go, command.title, command.help, right, context, words=words, place=mode))
+                found.append(Choice(go, command.title, command.help, right, context, synonyms=words, view=mode))
     return found
 
 
@@ -86,8 +86,8 @@ def _hidden(app: Shell, known: set[str]) -> Iterator[Choice[PaletteValue]]:
     own = cast("HasCommands", app)
     for id, (_, command) in own._commands_by_id.items():
         if id not in known and own.check_action("command", (id,)):
-            go = partial(own.do, id)
-            yield Choice(go, command.title, command.help, group="ANYWHERE", words=SYNONYMS.get(id, ""))
+            go = partial(own.run_command, id)
+            yield Choice(go, command.title, command.help, group="ANYWHERE", synonyms=SYNONYMS.get(id, ""))
 
 
 def _keys(app: Shell) -> dict[str, str]:
@@ -113,7 +113,7 @@ def _of_table(
     def choice(title: str, detail: str, suffix: str = "", command: str = "") -> Choice[PaletteValue]:
         go = partial(_begin, app, _to_table, mode, holder, kind.many, command)
         name = f"{mode} {suffix or kind.many}"
-        return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), words=SYNONYMS.get(name, ""), place=mode)
+        return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), synonyms=SYNONYMS.get(name, ""), view=mode)
 
     yield choice(kind.heading, kind.about)
     if kind.create is not None or kind.add is not None:
@@ -201,5 +201,5 @@ async def _run(app: Shell, id: str) -> bool:
         if place.why_not(id) is None:
             break
         await asyncio.sleep(_LOOK_EVERY)  # messages that are still to be handled may select a row
-    await place.do(id)
+    await place.run_command(id)
     return True

@@ -96,7 +96,7 @@ class Offers(Chooser["T | str", T]):
         super().__init__(offered.title, [each for each, _ in offered.choices("")], empty=offered.empty)
         self._offered = offered
 
-    def begin(self) -> None:
+    def select_initial(self) -> None:
         line = self.query_one(FilterInput)
         line.value = self._offered.begun
         line.cursor_position = len(line.value)
@@ -107,24 +107,24 @@ class Offers(Chooser["T | str", T]):
         self._empty = self.rows.state.empty = self._offered.empty
         self.show_choices([each for each, _ in self._offered.choices("")])
 
-    def answers(self, query: str) -> list[MatchedChoice[T]]:
+    def find_matches(self, query: str) -> list[MatchedChoice[T]]:
         return [MatchedChoice(number, *each) for number, each in enumerate(self._offered.choices(query))]
 
-    def _find(self, query: str) -> None:
-        super()._find(query)
+    def _list_matches(self, query: str) -> None:
+        super()._list_matches(query)
         if query and self.is_current and (answer := self._offered.whole(query)) is not None:
             self.dismiss(answer)
 
-    def take(self, choice: Choice[T]) -> None:
+    def accept(self, choice: Choice[T]) -> None:
         self.dismiss(choice.value)
 
     def choose(self) -> None:
         if self.rows.item is None:
-            self.close_empty()
+            self.cancel()
         else:
             super().choose()
 
-    def close_empty(self) -> None:
+    def cancel(self) -> None:
         self.dismiss(self.query_one(FilterInput).value)
 
 

@@ -49,18 +49,18 @@ class ReactionPicker(Chooser[str | None, str]):
         super().__init__(title, choices, empty="No emoji found.")
         self._names = EmojiNames()
 
-    def begin(self) -> None:
+    def select_initial(self) -> None:
         self.run_worker(self._ask())
 
     async def _ask(self) -> None:
         await self._names.ask()
         self.show_choices(self._choices)
 
-    def take(self, choice: Choice[str]) -> None:
+    def accept(self, choice: Choice[str]) -> None:
         self.dismiss(choice.value)
 
-    def answers(self, query: str) -> list[MatchedChoice[str]]:
-        found = super().answers(query)
+    def find_matches(self, query: str) -> list[MatchedChoice[str]]:
+        found = super().find_matches(query)
         there = {each.value for each in self._choices}
         others = (each for each in self._names.named(query) if each.code not in there)
         more = (Choice(each.code, in_columns(each.sign, each.name)) for each in others)

@@ -192,7 +192,7 @@ class ThreadSheet(Dialog[None]):
         thread = self._threads[self._current]
         number = self._order.index(self._current) + 1
         page = thread.target.page.title if thread.target.page and thread.target.page.title else "Thread"
-        self.query_one(DialogFrame).name_it(page, f"{number} of {len(self._order)}")
+        self.query_one(DialogFrame).set_border_texts(page, f"{number} of {len(self._order)}")
         self.query_one(ThreadView).show(self._at, thread, about=self._since(thread), on_page=True)
 
     @on(ThreadView.PlaceWanted)

@@ -66,7 +66,7 @@ class ThreadWords:
         self._is_fresh = True
         if replies != self._replies and is_whole(rows):
             self._replies = replies
-            rows.filter_words.forget()
+            rows.search_texts.discard()
             rows.apply_filter()
 
     def _replies_to(self, thread: Thread) -> Sequence[str]:

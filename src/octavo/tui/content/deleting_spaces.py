@@ -78,8 +78,8 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
         verb="Delete",
         intro=told,
         facts=[*begin, Fact("asking", "", "Checking pages and sites…")] if isinstance(thing, Space) else begin,
-        typed=typed,
-        why_typed=f"Type {typed} to confirm.",
+        word=typed,
+        word_reason=f"Type {typed} to confirm.",
     )
     app.push_screen(dialog, decided)
     if isinstance(thing, Space):
@@ -187,9 +187,9 @@ async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
         off = off or lacks_right((space,), "admin", "restore this space", "space") or ""
         days = f"{plural(round(left / DAY), 'day')} left" if left > DAY else "less than a day left"
         ago = f"deleted {wording.long_age(space.deleted_at)}"
-        choices.append(Choice(space.id, title_of(space), detail=ago, right=days, off=off))
+        choices.append(Choice(space.id, title_of(space), detail=ago, right=days, disabled_reason=off))
     about = "for spaces deleted outside Octavo or on another computer"
-    choices.append(Choice("", "Restore by ID", detail=about, off=no_writes))
+    choices.append(Choice("", "Restore by ID", detail=about, disabled_reason=no_writes))
     names_of = {space.id: title_of(space) for space in found if space is not None}
 
     def chosen(name: str | None) -> None:
@@ -211,7 +211,13 @@ async def _as_it_is(live: Live, name: str) -> Space | None:
 
 def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
     draft = DialogDraft(app, "deleted space to restore")
-    field = Field("Space ID", draft.text, required="Enter the ID of a space.", keep=draft.keep, keep_now=draft.keep_now)
+    field = Field(
+        "Space ID",
+        draft.text,
+        required_error="Enter the ID of a space.",
+        save_draft=draft.keep,
+        save_draft_now=draft.keep_now,
+    )
     intro = "The ID is part of the link to the space. You can also paste the whole link."
 
     def decided(answer: Confirmed | None) -> None:

@@ -76,7 +76,7 @@ LINK: Commands[Place] = Commands(
         Command("copy", "y", "Copy link", "Copy the URL of the link", why_not=_why_no_address,
                 run=lambda app, each: clipboard.copy(app, each.address, "Copied the link.")),
     ),
-    nothing="Select a link first.",
+    no_target="Select a link first.",
     find=lambda view: view.rows.item,
 )  # fmt: skip
 LINKS: Commands[LinksScreen] = Commands(
@@ -178,18 +178,18 @@ class LinksScreen(ListView[Place]):
         if snapshot.value is not None:
             self.rows.state.empty = _NOTHING[section]
             self.rows.show(sorted(places.values(), key=lambda each: order.get(self._page_of(each), len(order))))
-            self.rows.state.lacks(snapshot.value.unreadable)
+            self.rows.state.show_unreadable(snapshot.value.unreadable)
         self.says(snapshot, "Links", f"the links in {self.space.title}")
         self._draw_about()
         self._say_where()
 
-    @on(LineList.Filtered, "#links")
+    @on(LineList.FilterChanged, "#links")
     def _say_where(self) -> None:
         section = self.sections.current
         name = f"links to {self.page[1]}" if section == "here" and self.page else NAMES[section]
         value = self._here.value if section == "here" else self._links.value
         more = " · more links on the server" if value is not None and value.next else ""
-        self.status(f"{self.space.title} › Links · {name}", self.rows.extent.said + more)
+        self.status(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more)
 
     # Drawing
 
@@ -269,12 +269,12 @@ class LinksScreen(ListView[Place]):
     def _other(self) -> None:
         self._draw_about()
 
-    @on(SectionTabs.Chosen)
+    @on(SectionTabs.Switched)
     def _other_section(self) -> None:
         self.draw_list()
         self.rows.go_to_first()
 
-    @on(LineList.Chosen, "#links")
+    @on(LineList.Opened, "#links")
     def _chosen(self) -> None:
         if self.rows.item is not None:
             go_to(self.shell, self.space.id, self.rows.item.place)

@@ -51,7 +51,9 @@ def create(app: Shell, managed: ManagedSpaces) -> None:
             off = managed.why_may_not_add_to(folder) or ""
             known = {"at": at} if folder is None else {"at": at, "parent": folder.id}
             named = replace(resource, new=f"New {resource.one} {place}")
-            choices.append(Choice(partial(filling.create, app, named, known, managed.came), named.new, off=off))
+            choices.append(
+                Choice(partial(filling.create, app, named, known, managed.came), named.new, disabled_reason=off)
+            )
     app.push_screen(Picker("Create", choices), _do)
 
 
@@ -80,13 +82,13 @@ def choose(app: Shell, managed: ManagedSpaces) -> None:
                 partial(_import, app, thing),
                 "Import pages",
                 "from a website, a document, or an archive",
-                off=no_writes or _why_no_import(thing),
+                disabled_reason=no_writes or _why_no_import(thing),
             ),
             Choice(
                 partial(_duplicate, app, managed, thing),
                 "Duplicate",
                 "with its pages and files, but without its comments",
-                off=may_not,
+                disabled_reason=may_not,
             ),
             Choice(partial(_git_info, app, thing), "Git Sync", "show the connected repository"),
         ]
@@ -94,7 +96,12 @@ def choose(app: Shell, managed: ManagedSpaces) -> None:
         off = no_writes or managed.why_may_not("transfer") or _why_no_other(app)
         about = "with everything in the collection" if isinstance(thing, Collection) else "with all its pages"
         choices.append(
-            Choice(partial(_choose_organization, app, managed, thing), "Move to another organization", about, off=off)
+            Choice(
+                partial(_choose_organization, app, managed, thing),
+                "Move to another organization",
+                about,
+                disabled_reason=off,
+            )
         )
     choices.append(
         Choice(
@@ -138,7 +145,7 @@ def _choose_organization(app: Shell, managed: ManagedSpaces, thing: Held) -> Non
         Choice(
             each,
             each.title,
-            off=""
+            disabled_reason=""
             if each.permissions.create_content
             else "Your role in this organization does not let you create content.",
         )

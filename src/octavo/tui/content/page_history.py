@@ -89,7 +89,7 @@ class PageHistoryScreen(View):
     )
     CSS_PATH = "page_history.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        *(group.about(lambda view: None, nothing=_TAKES_NO_COMMENTS) for group in (COMMENTING, THREAD_HERE)),
+        *(group.for_target(lambda view: None, no_target=_TAKES_NO_COMMENTS) for group in (COMMENTING, THREAD_HERE)),
         HISTORY,
     )
     KEYBAR: ClassVar[tuple[str, ...]] = ("history.now", "history.before", "history.more")
@@ -189,7 +189,7 @@ class PageHistoryScreen(View):
         return Row(
             text=number + Content.styled(version.name, "bold"),
             right=Content.styled(short_age(version.moment), "$octavo-muted"),
-            below=join_texts([version.who, version.did]),
+            second_line=join_texts([version.who, version.did]),
             sign=Content.styled("●", "$success") if first else Content.styled("○", "$octavo-muted"),
         )
 
@@ -269,7 +269,7 @@ class PageHistoryScreen(View):
     def _moved(self) -> None:
         self._say_where()
 
-    @on(LineList.Chosen, "#versions")
+    @on(LineList.Opened, "#versions")
     def _chosen(self) -> None:
         self.view.focus()
 

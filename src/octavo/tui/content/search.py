@@ -142,7 +142,7 @@ SEARCH: Commands[SearchScreen] = Commands(
         Command("previous", "up", "Previous", "Go to the previous result", run=lambda _, view: view.move(-1), shown=False, priority=True),
         Command("open", "enter", "Open", "Open the result", run=lambda _, view: view.open(), priority=True),
         Command("scope", "tab", "Scope", "Switch between one space and all spaces", run=lambda _, view: view.change_scope(),
-                there=lambda _, view: view.last_space is not None, priority=True),
+                is_available=lambda _, view: view.last_space is not None, priority=True),
         Command("open_browser", "ctrl+o", "Open in browser", "Open the result in the browser",
                 run=_open_outside, why_not=_why_no_address, shown=False, priority=True),
         Command("close", "escape", "Close", "Close the search", run=lambda _, view: view.dismiss(None), priority=True),
@@ -209,7 +209,7 @@ class SearchScreen(Dialog[None]):
         )
         rows.can_focus = False
         with DialogFrame() as frame:
-            frame.name_it("Search everywhere", self._foot)
+            frame.set_border_texts("Search everywhere", self._foot)
             yield LineInput(self._words, placeholder="Search pages, comments, change requests, and spaces", id="query")
             yield ChangingText("", id="scope")
             yield ChangingText("", id="note")
@@ -409,7 +409,7 @@ class SearchScreen(Dialog[None]):
         self.rows.state.hint = "" if loading or self._looking else f"Check the spelling, or {other}."
         self.rows.show(hits)
         if not loading:
-            self.rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in of))
+            self.rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in of))
         if not self._chose:
             # What the server finds comes later than what is known here: the cursor waits at the top for it.
             self.rows.go_to_first()
@@ -555,12 +555,12 @@ class SearchScreen(Dialog[None]):
         return Row(
             text=_shown(hit.title, SearchTerms(self.words).ranges(hit.title)).stylize_before("bold"),
             right=Content.styled(right, "$octavo-muted"),
-            below=_shown(words, marks),
+            second_line=_shown(words, marks),
         )
 
     def _say_scope(self, found: str = "") -> None:
         where = self._title_of(self._only_space)
-        self.query_one(DialogFrame).name_it("Search everywhere", self._foot)
+        self.query_one(DialogFrame).set_border_texts("Search everywhere", self._foot)
         said = f"{found} in {where}" if found else where
         self.query_one("#scope", Static).update(Content.styled(said, "$octavo-muted"))
 
@@ -604,7 +604,7 @@ class SearchScreen(Dialog[None]):
         self.dismiss(None)
         shell.go(ToThread(hit.place, thread, hit.page or None, hit.node, "" if hit.page else "comments"))
 
-    @on(LineList.Chosen)
+    @on(LineList.Opened)
     def _clicked(self) -> None:
         self.open()
 

@@ -31,7 +31,7 @@ DEEPEST = 3
 
 
 class SidePanel(Vertical):
-    """The right column of a page. Its two lists send `LineList.Chosen`: `#outline` an anchor, `#threads` a comment id."""
+    """The right column of a page. Its two lists send `LineList.Opened`: `#outline` an anchor, `#threads` a comment id."""
 
     DEFAULT_CSS = """
     SidePanel {
@@ -173,7 +173,7 @@ class SidePanel(Vertical):
         return Row(
             text=thread.posted_by.name,
             right=beside(self._unsent(thread), f"{age}{replies}"),
-            below=f"{_SINCE[since]}: {said}" if (since := self._since(thread)) else said,
+            second_line=f"{_SINCE[since]}: {said}" if (since := self._since(thread)) else said,
             sign=Content.styled("●", "$octavo-note") if thread.is_open else Content.styled("✓", "$success"),
             dim=not thread.is_open,
         )

@@ -49,7 +49,7 @@ class NoteSheet(Dialog[LinkFollowed | None]):
         view = PageView(excerpt=Excerpt(("page.open", "page.link_hints", "page.yank")), id="note")
         view.contents.sources = self._sources
         with DialogFrame() as frame:
-            frame.name_it(self._title)
+            frame.set_border_texts(self._title)
             yield view
 
     def on_mount(self) -> None:

@@ -359,7 +359,7 @@ class PaneState:
     @property
     def awaited(self) -> str:
         """What is said to be loading. Empty when nothing is."""
-        return self._waiting.what if self._waiting is not None else ""
+        return self._waiting.subject if self._waiting is not None else ""
 
     def why_empty(self, otherwise: str) -> str:
         """Why no key can do anything in a pane that shows nothing: it is still loading, or `otherwise`."""

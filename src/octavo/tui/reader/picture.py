@@ -181,7 +181,7 @@ class PictureScreen(Dialog[None]):
         self.canvas.display = True
         picture, name = self.picture, file_name(self.src)
         several = f"{self.index + 1} of {len(self.pictures)}" if len(self.pictures) > 1 else ""
-        self.query_one(DialogFrame).name_it(name or "Image", several)
+        self.query_one(DialogFrame).set_border_texts(name or "Image", several)
         alt = safe_lines(picture.alt) if picture.alt else Content.styled("no alternative text", "$warning")
         self.query_one("#alt", Static).update(alt)
         caption = self.query_one("#caption", Static)

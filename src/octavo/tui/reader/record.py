@@ -88,7 +88,7 @@ class RecordSheet(Dialog[Leaving]):
         number = next((index for index, row in enumerate(rows, 1) if row is self._row), 1)
         document = record_document(self.table, self._row)
         first = next((text for cell in self._row.children if (text := " ".join(plain_text(cell.runs).split()))), "Row")
-        self.query_one(DialogFrame).name_it(
+        self.query_one(DialogFrame).set_border_texts(
             first if len(first) <= _TITLE else f"{first[:_TITLE]}…", f"row {number} of {len(rows)}"
         )
         self._view.show(document, key=self._row.key or str(number))

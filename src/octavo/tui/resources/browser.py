@@ -116,7 +116,7 @@ def at_hand(view: BrowserScreen) -> acting.AtHand | None:
     """What is ticked, else what the cursor is on."""
     if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
-    return view.level.at_hand(*(view.ticked or (view.rows.item,)), untick=view.rows.ticks.untick)
+    return view.level.at_hand(*(view.ticked or (view.rows.item,)), untick=view.rows.selection.clear)
 
 
 def place(view: BrowserScreen) -> acting.Place | None:
@@ -196,9 +196,9 @@ class BrowserScreen(ListView[Any]):
         "list.filter",
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        acting.THING.about(at_hand, nothing=_why_nothing_at_hand),
-        acting.PLACE.about(place),
-        arranging.STRUCTURE_KEYS.about(arranged),
+        acting.THING.for_target(at_hand, no_target=_why_nothing_at_hand),
+        acting.PLACE.for_target(place),
+        arranging.STRUCTURE_KEYS.for_target(arranged),
         PANES,
         BROWSER,
     )
@@ -232,7 +232,7 @@ class BrowserScreen(ListView[Any]):
             lambda thing: self.table.row(thing, self.name_of),
             key=lambda thing: self.level.kind.key(thing),
             search=lambda thing: self.table.words(thing, self.name_of),
-            ticks=lambda _: self.level.kind.of_kinds is None,
+            selectable=lambda _: self.level.kind.of_kinds is None,
             id="things",
         )
         details = Details(id="details")
@@ -331,10 +331,10 @@ class BrowserScreen(ListView[Any]):
             table.forget()
         self.level.kind, self.answer, self._wanted = kind, Snapshot(), ""
         self.follow("list", None)
-        self.rows.ticks.untick()
+        self.rows.selection.clear()
         self.rows.show(())  # first: what was there is of another kind, and a filter that goes has it drawn
         self.rows.set_filter("")
-        self.rows.kept_key = None
+        self.rows.returning_key = None
         self.rows.columns = self.table.headings()
         if self._asking is not None:
             self._asking.stop()
@@ -387,7 +387,7 @@ class BrowserScreen(ListView[Any]):
         if self.levels:
             if snapshot is None or self._called != before:
                 self.table.forget()
-                self.rows.filter_words.forget()
+                self.rows.search_texts.discard()
                 self.rows.apply_filter()
             if self.level.kind.beside is not None:
                 self.draw_list()
@@ -428,16 +428,16 @@ class BrowserScreen(ListView[Any]):
         """Return why a table is unavailable here, as far as the server said so."""
         return kind.absent(self.level.inside) or self.live.unavailable(kind.list_op(self.level.known))
 
-    @on(RowList.Ticked, "#things")
-    @on(LineList.Filtered, "#things")
+    @on(RowList.SelectionChanged, "#things")
+    @on(LineList.FilterChanged, "#things")
     def _say_where(self) -> None:
         if not self.levels:
             return
         kind = self.level.kind
         op = kind.list_op(self.level.known)
         count = (
-            self.rows.extent.said
-            if self.rows.query_text or self.rows.extent.is_partial
+            self.rows.counts.summary
+            if self.rows.query_text or self.rows.counts.is_partial
             else self.counts.get((kind.many, op), "")
         )
         if count and kind.of_kinds is not None and count.isdigit():
@@ -490,11 +490,11 @@ class BrowserScreen(ListView[Any]):
 
     # Going on from here
 
-    @on(LineList.Chosen, "#kinds")
+    @on(LineList.Opened, "#kinds")
     def _into_table(self) -> None:
         self.rows.focus()
 
-    @on(LineList.Chosen, "#things")
+    @on(LineList.Opened, "#things")
     def _chosen(self) -> None:
         kind = self.level.kind
         if (thing := self.rows.item) is None:
@@ -508,7 +508,7 @@ class BrowserScreen(ListView[Any]):
         else:
             show_info(self)
 
-    @on(LineList.MoreWanted, "#things")
+    @on(LineList.MoreRequested, "#things")
     def _more(self) -> None:
         op = self.subscriptions.op("list")
         if isinstance(op, Listing):

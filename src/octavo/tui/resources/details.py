@@ -62,7 +62,7 @@ class Details(VerticalScroll, can_focus=False):
     def _lay_out(self) -> None:
         left, right = self.query_one(".details--left", FactList), self.query_one(".details--right", FactList)
         fits = len(self._facts) < self.size.height or self.size.width < TWO_COLUMNS
-        left.least = self.size.height - self.query_one(".details--title", Static).size.height
+        left.min_height = self.size.height - self.query_one(".details--title", Static).size.height
         half = len(self._facts) if fits else (len(self._facts) + 1) // 2
         for facts, shown in ((left, self._facts[:half]), (right, self._facts[half:])):
             if tuple(shown) != facts.facts:

@@ -86,16 +86,16 @@ FORM_KEYS: Commands[FormDialog] = Commands(
     "form",
     (
         Command("send", "ctrl+s", "Save", "Save the changes", run=_send, writes=True, why_not=lambda _, form: form.why_not_send(),
-                called=lambda _, form: form.state.verb, priority=True),
+                title_now=lambda _, form: form.state.verb, priority=True),
         Command("edit", "ctrl+e", "Edit as YAML", "Edit the form as YAML in your editor", run=lambda _, form: form.edit_outside(), priority=True),
         Command("file", "ctrl+f", "Choose file", "Choose a file for this field", run=lambda _, form: form.choose_file(),
-                there=lambda _, form: form.takes_files, why_not=lambda _, form: form.why_no_file(), priority=True),
+                is_available=lambda _, form: form.takes_files, why_not=lambda _, form: form.why_no_file(), priority=True),
         Command("reveal", "ctrl+r", "Show/hide", "Show or hide secrets", run=lambda _, form: form.reveal(),
-                there=lambda _, form: form.has_hidden, priority=True),
+                is_available=lambda _, form: form.has_hidden, priority=True),
         Command("restore", "ctrl+b", "Reset", "Reset this field", run=lambda _, form: form.restore(),
                 why_not=lambda _, form: form.why_not_restore(), priority=True, shown=False),
         Command("close", "escape", "Close", "Close the form and keep the draft, or cancel the upload",
-                run=lambda _, form: form.leave(), priority=True, called=lambda _, form: "Cancel" if form.state.is_uploading else None),
+                run=lambda _, form: form.leave(), priority=True, title_now=lambda _, form: "Cancel" if form.state.is_uploading else None),
         Command("next", "tab", "Next", "Go to the next field", run=lambda _, form: form.focus_next(), shown=False),
         Command("previous", "shift+tab", "Previous", "Go to the previous field", run=lambda _, form: form.focus_previous(), shown=False),
     ),
@@ -137,7 +137,7 @@ class FormDialog(Dialog[None]):
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
-            frame.name_it(self.state.form.title, self._foot)
+            frame.set_border_texts(self.state.form.title, self._foot)
             with VerticalScroll(classes="form--body", can_focus=False):
                 yield Static(safe_lines(self.state.form.intro), classes="form--intro")
                 group = ""
@@ -229,9 +229,9 @@ class FormDialog(Dialog[None]):
         why.update(safe_lines(wrong.get(FORM, "") or self._said))
         why.display = bool(wrong.get(FORM, "") or self._said)
         button = self.query_one("#yes", TextButton)
-        button.off = self.why_not_send() is not None
+        button.is_dimmed = self.why_not_send() is not None
         self._say_about()
-        self.query_one(DialogFrame).name_it(self.state.form.title, self._foot)
+        self.query_one(DialogFrame).set_border_texts(self.state.form.title, self._foot)
         self.refresh_bindings()
         self.call_after_refresh(self._fit)
 
@@ -272,9 +272,9 @@ class FormDialog(Dialog[None]):
     async def _pressed(self, message: TextButton.Pressed) -> None:
         button = message.button
         if button.id == "yes":
-            await self.do("form.send")
+            await self.run_command("form.send")
         elif button.id == "no":
-            await self.do("form.close")
+            await self.run_command("form.close")
         elif (row := self._row) is not None or (row := self._row_of(button)) is not None:
             self._picking.pick(row.field)
 
@@ -387,13 +387,13 @@ class FormDialog(Dialog[None]):
     def _keep_soon(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(self._clock.typed(monotonic()), self._keep)
+        self._timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self._keep)
 
     def _keep(self) -> None:
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        self._clock.kept()
+        self._clock.mark_saved()
         self.state.keep()
 
     def _keep_now(self) -> None:

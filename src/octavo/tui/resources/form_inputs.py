@@ -134,7 +134,7 @@ class FieldRow(Vertical):
     def show_words(self, words: str) -> None:
         """What was picked, in words."""
         if isinstance(self.input, TextButton):
-            self.input.words = f"{words} ▾"
+            self.input.label = f"{words} ▾"
 
     def say(self, sentence: str, *, changed: bool) -> None:
         """What is wrong with it, if anything, and whether it is other than it was."""

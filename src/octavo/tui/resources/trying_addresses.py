@@ -32,7 +32,7 @@ def ask_address(app: Shell, place: Place, typed: str = "", facts: tuple[Fact, ..
         if answer is not None:
             app.background(_say_way(app, place, answer.text))
 
-    field = Field("Link", typed, placeholder="/old/page", required="Type a link or a path on the site.")
+    field = Field("Link", typed, placeholder="/old/page", required_error="Type a link or a path on the site.")
     intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
     app.push_screen(
         ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided
@@ -82,7 +82,7 @@ def ask_words(app: Shell, place: Place) -> None:
         if answer is not None:
             app.background(_list_pages(app, place, answer.text[:MOST_WORDS]))
 
-    field = Field("Search for", required="Type the words to search for.")
+    field = Field("Search for", required_error="Type the words to search for.")
     app.push_screen(ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field), decided)
 
 
@@ -102,7 +102,7 @@ async def _list_pages(app: Shell, place: Place, words: str) -> None:
             ToPage(hit.id, page.id),
             page.title or page.path or "Untitled",
             detail=" · ".join(filter(None, (hit.title, *(each.title for each in page.sections)))),
-            off="" if app.workspace.space(hit.id) else "You do not have access to this space.",
+            disabled_reason="" if app.workspace.space(hit.id) else "You do not have access to this space.",
         )
         for hit in found.items
         for page in hit.pages

@@ -66,7 +66,7 @@ class TryCondition(Dialog[None]):
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
-            frame.name_it("Test a condition", "nothing is sent to the server")
+            frame.set_border_texts("Test a condition", "nothing is sent to the server")
             yield Static("")
             with Horizontal(classes="form--row"):
                 yield Static("  Condition", classes="form--label")
@@ -92,7 +92,7 @@ class TryCondition(Dialog[None]):
         self._judge()
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(self._clock.typed(monotonic()), self._keep)
+        self._timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self._keep)
 
     def _judge(self) -> None:
         self.query_one("#outcome", ChangingText).update(safe_lines(self.outcome))
@@ -122,7 +122,7 @@ class TryCondition(Dialog[None]):
         return self.query_one("#claims", TextEditor).text
 
     def _keep(self) -> None:
-        self._clock.kept()
+        self._clock.mark_saved()
         self._draft.keep(self._claims)
 
     def _keep_now(self) -> None:

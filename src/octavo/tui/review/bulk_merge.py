@@ -268,7 +268,7 @@ class MergeSeveralDialog(ConfirmDialog):
                 before.append((one, stand.checks))
             self._draw()
         self._is_known = True
-        self.read_first()
+        self.require_reading()
         self._judge()
 
     def _judge(self) -> None:
@@ -336,7 +336,7 @@ class MergeSeveralDialog(ConfirmDialog):
         return not self._is_merging and not self._is_over
 
     def confirm(self) -> None:
-        if self._answered or self._is_merging or self._is_over:
+        if self._is_answered or self._is_merging or self._is_over:
             return
         self._is_merging = True
         self._draw()

@@ -73,8 +73,8 @@ def _may_not_comment_on_page(app: Shell, view: ChangeRequestScreen) -> str | Non
 
 COMMENT_ON_PAGE: Commands[Any] = (
     COMMENTING.only("page")
-    .changed("page", run=_comment_on_page, why_not=_may_not_comment_on_page)
-    .about(lambda view: view)
+    .with_changed("page", run=_comment_on_page, why_not=_may_not_comment_on_page)
+    .for_target(lambda view: view)
 )
 
 
@@ -104,7 +104,7 @@ def _may_not_delete(app: Shell, view: ChangeRequestScreen) -> str | None:
 
 
 DELETING: Commands[Any] = (
-    WRITING.only("delete").changed("delete", run=_delete, why_not=_may_not_delete).about(lambda view: view)
+    WRITING.only("delete").with_changed("delete", run=_delete, why_not=_may_not_delete).for_target(lambda view: view)
 )
 
 
@@ -148,12 +148,12 @@ class ChangeRequestScreen(View):
         CHANGE.without("comment"),
         NEW_CHANGE,
         ADDRESS,
-        WRITING.only("edit", "arrange").about(lambda view: view.authoring),
+        WRITING.only("edit", "arrange").for_target(lambda view: view.authoring),
         DELETING,
         COMMENTING.only("block"),
         COMMENT_ON_PAGE,
         THREAD_HERE,
-        UNSENT.about(_unsent_at_hand),
+        UNSENT.for_target(_unsent_at_hand),
         SUGGESTIONS,
         COMPARISON,
         TAKING_BACK,
@@ -183,7 +183,7 @@ class ChangeRequestScreen(View):
                 yield Tree(
                     empty="No changes yet.",
                     hint="Edit a page in the space, then press r to refresh.",
-                    folds_all=False,
+                    has_fold_all_keys=False,
                     id="changes",
                 )
                 yield ChangingText("", id="standing")
@@ -293,7 +293,7 @@ class ChangeRequestScreen(View):
         self.changed_tree.keep_place_soon()
         self.request_head.say_where()
 
-    @on(LineList.Chosen, "#changes")
+    @on(LineList.Opened, "#changes")
     def _chosen(self) -> None:
         self.view.focus()
 

@@ -182,7 +182,7 @@ class ConflictsScreen(View):
     def _other_item(self) -> None:
         self._show()
 
-    @on(LineList.Chosen, "#conflicts")
+    @on(LineList.Opened, "#conflicts")
     def _chosen(self) -> None:
         self.view.focus()
 

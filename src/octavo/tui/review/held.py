@@ -44,7 +44,7 @@ HELD: Commands[OutboxEntry] = Commands(
             run=held_comments.drop_held,
         ),
     ),
-    nothing=_NOTHING,
+    no_target=_NOTHING,
     find=lambda dialog: dialog.rows.item,
 )
 """The commands on a pending comment."""
@@ -87,7 +87,7 @@ class HeldScreen(Dialog[OutboxEntry | None]):
         rows: RowList[OutboxEntry] = RowList(
             self._draw,
             key=lambda entry: entry.id,
-            columns=(Column("", 22), Column("", least=20), Column("", 6, right=True, drop=1)),
+            columns=(Column("", 22), Column("", min_width=20), Column("", 6, right=True, drop_order=1)),
             empty="No pending comments.",
             id="held",
         )
@@ -109,7 +109,9 @@ class HeldScreen(Dialog[OutboxEntry | None]):
         if not self.shell.has_session:
             return  # the session ended meanwhile
         held = self.shell.session.outbox.pending_comments(self._at)
-        self.query_one(DialogFrame).name_it(f"{plural(len(held), 'pending comment')} in your review of {self._of}")
+        self.query_one(DialogFrame).set_border_texts(
+            f"{plural(len(held), 'pending comment')} in your review of {self._of}"
+        )
         self.rows.show(held)
         self._show_words()
 
@@ -123,7 +125,7 @@ class HeldScreen(Dialog[OutboxEntry | None]):
         self.query_one("#words Static", Static).update(safe(entry.facts.text if entry is not None else ""))
         self.refresh_bindings()
 
-    @on(LineList.Chosen)
+    @on(LineList.Opened)
     def _chosen(self) -> None:
         if self.rows.item is not None:
             self.dismiss(self.rows.item)

@@ -130,7 +130,7 @@ class IncomingChanges(View):
         elif page is not None:
             self.view.state.fail(f"{page.title} has no text to compare", in_words(page))
 
-    @on(LineList.Chosen, "#incoming")
+    @on(LineList.Opened, "#incoming")
     def _chosen(self) -> None:
         self.view.focus()
 

@@ -155,7 +155,7 @@ TAKING_BACK: Commands[ChangeAtHand] = Commands(
                 writes=True, run=_take_back, why_not=_why_not_taken_back),
     ),
     context="change request",
-    nothing="Select a changed page first.",
+    no_target="Select a changed page first.",
     find=lambda view: view.change_at_hand,
 )  # fmt: skip
 """The command that reverts the selected change."""

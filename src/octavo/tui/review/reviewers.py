@@ -42,11 +42,11 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
         tick = "[x] " if found.choice.value in self._wanted else "[ ] "
         return Row(Content.assemble((tick, "$octavo-muted"), row.text), right=row.right, dim=row.dim)
 
-    def answers(self, query: str) -> list[MatchedChoice[str]]:
+    def find_matches(self, query: str) -> list[MatchedChoice[str]]:
         # People who cannot review come last.
-        return sorted(super().answers(query), key=lambda found: bool(found.choice.off))
+        return sorted(super().find_matches(query), key=lambda found: bool(found.choice.disabled_reason))
 
-    def take(self, choice: Choice[str]) -> None:
+    def accept(self, choice: Choice[str]) -> None:
         self._wanted ^= {choice.value}
         self.rows.redraw()
 

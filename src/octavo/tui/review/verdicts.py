@@ -129,9 +129,9 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
         draft.text,
         lines=4,
         placeholder="optional" if approves or held else "",
-        required="" if approves or held else "Describe what needs to change.",
-        keep=draft.keep,
-        keep_now=draft.keep_now,
+        required_error="" if approves or held else "Describe what needs to change.",
+        save_draft=draft.keep,
+        save_draft_now=draft.keep_now,
     )
     dialog = ConfirmDialog(
         f"Approve {name} {change_request.title}?" if approves

@@ -33,7 +33,7 @@ def ask_for_file(
         if answer is not None:
             app.background(_look(app, title, kind, then, answer.text))
 
-    field = Field("Path (press tab to complete)", begin, required="Enter the path to a file.", is_path=True)
+    field = Field("Path (press tab to complete)", begin, required_error="Enter the path to a file.", is_path=True)
     about = _ABOUT.get(kind, "")
     app.push_screen(
         ConfirmDialog(f"{title}: choose a file", verb="Choose", intro=about, after=trouble, field=field), decided

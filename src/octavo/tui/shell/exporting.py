@@ -173,7 +173,7 @@ def ask_where(app: Shell, export: Export, *, written: str = "", trouble: str = "
     name = safe_name(export.name)
     where = written or short_path(_folder(app) / name)
     label = "Save to a new folder" if export.files else "Save to a file or folder"
-    field = Field(label, where, required="Enter a path.", is_path=True)
+    field = Field(label, where, required_error="Enter a path.", is_path=True)
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:

@@ -136,7 +136,7 @@ class ListView(View, Generic[T]):
     @property
     def ticked(self) -> list[T]:
         """Those that are ticked, in the order of the list."""
-        return self.rows.ticks.items
+        return self.rows.selection.items
 
     def why_not(self, id: str) -> str | None:
         """Return why a command cannot run now. While the list is loading, it is because of that."""
@@ -176,7 +176,7 @@ class ListView(View, Generic[T]):
                 self.draw_list()
 
         choices = [Choice(key, name, right="now" if key == self.order else "") for key, name in self.ORDERS.items()]
-        self.app.push_screen(Picker(title, choices, now=self.order), chosen)
+        self.app.push_screen(Picker(title, choices, initial=self.order), chosen)
 
     def go_up(self) -> bool:
         """From beside the list to the list."""
@@ -197,8 +197,8 @@ SECTIONS: Commands[ListView[Any]] = Commands(
     "list",
     (
         Command("previous_section", "left_square_bracket", "Previous tab", "Go to the previous tab", key_display="[", shown=False,
-                run=lambda _, view: view.sections.go(-1)),
-        Command("next_section", "right_square_bracket", "Next tab", "Go to the next tab", key_display="]", run=lambda _, view: view.sections.go(1)),
+                run=lambda _, view: view.sections.switch(-1)),
+        Command("next_section", "right_square_bracket", "Next tab", "Go to the next tab", key_display="]", run=lambda _, view: view.sections.switch(1)),
     ),
     find=lambda view: view,
 )  # fmt: skip

@@ -166,18 +166,18 @@ def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
 def report_missing_parts(rows: RowList[Any], what: str, answers: Sequence[Snapshot[Any]]) -> None:
     """Say in a list that is made of several answers that some of them are not here, did not come or are not whole."""
     failed = [each.error for each in answers if each.error is not None]
-    if rows.extent.here and failed and all(isinstance(each, NotSent) for each in failed):
+    if rows.counts.loaded and failed and all(isinstance(each, NotSent) for each in failed):
         oldest = min((each.fetched_at for each in answers if each.fetched_at is not None), default=None)
         unread = sum(each.value is None for each in answers)
         more = f" · some {what} not loaded yet" if unread else ""
-        rows.state.is_from_before(f"{offline_since(oldest)}{more}")
+        rows.state.show_age(f"{offline_since(oldest)}{more}")
     elif failed:
         more = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
         rows.state.fail(f"Could not load some {what}", f"{failed[0]}{more}")
     elif any(each.value is None for each in answers):
         rows.state.wait_for(what)
     else:
-        rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in answers))
+        rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in answers))
 
 
 def is_covered(view: View, pane: Widget) -> bool:
@@ -228,7 +228,7 @@ class View(HasCommands, Screen[None]):
         yield TourStrip()
         yield StatusBar()
         yield KeyBar()
-        yield Notices(self.shell.notices, clear=SectionTabs)
+        yield Notices(self.shell.notices, uncovered=SectionTabs)
 
     @property
     def things_at_hand(self) -> Sequence[Model]:
@@ -310,7 +310,7 @@ class View(HasCommands, Screen[None]):
         for bar in self.query(StatusBar):
             bar.crumbs, bar.facts = crumbs, facts
 
-    @on(Notices.UndoWanted)
+    @on(Notices.UndoRequested)
     def _undo(self) -> None:
         self.shell.undo()
 

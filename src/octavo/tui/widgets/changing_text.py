@@ -20,17 +20,17 @@ class ChangingText(Static):
         before = self.content
         if isinstance(words, Content) and isinstance(before, Content) and words.is_same(before):
             return
-        room = self._room()
+        room = self._content_size()
         super().update(words, layout=False)
-        if layout and (room is None or room != self._room()):
+        if layout and (room is None or room != self._content_size()):
             self.refresh(layout=True)
 
     def on_resize(self) -> None:
         # Textual reuses the size it measured for this container size, but the content may have changed since.
-        if self.styles.auto_dimensions and self._room() not in (None, self.content_size):
+        if self.styles.auto_dimensions and self._content_size() not in (None, self.content_size):
             self.refresh(layout=True)
 
-    def _room(self) -> Size | None:
+    def _content_size(self) -> Size | None:
         """Return the size of the content at the current width. None while the width is unknown."""
         width = self.content_size.width
         if not width:

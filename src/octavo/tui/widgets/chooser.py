@@ -40,7 +40,7 @@ _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
 
 @dataclass(frozen=True)
 class Choice(Generic[T]):
-    """An item of a chooser. `detail` explains the item; `off` is the reason why it cannot be chosen now."""
+    """An item of a chooser. `detail` explains the item; `disabled_reason` is the reason why it cannot be chosen now."""
 
     value: T
     title: str
@@ -48,18 +48,18 @@ class Choice(Generic[T]):
     right: str = ""
     group: str = ""
     sign: AnyText | None = None
-    off: str = ""
-    words: str = ""
+    disabled_reason: str = ""
+    synonyms: str = ""
     """Alternative names that the filter also searches."""
-    place: str = ""
+    view: str = ""
     """Name of the view that the item opens, if it is not the current view."""
 
     @property
-    def explained(self) -> str:
+    def explanation(self) -> str:
         """The reason why the item cannot be chosen, if any, followed by its explanation."""
-        if not (self.detail and self.off):
-            return self.off or self.detail
-        return f"{self.off} {self.detail}"  # the reason comes first because a row may cut the rest
+        if not (self.detail and self.disabled_reason):
+            return self.disabled_reason or self.detail
+        return f"{self.disabled_reason} {self.detail}"  # the reason comes first because a row may cut the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,26 +78,26 @@ CHOOSER: Commands[Chooser[Any, Any]] = Commands(
         Command("previous", "up,ctrl+p", "Previous", "Go to the previous item", run=lambda _, chooser: chooser.rows.move(-1), shown=False, priority=True),
         Command("page_down", "pagedown", "Page down", "Go down half a page", run=lambda _, chooser: chooser.rows.page(1), shown=False, priority=True),
         Command("page_up", "pageup", "Page up", "Go up half a page", run=lambda _, chooser: chooser.rows.page(-1), shown=False, priority=True),
-        Command("choose", "enter", "Choose", "Choose the selected item", run=lambda _, chooser: chooser.choose_once_typed(), priority=True),
-        Command("close", "escape", "Close", "Close without choosing", run=lambda _, chooser: chooser.close_empty(), priority=True),
+        Command("choose", "enter", "Choose", "Choose the selected item", run=lambda _, chooser: chooser.choose_after_typing(), priority=True),
+        Command("close", "escape", "Close", "Close without choosing", run=lambda _, chooser: chooser.cancel(), priority=True),
     ),
     find=lambda chooser: chooser,
 )  # fmt: skip
 
 
 class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
-    """A dialog in which typing filters a list of choices. Pressing enter calls `take` with the selected choice."""
+    """A dialog in which typing filters a list of choices. Pressing enter calls `accept` with the selected choice."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "chooser.tcss"]
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
-    COUNTED: ClassVar[str] = ""
+    UNIT: ClassVar[str] = ""
     """Noun for the number of choices, as in `285 commands`. Empty: only the number of matches is shown."""
     FOOT: ClassVar[str] = "enter choose"
-    EXPLAINS: ClassVar[bool] = False
+    SHOWS_EXPLANATION: ClassVar[bool] = False
     """Whether the whole explanation of the selected choice is also shown below the list. A row often cuts it."""
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSER,)
-    take: Callable[[Choice[T]], None]
+    accept: Callable[[Choice[T]], None]
     """Called with the selected choice when the user presses enter, unless the choice is disabled. Defined by each
     subclass."""
 
@@ -107,81 +107,86 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         choices: Sequence[Choice[T]] = (),
         *,
         empty: str = "No items to choose from.",
-        waits: bool = False,
+        is_loading: bool = False,
     ) -> None:
         super().__init__()
-        self.waits = waits
+        self.is_loading = is_loading
         """Whether choices are still being loaded."""
         self._title, self._choices, self._empty = title, choices, empty
-        self._column = 0
-        self._found_for = ""
+        self._title_width = 0
+        self._listed_query = ""
         """Query whose matches are listed."""
-        self.is_shown = False
+        self.has_listed_choices = False
         """Whether the list shows the choices. `is_mounted` becomes True later."""
 
     def body(self) -> ComposeResult:
         self._choices = self.choices()
         with DialogFrame():
-            if prose := self.prose():
+            if prose := self.intro():
                 yield Static(prose, classes="chooser--prose")
             with Horizontal(classes="chooser--line"):
                 yield Static(Content("❯"), classes="chooser--sign")
                 yield FilterInput(placeholder=self.PLACEHOLDER)
                 yield ChangingText(classes="chooser--count")
-            yield self.rows_widget()
-            if self.explains:
+            yield self.make_rows()
+            if self.shows_explanation:
                 yield ChangingText(classes="chooser--whole")
 
     def choices(self) -> Sequence[Choice[T]]:
         """Return all choices."""
         return self._choices
 
-    def prose(self) -> Content | None:
+    def intro(self) -> Content | None:
         """Return the text above the input line. None if there is none."""
         return None
 
     @property
-    def explains(self) -> bool:
-        """Whether the explanation is shown below the list: always with `EXPLAINS`, else if a choice has both a detail
+    def shows_explanation(self) -> bool:
+        """Whether the explanation is shown below the list: always with `SHOWS_EXPLANATION`, else if a choice has both a detail
         and a reason."""
-        return self.EXPLAINS or any(each.detail and each.off for each in self._choices)
+        return self.SHOWS_EXPLANATION or any(each.detail and each.disabled_reason for each in self._choices)
 
     @property
     def has_row_details(self) -> bool:
         """Whether rows show the explanation beside the title."""
-        return not (self.explains and self.has_class("-tiny"))
+        return not (self.shows_explanation and self.has_class("-tiny"))
 
-    def rows_widget(self) -> RowList[MatchedChoice[T]]:
+    def make_rows(self) -> RowList[MatchedChoice[T]]:
         """Return the list widget."""
-        return RowList(self.draw, key=lambda found: found.number, groups=self._groups, empty=self._empty)
+        return RowList(self.draw, key=lambda found: found.number, groups=self._headings, empty=self._empty)
 
     def draw(self, found: MatchedChoice[T]) -> Row:
         """Return the row of a choice."""
         choice = found.choice
-        title = self.titled(found)
-        detail = safe(choice.explained) if self.has_row_details else Content("")
-        column = fit(title, self._column) if detail else title
+        title = self.highlighted_title(found)
+        detail = safe(choice.explanation) if self.has_row_details else Content("")
+        column = fit(title, self._title_width) if detail else title
         text = Content.assemble(column, "   ", (detail.plain, "$octavo-muted")) if detail else column
-        return Row(text=text, sign=choice.sign, right=Content.styled(choice.right, "$primary"), dim=bool(choice.off))
+        return Row(
+            text=text,
+            sign=choice.sign,
+            right=Content.styled(choice.right, "$primary"),
+            dim=bool(choice.disabled_reason),
+        )
 
-    def titled(self, found: MatchedChoice[T]) -> Content:
+    def highlighted_title(self, found: MatchedChoice[T]) -> Content:
         """Return the title of a choice with its matching letters highlighted."""
         title = safe(found.choice.title)
-        return found.match.shown(title, "bold $primary") if found.match else title
+        return found.match.highlight(title, "bold $primary") if found.match else title
 
     def on_mount(self) -> None:
-        self.rows.always_lit = True
+        self.rows.is_always_lit = True
         self.rows.can_focus = False
-        self.query_one(DialogFrame).name_it(self._title, self.FOOT)
-        self._find("")
-        self.is_shown = True
-        self.begin()
+        self.query_one(DialogFrame).set_border_texts(self._title, self.FOOT)
+        self._list_matches("")
+        self.has_listed_choices = True
+        self.select_initial()
         self.query_one(FilterInput).focus()
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._fit)
+        self.call_after_refresh(self._limit_height)
 
-    def _fit(self) -> None:
+    def _limit_height(self) -> None:
         """Limit the height of the list to the screen, so that a long list scrolls and its cursor stays visible."""
         for frame in self.query(DialogFrame):
             others = [each for each in frame.children if each is not self.rows and each.display]
@@ -189,7 +194,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             room = self.size.height - frame.styles.margin.top - frame.gutter.height - taken - 2
             self.rows.styles.max_height = min(_MAX_ROWS, max(1, room))
 
-    def begin(self) -> None:
+    def select_initial(self) -> None:
         """Place the cursor on the initial choice, if it is not the first."""
 
     @property
@@ -201,34 +206,34 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """Replace the choices. The query and the selected choice stay."""
         at = self.rows.item.choice.value if self.rows.item is not None and self.rows.cursor else None
         self._choices = choices
-        self._find(self.query_one(FilterInput).value)
+        self._list_matches(self.query_one(FilterInput).value)
         same = next((found.number for found in self.rows.items if found.choice.value == at), None)
         if same is not None:
             self.rows.go_to(same)
 
-    def _groups(self, found: MatchedChoice[T]) -> Sequence[Heading]:
+    def _headings(self, found: MatchedChoice[T]) -> Sequence[Heading]:
         return [Heading(found.choice.group)] if found.choice.group and found.match is None else []
 
-    def _find(self, query: str) -> None:
-        self._found_for = query
-        titles = [safe(each.title).cell_length for each in self._choices if each.detail or each.off]
-        self._column = min(max(titles, default=0), MAX_TITLE_WIDTH)
+    def _list_matches(self, query: str) -> None:
+        self._listed_query = query
+        titles = [safe(each.title).cell_length for each in self._choices if each.detail or each.disabled_reason]
+        self._title_width = min(max(titles, default=0), MAX_TITLE_WIDTH)
         if query.strip():
-            found = self.answers(query)
+            found = self.find_matches(query)
             self.rows.state.empty = f"Nothing matches “{query.strip()[:60]}”."
         else:
             found = [MatchedChoice(number, choice) for number, choice in enumerate(self._choices)]
             self.rows.state.empty = self._empty
-        if self.waits:
+        if self.is_loading:
             self.rows.state.empty = "Loading choices…"
         self.rows.show(found)
         self.rows.go_to_first()
         of_all = f" of {len(self._choices)}" if query.strip() and len(found) <= len(self._choices) else ""
-        unit = f" {self.COUNTED}{'' if len(self._choices) == 1 else 's'}" if self.COUNTED else ""
+        unit = f" {self.UNIT}{'' if len(self._choices) == 1 else 's'}" if self.UNIT else ""
         count = f"{len(found)}{of_all}{unit}" if of_all or unit else ""
         self.query_one(".chooser--count", Static).update(Content(count))
 
-    def answers(self, query: str) -> list[MatchedChoice[T]]:
+    def find_matches(self, query: str) -> list[MatchedChoice[T]]:
         """Return the matching choices, the best first."""
         found = [
             MatchedChoice(number, choice, matched)
@@ -238,45 +243,45 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         return sorted(found, key=lambda each: -each.match.score if each.match else 0.0)
 
     @on(Input.Changed)
-    def _typed(self, message: Input.Changed) -> None:
+    def _update_matches(self, message: Input.Changed) -> None:
         message.stop()
-        self._find(message.value)
+        self._list_matches(message.value)
 
     @on(RowList.Highlighted)
-    def _looked_at(self, message: RowList.Highlighted) -> None:
+    def _explain_selected(self, message: RowList.Highlighted) -> None:
         message.stop()
-        self.query_one(DialogFrame).name_it(self._title, self.FOOT)
+        self.query_one(DialogFrame).set_border_texts(self._title, self.FOOT)
         found = self.rows.item
         for whole in self.query(".chooser--whole").results(Static):
-            whole.update(safe(found.choice.explained) if found is not None else Content(""))
+            whole.update(safe(found.choice.explanation) if found is not None else Content(""))
         if found is not None:
-            self.looked_at(found.choice)
+            self.preview(found.choice)
 
-    def looked_at(self, choice: Choice[T]) -> None:
+    def preview(self, choice: Choice[T]) -> None:
         """Handle a cursor move to a choice."""
 
-    @on(RowList.Chosen)
-    def _clicked(self, message: RowList.Chosen) -> None:
+    @on(RowList.Opened)
+    def _choose_clicked(self, message: RowList.Opened) -> None:
         message.stop()
         self.choose()
 
-    def choose_once_typed(self) -> None:
+    def choose_after_typing(self) -> None:
         """Choose after the letters typed before enter were processed: messages about them may still be queued."""
         self.query_one(FilterInput).call_later(self.choose)
 
     def choose(self) -> None:
         """Take the selected choice, or show why it cannot be chosen."""
-        if (typed := self.query_one(FilterInput).value) != self._found_for:
-            self._find(typed)
+        if (typed := self.query_one(FilterInput).value) != self._listed_query:
+            self._list_matches(typed)
         found = self.rows.item
         if found is None:
             return
-        if found.choice.off:
-            self.query_one(DialogFrame).name_it(self._title, found.choice.off)
+        if found.choice.disabled_reason:
+            self.query_one(DialogFrame).set_border_texts(self._title, found.choice.disabled_reason)
         else:
-            self.take(found.choice)
+            self.accept(found.choice)
 
-    def close_empty(self) -> None:
+    def cancel(self) -> None:
         """Close without choosing."""
         self.dismiss(None)
 
@@ -287,8 +292,8 @@ def match_choice(query: str, choice: Choice[Any]) -> Match | None:
         return Match(_KEY_SCORE)  # the query is a key, and the user wants to know its command
     in_title = match(query, safe(choice.title).plain)
     if in_title is not None:
-        in_title = Match(in_title.score + _TITLE_BONUS, in_title.places)
-    named = match(query, f"{choice.words} {choice.title}") if choice.words else None
+        in_title = Match(in_title.score + _TITLE_BONUS, in_title.indexes)
+    named = match(query, f"{choice.synonyms} {choice.title}") if choice.synonyms else None
     # Whole words in an alternative name count more than single letters scattered over the title.
     if named is not None and named.score >= _WHOLE_WORD_SCORE * len(query.split()):
         return max(in_title, Match(named.score + _SYNONYM_BONUS), key=lambda each: each.score if each else 0.0)
@@ -296,7 +301,7 @@ def match_choice(query: str, choice: Choice[Any]) -> Match | None:
         return in_title
     if len(query.strip()) < _MIN_QUERY_LENGTH:
         return None
-    about = f"{choice.title} {choice.words} {choice.detail} {choice.right} {choice.group}"
+    about = f"{choice.title} {choice.synonyms} {choice.detail} {choice.right} {choice.group}"
     # Most e-mail addresses share a domain, so domains are searched only if the query contains an @.
     elsewhere = match(query, about if "@" in query else _DOMAIN.sub("", about))
     # Only whole words count here: letters scattered over a whole sentence match by chance.

@@ -23,17 +23,19 @@ PaletteValue = ActiveCommand | Callable[[], object] | str
 
 
 class PaletteScreen(Chooser[None, PaletteValue]):
-    """A palette of the commands of the current view, the choices in `elsewhere`, and the themes. Enter runs the
+    """A palette of the commands of the current view, the choices in `destinations`, and the themes. Enter runs the
     command, opens the view, or keeps the theme. The theme under the cursor is previewed."""
 
     PLACEHOLDER: ClassVar[str] = "Type to filter"
-    COUNTED: ClassVar[str] = "command"
+    UNIT: ClassVar[str] = "command"
     FOOT: ClassVar[str] = "enter run"
-    EXPLAINS: ClassVar[bool] = True
+    SHOWS_EXPLANATION: ClassVar[bool] = True
 
-    def __init__(self, below: Screen[Any], themes: ThemePicker, elsewhere: Sequence[Choice[PaletteValue]] = ()) -> None:
+    def __init__(
+        self, view: Screen[Any], themes: ThemePicker, destinations: Sequence[Choice[PaletteValue]] = ()
+    ) -> None:
         super().__init__("Command palette")
-        self._below, self._themes, self._elsewhere = below, themes, elsewhere
+        self._view, self._themes, self._destinations = view, themes, destinations
 
     def choices(self) -> Sequence[Choice[PaletteValue]]:
         commands: list[Choice[PaletteValue]] = [
@@ -43,31 +45,31 @@ class PaletteScreen(Chooser[None, PaletteValue]):
                 detail=command.help if command.help != command.title else "",
                 right=command.key,
                 group=place,
-                off=command.reason or "",
-                words=SYNONYMS.get(command.id, ""),
+                disabled_reason=command.reason or "",
+                synonyms=SYNONYMS.get(command.id, ""),
             )
-            for place, command in commands_by_relevance(self._below)
+            for place, command in commands_by_relevance(self._view)
             if command.id not in _OMITTED
         ]
-        now = self._themes.before
+        now = self._themes.chosen
         themes: list[Choice[PaletteValue]] = [
             Choice(name, f"Theme {name}", right="current" if name == now else "", group="THEMES")
             for name in self._themes.names
         ]
-        return [*commands, *self._elsewhere, *themes]
+        return [*commands, *self._destinations, *themes]
 
     def draw(self, found: MatchedChoice[PaletteValue]) -> Row:
         """Return the row of a choice. Search results have no headings, so the row of another view's command names that
         view."""
-        row, place = super().draw(found), found.choice.place
+        row, place = super().draw(found), found.choice.view
         if found.match is None or not place:
             return row
         return replace(row, right=Content.assemble((f"  {place.capitalize()}  ", "$octavo-muted"), row.right))
 
-    def looked_at(self, choice: Choice[PaletteValue]) -> None:
-        self._themes.try_on(choice.value if isinstance(choice.value, str) else None)
+    def preview(self, choice: Choice[PaletteValue]) -> None:
+        self._themes.preview(choice.value if isinstance(choice.value, str) else None)
 
-    def take(self, choice: Choice[PaletteValue]) -> None:
+    def accept(self, choice: Choice[PaletteValue]) -> None:
         self._themes.keep(choice.value if isinstance(choice.value, str) else None)
         self.dismiss(None)
         if isinstance(choice.value, ActiveCommand):
@@ -75,6 +77,6 @@ class PaletteScreen(Chooser[None, PaletteValue]):
         elif not isinstance(choice.value, str):
             self.app.call_later(choice.value)
 
-    def close_empty(self) -> None:
+    def cancel(self) -> None:
         self._themes.keep(None)
-        super().close_empty()
+        super().cancel()

@@ -126,19 +126,19 @@ class Command(Generic[T]):
     run: Callable[[Any, T], object]
     why_not: Callable[[Any, T], str | None] = _no_reason
     """Return the sentence that says why the command cannot run now, or None if it can."""
-    called: Callable[[Any, T], str | None] = _no_title
+    title_now: Callable[[Any, T], str | None] = _no_title
     """Return a title that depends on the target. None: `title` is shown."""
-    there: Callable[[Any, T], bool] = _always
+    is_available: Callable[[Any, T], bool] = _always
     """Return whether the command exists for this target. If not, its key does nothing and the palette omits it."""
     applies: Callable[[Any, T], bool] = _always
     """Return whether the key bar offers the command in the target's current state. If not, the key still works and says
     why."""
-    offered: Callable[[Any, T], bool] = _never
+    offered_on_failure: Callable[[Any, T], bool] = _never
     """Return whether the command can help after a failed load, and so is named below the error."""
     shown: bool = True
     """Whether the key bar may show the command."""
     key_display: str | None = None
-    together: Binding.Group | None = None
+    group: Binding.Group | None = None
     """Commands that the key bar shows under one label, such as `n/N change`."""
     priority: bool = False
     """Whether the key is handled before the focused widget gets it."""
@@ -157,11 +157,11 @@ class Commands(Generic[T]):
     commands: tuple[Command[T], ...]
     context: str = ""
     """Heading in the help topic “keys” and in the key map. Empty: the name of the widget, screen or app."""
-    nothing: str | Callable[[Any], str] = "This command is not available here."
+    no_target: str | Callable[[Any], str] = "This command is not available here."
     """The reason that is shown while there is no target: a sentence, or a function of the widget, screen or app."""
     find: Callable[[Any], T | None] = lambda place: None
 
-    def about(self, find: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
+    def for_target(self, find: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
         """Return these commands for the target that `find` returns. `changes` replace other fields, such as `context`
         or `no_target`."""
         return replace(self, find=find, **changes)
@@ -174,7 +174,7 @@ class Commands(Generic[T]):
         """Return a group without the commands of these names. Raises KeyError for an unknown name."""
         return replace(self, commands=tuple(each for each in self._known(names) if each.name not in names))
 
-    def changed(self, name: str, **changes: Any) -> Commands[T]:
+    def with_changed(self, name: str, **changes: Any) -> Commands[T]:
         """Return a group in which the command `name` has other fields, such as another key or another help sentence."""
         known = self._known((name,))
         return replace(self, commands=tuple(replace(each, **changes) if each.name == name else each for each in known))
@@ -200,7 +200,7 @@ class Commands(Generic[T]):
                 key_display=each.key_display,
                 tooltip=each.help,
                 id=id,
-                group=each.together,
+                group=each.group,
                 priority=each.priority,
             )
 
@@ -223,7 +223,7 @@ class HasCommands:
         cls._commands_by_id |= {group.id_of(each): (group, each) for group in own for each in group.commands}
         super().__init_subclass__(**keywords)
 
-    def _command_now(self, id: object) -> tuple[Any, Commands[Any], Command[Any], Any]:
+    def _resolve_command(self, id: object) -> tuple[Any, Commands[Any], Command[Any], Any]:
         """Return the app, the group, the command, and the current target for the id of a command."""
         group, command = self._commands_by_id[str(id)]
         place = cast("DOMNode", self)
@@ -233,27 +233,27 @@ class HasCommands:
         """Return the sentence that says why a command cannot run now, or None if it can."""
         if not _is_complete(self):
             return None
-        app, group, command, about = self._command_now(id)
+        app, group, command, about = self._resolve_command(id)
         if about is None:
-            return group.nothing if isinstance(group.nothing, str) else group.nothing(self)
+            return group.no_target if isinstance(group.no_target, str) else group.no_target(self)
         writes = command.writes(app, about) if callable(command.writes) else command.writes
         if writes and isinstance(app, SendsWrites) and app.why_no_writes:
             return app.why_no_writes
         return command.why_not(app, about)
 
-    def called(self, id: str) -> str | None:
+    def title_of(self, id: str) -> str | None:
         """Return the title of a command if the title depends on the current target, else None."""
         if not _is_complete(self):
             return None
-        app, _, command, about = self._command_now(id)
-        return None if about is None else command.called(app, about)
+        app, _, command, about = self._resolve_command(id)
+        return None if about is None else command.title_now(app, about)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether a key is bound. The key of a command that cannot run is bound too: it says why."""
         if action != "command" or not _is_complete(self):
             return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # of what it is put before
-        app, _, command, about = self._command_now(*parameters)
-        return about is None or command.there(app, about)
+        app, _, command, about = self._resolve_command(*parameters)
+        return about is None or command.is_available(app, about)
 
     def action_command(self, id: str) -> object:
         """Run a command, or show why it cannot run. An awaitable result is awaited by Textual."""
@@ -265,12 +265,12 @@ class HasCommands:
             if isinstance(app, TellsWords):
                 app.words.ignore()
             return None
-        app, _, command, about = self._command_now(id)
+        app, _, command, about = self._resolve_command(id)
         if isinstance(app, HasTour):
             app.command_ran(id)
         return command.run(app, about)
 
-    async def do(self, id: str) -> None:
+    async def run_command(self, id: str) -> None:
         """Run a command as its key does, for a button or a message."""
         await cast("Widget", self).run_action(f"command({id!r})")
 
@@ -317,7 +317,7 @@ def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
 def offered_commands(app: App[Any]) -> list[tuple[str, str]]:
     """Return the key and the title of each command of the app that can help after a failed load."""
     commands = app._commands_by_id.items() if isinstance(app, HasCommands) else ()
-    offered = [(id, each) for id, (group, each) in commands if each.offered(app, group.find(app))]
+    offered = [(id, each) for id, (group, each) in commands if each.offered_on_failure(app, group.find(app))]
     chosen = keymap_of(app)
     keys = [chosen.get(id) or each.keys or _NO_KEY for id, each in offered]
     return [(key_name(key.split(",")[0]), each.title.lower()) for key, (_, each) in zip(keys, offered, strict=True)]
@@ -341,7 +341,7 @@ def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Ac
     id, title, reason = binding.id or "", None, None if enabled else "This command is not available now."
     applies = True
     if isinstance(node, HasCommands) and id in node._commands_by_id:
-        title, reason, applies = node.called(id), node.why_not(id), _is_applicable(node, id)
+        title, reason, applies = node.title_of(id), node.why_not(id), _is_applicable(node, id)
     return ActiveCommand(
         id=id,
         keys=tuple(keys),
@@ -362,7 +362,7 @@ def _is_applicable(place: HasCommands, id: str) -> bool:
     """Return whether the key bar offers a command: it has a target, and `Command.applies` returns True for this target."""
     if not _is_complete(place):
         return True
-    app, _, command, about = place._command_now(id)
+    app, _, command, about = place._resolve_command(id)
     return about is not None and command.applies(app, about)
 
 

@@ -42,23 +42,23 @@ class Field:
     value: str = ""
     lines: int = 1
     """Height in lines. With 1, enter confirms; with more, ctrl+s confirms."""
-    required: str = ""
+    required_error: str = ""
     """Error that is shown if the field is empty. Empty: the field is optional."""
     placeholder: str = ""
     is_path: bool = False
     """Whether the field takes a file path, with completion."""
-    keep: Callable[[str], None] | None = None
+    save_draft: Callable[[str], None] | None = None
     """Saves the text as a draft. Called while the user types and when the dialog closes."""
-    keep_now: Callable[[str], None] | None = None
+    save_draft_now: Callable[[str], None] | None = None
     """Saves the text before it returns. Called when the app exits."""
 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """Result of a confirmed dialog: the stripped texts of the first field (`text`) and of the second field (`also`)."""
+    """Result of a confirmed dialog: the stripped texts of the first field (`text`) and of the second field (`second_text`)."""
 
     text: str = ""
-    also: str = ""
+    second_text: str = ""
 
 
 def _confirm(app: App[Any], dialog: ConfirmDialog) -> None:
@@ -78,25 +78,25 @@ def _is_open(app: App[Any], dialog: ConfirmDialog) -> bool:
 
 
 def _is_by_key(app: App[Any], dialog: ConfirmDialog) -> bool:
-    return dialog.is_by_key
+    return dialog.confirms_by_key
 
 
 CONFIRM: Commands[ConfirmDialog] = Commands(
     "dialog",
     (
-        Command("yes", "y", "Yes", "Confirm", run=_confirm, why_not=_why_not_confirmed, called=lambda _, dialog: dialog.verb, there=_is_open,
+        Command("yes", "y", "Yes", "Confirm", run=_confirm, why_not=_why_not_confirmed, title_now=lambda _, dialog: dialog.verb, is_available=_is_open,
                 applies=_is_by_key),
         Command("send", "ctrl+s", "Yes", "Confirm",
-                run=_confirm, why_not=_why_not_confirmed, called=lambda _, dialog: dialog.verb, there=_is_open, priority=True),
-        Command("no", "n", "No", "Cancel", run=_cancel, called=lambda _, dialog: dialog.cancel_word),
-        Command("cancel", "escape", "No", "Cancel", run=_cancel, called=lambda _, dialog: dialog.cancel_word),
+                run=_confirm, why_not=_why_not_confirmed, title_now=lambda _, dialog: dialog.verb, is_available=_is_open, priority=True),
+        Command("no", "n", "No", "Cancel", run=_cancel, title_now=lambda _, dialog: dialog.cancel_word),
+        Command("cancel", "escape", "No", "Cancel", run=_cancel, title_now=lambda _, dialog: dialog.cancel_word),
         Command("next", "tab,right", "Next", "Go to the next button", run=lambda _, dialog: dialog.focus_next(), shown=False),
         Command("previous", "shift+tab,left", "Previous", "Go to the previous button", run=lambda _, dialog: dialog.focus_previous(), shown=False),
         Command("down", "down,j,pagedown", "Down", "Scroll down",
-                run=lambda _, dialog: dialog.scroll_body(1), together=_SCROLL_KEYS),
-        Command("up", "up,k,pageup", "Up", "Scroll up", run=lambda _, dialog: dialog.scroll_body(-1), together=_SCROLL_KEYS),
+                run=lambda _, dialog: dialog.scroll_body(1), group=_SCROLL_KEYS),
+        Command("up", "up,k,pageup", "Up", "Scroll up", run=lambda _, dialog: dialog.scroll_body(-1), group=_SCROLL_KEYS),
         Command("check", "r", "Check again", "Reload the checks", run=lambda _, dialog: dialog.check_again and dialog.check_again(),
-                there=lambda _, dialog: dialog.check_again is not None and dialog.is_open),
+                is_available=lambda _, dialog: dialog.check_again is not None and dialog.is_open),
     ),
     find=lambda dialog: dialog,
 )  # fmt: skip
@@ -105,7 +105,7 @@ CONFIRM: Commands[ConfirmDialog] = Commands(
 class ConfirmDialog(Dialog[Confirmed | None]):
     """A dialog that asks to confirm an action. Its result is a `Confirmed`, or None if it was canceled.
 
-    The cancel button has the focus and `y` confirms. With `typed`, the user must type this word instead of pressing
+    The cancel button has the focus and `y` confirms. With `word`, the user must type this word instead of pressing
     `y`. With `blocked`, the dialog cannot be confirmed and shows this sentence. `update` changes the content while the
     dialog is open.
     """
@@ -126,40 +126,40 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         facts: Sequence[Fact] = (),
         after: AnyText = "",
         field: Field | None = None,
-        also: Field | None = None,
-        typed: str = "",
-        why_typed: str = "",
+        second_field: Field | None = None,
+        word: str = "",
+        word_reason: str = "",
         blocked: str = "",
         foot: str = "",
         cancel: str = "",
         check_again: Callable[[], None] | None = None,
     ) -> None:
-        """`intro` is shown above the facts, `after` below them, and `foot` in the lower border. `also` is a second
+        """`intro` is shown above the facts, `after` below them, and `foot` in the lower border. `second_field` is a second
         field.
 
-        `cancel` is the label of the cancel button. Empty: “Close” if a field saves drafts, else “Cancel”. `why_typed`
-        says why the user must type `typed`: "With conflicts the y key is off: type 42 to merge anyway."
+        `cancel` is the label of the cancel button. Empty: “Close” if a field saves drafts, else “Cancel”. `word_reason`
+        says why the user must type `word`: "With conflicts the y key is off: type 42 to merge anyway."
         """
         super().__init__()
         self._title = title
         self.verb: str = verb
         self._intro, self._facts, self._after, self._field = intro, facts, after, field
-        self._fields = {name: each for name, each in (("field", field), ("also", also)) if each is not None}
-        keeps = any(each.keep is not None for each in self._fields.values())
+        self._fields = {name: each for name, each in (("field", field), ("also", second_field)) if each is not None}
+        keeps = any(each.save_draft is not None for each in self._fields.values())
         self.cancel_word: str = cancel or ("Close" if keeps else "Cancel")
-        self._typed, self._typed_why, self._blocked, self._foot = typed, why_typed, blocked, foot
+        self._word, self._word_reason, self._blocked, self._foot = word, word_reason, blocked, foot
         self.check_again: Callable[[], None] | None = check_again
-        self._answered = False
-        self._ready = False
-        self._came_in: datetime | None = None
+        self._is_answered = False
+        self._is_composed = False
+        self._content_time: datetime | None = None
         """When the content arrived. None once the user had time to read it."""
-        self._reading: Timer | None = None
-        self._clock = DraftClock()
-        self._timer: Timer | None = None
+        self._reading_timer: Timer | None = None
+        self._draft_clock = DraftClock()
+        self._draft_timer: Timer | None = None
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
-            frame.name_it(self._title, self._foot)
+            frame.set_border_texts(self._title, self._foot)
             with VerticalScroll(classes="confirm--body", can_focus=False):
                 yield ChangingText(safe_lines(self._intro), classes="confirm--intro")
                 yield FactList(self._facts)
@@ -184,16 +184,16 @@ class ConfirmDialog(Dialog[Confirmed | None]):
                 yield TextButton(self.verb, id="yes", classes="-primary")
 
     def on_mount(self) -> None:
-        self._ready = True
+        self._is_composed = True
         if isinstance(self.app, SavesOnExit):
-            self.app.before_end.add(self._keep_now)
+            self.app.before_end.add(self._save_drafts_now)
         self.update()
-        self.query_one(f"#{self.begins_at}").focus()
+        self.query_one(f"#{self.initial_focus}").focus()
 
     @property
-    def begins_at(self) -> str:
+    def initial_focus(self) -> str:
         """Id of the widget that is focused first."""
-        return "field" if self._field is not None else "typed" if self._typed else "no"
+        return "field" if self._field is not None else "typed" if self._word else "no"
 
     def update(
         self,
@@ -201,8 +201,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         facts: Sequence[Fact] | None = None,
         intro: AnyText | None = None,
         after: AnyText | None = None,
-        typed: str | None = None,
-        why_typed: str | None = None,
+        word: str | None = None,
+        word_reason: str | None = None,
         blocked: str | None = None,
         foot: str | None = None,
         verb: str | None = None,
@@ -210,49 +210,53 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         """Update the content. Arguments that are None leave it unchanged. The typed text and the focus stay."""
         if facts is not None:
             self._facts = facts
-        self._typed = self._typed if typed is None else typed
-        self._typed_why = self._typed_why if why_typed is None else why_typed
+        self._word = self._word if word is None else word
+        self._word_reason = self._word_reason if word_reason is None else word_reason
         self._blocked = self._blocked if blocked is None else blocked
         self._foot = self._foot if foot is None else foot
         self.verb = self.verb if verb is None else verb
         self._intro = self._intro if intro is None else intro
         self._after = self._after if after is None else after
-        if not self._ready or not self._stands:
+        if not self._is_composed or not self._is_active:
             return  # the widgets do not exist yet, or not any more
         self.query_one(FactList).facts = self._facts
-        for name, words in (("intro", self._intro), ("after", self._after), ("why", self._blocked or self._typed_why)):
+        for name, words in (
+            ("intro", self._intro),
+            ("after", self._after),
+            ("why", self._blocked or self._word_reason),
+        ):
             static = self.query_one(f".confirm--{name}", Static)
             static.update(safe_lines(words))
             static.display = bool(words)
         typing = self.query_one("#typed", LineInput)
-        typing.display = bool(self._typed) and not self._blocked
+        typing.display = bool(self._word) and not self._blocked
         self._show_state()
-        self.call_after_refresh(self._fit)
+        self.call_after_refresh(self._limit_height)
 
-    def read_first(self) -> None:
+    def require_reading(self) -> None:
         """Disable confirming for `READ_SECONDS`, because new content was shown just now."""
-        if self._reading is not None:
-            self._reading.stop()
-        self._came_in = wording.clock()
-        self._reading = self.set_timer(READ_SECONDS, self._was_read)
+        if self._reading_timer is not None:
+            self._reading_timer.stop()
+        self._content_time = wording.clock()
+        self._reading_timer = self.set_timer(READ_SECONDS, self._finish_reading)
 
-    def _was_read(self) -> None:
-        self._came_in = None
-        if self._ready and self._stands:
+    def _finish_reading(self) -> None:
+        self._content_time = None
+        if self._is_composed and self._is_active:
             self._show_state()
 
     @property
-    def _just_in(self) -> bool:
-        if self._came_in is None or self._typed:
+    def _is_being_read(self) -> bool:
+        if self._content_time is None or self._word:
             return False
-        return 0 <= (wording.clock() - self._came_in).total_seconds() < READ_SECONDS
+        return 0 <= (wording.clock() - self._content_time).total_seconds() < READ_SECONDS
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._fit)
+        self.call_after_refresh(self._limit_height)
 
-    def _fit(self) -> None:
+    def _limit_height(self) -> None:
         """Limit the height of the body to the screen, so that the buttons stay visible."""
-        if not self._stands:
+        if not self._is_active:
             return  # the dialog was closed before this refresh
         frame = self.query_one(DialogFrame)
         body = self.query_one(".confirm--body")
@@ -261,9 +265,9 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.call_after_refresh(self.refresh_bindings)  # whether the body scrolls is known only after the layout
 
     @property
-    def _stands(self) -> bool:
+    def _is_active(self) -> bool:
         """Whether the dialog is neither answered nor being removed."""
-        return not self._answered and not is_being_removed(self)
+        return not self._is_answered and not is_being_removed(self)
 
     @property
     def is_open(self) -> bool:
@@ -271,16 +275,16 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         return True
 
     @property
-    def is_by_key(self) -> bool:
+    def confirms_by_key(self) -> bool:
         """Whether `y` confirms: no word has to be typed, and nothing blocks the action."""
-        return not (self._typed or self._blocked)
+        return not (self._word or self._blocked)
 
     @property
     def text(self) -> str:
         """The text of the first field."""
-        return self._written_in("field")
+        return self._field_text("field")
 
-    def _written_in(self, name: str) -> str:
+    def _field_text(self, name: str) -> str:
         if name not in self._fields:
             return ""
         field = self.query_one(f"#{name}")
@@ -288,16 +292,16 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     def why_not_confirmed(self) -> str | None:
         """Return why the action cannot be confirmed now. None if it can."""
-        if not self._ready or not self._stands:
+        if not self._is_composed or not self._is_active:
             return None
         if self._blocked:
             return self._blocked
-        if self._just_in:
+        if self._is_being_read:
             return "The checks just finished loading. Read them, then press y."
-        if self._field is not None and self._field.required and not self.text:
-            return self._field.required
-        if self._typed and self.query_one("#typed", LineInput).value.strip() != self._typed:
-            return self._typed_why or f"Type {self._typed} to confirm."
+        if self._field is not None and self._field.required_error and not self.text:
+            return self._field.required_error
+        if self._word and self.query_one("#typed", LineInput).value.strip() != self._word:
+            return self._word_reason or f"Type {self._word} to confirm."
         return None
 
     @property
@@ -309,70 +313,70 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     def _show_state(self) -> None:
         button = self.query_one("#yes", TextButton)
-        button.words = self.verb
-        button.off = self.why_not_confirmed() is not None
+        button.label = self.verb
+        button.is_dimmed = self.why_not_confirmed() is not None
         longest = max((field.lines for field in self._fields.values()), default=0)
         key = "y" if not longest else "ctrl+s" if longest > 1 else "enter"
-        button.key = "" if self._typed or self._blocked or self._just_in else key
-        kept = {name: each.value.strip() for name, each in self._fields.items() if each.keep is not None}
-        is_kept = any(self._written_in(name) not in ("", before) for name, before in kept.items())
-        self.query_one(DialogFrame).name_it(self._title, self._foot or (self.DRAFT_NOTE if is_kept else ""))
+        button.key = "" if self._word or self._blocked or self._is_being_read else key
+        kept = {name: each.value.strip() for name, each in self._fields.items() if each.save_draft is not None}
+        is_kept = any(self._field_text(name) not in ("", before) for name, before in kept.items())
+        self.query_one(DialogFrame).set_border_texts(self._title, self._foot or (self.DRAFT_NOTE if is_kept else ""))
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:
         """Move the focus to the input for the typed word when its first letter is pressed on a button."""
         typing = self.query_one("#typed", LineInput)
-        if typing.display and isinstance(self.focused, TextButton) and event.character == self._typed[:1]:
+        if typing.display and isinstance(self.focused, TextButton) and event.character == self._word[:1]:
             event.stop()
-            typing.value = self._typed[:1]
+            typing.value = self._word[:1]
             typing.focus()
 
     @on(Input.Changed)
     @on(TextArea.Changed)
-    def _written(self) -> None:
+    def _text_changed(self) -> None:
         self._show_state()
-        if any(field.keep is not None for field in self._fields.values()):
-            if self._timer is not None:
-                self._timer.stop()
-            self._timer = self.set_timer(self._clock.typed(monotonic()), self._keep)
+        if any(field.save_draft is not None for field in self._fields.values()):
+            if self._draft_timer is not None:
+                self._draft_timer.stop()
+            self._draft_timer = self.set_timer(self._draft_clock.seconds_until_save(monotonic()), self._save_drafts)
 
-    def _keep(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-        self._clock.kept()
+    def _save_drafts(self) -> None:
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+        self._draft_clock.mark_saved()
         for name, field in self._fields.items():
-            if field.keep is not None and self.query(f"#{name}"):
-                field.keep(self._written_in(name))
+            if field.save_draft is not None and self.query(f"#{name}"):
+                field.save_draft(self._field_text(name))
 
-    def _keep_now(self) -> None:
+    def _save_drafts_now(self) -> None:
         for name, field in self._fields.items():
-            if field.keep_now is not None and self.query(f"#{name}"):
-                field.keep_now(self._written_in(name))
+            if field.save_draft_now is not None and self.query(f"#{name}"):
+                field.save_draft_now(self._field_text(name))
 
     def on_unmount(self) -> None:
         if isinstance(self.app, SavesOnExit):
-            self.app.before_end.discard(self._keep_now)
+            self.app.before_end.discard(self._save_drafts_now)
 
     @on(Input.Submitted)
     async def _submitted(self) -> None:
-        await self.do("dialog.yes")
+        await self.run_command("dialog.yes")
 
     @on(TextButton.Pressed)
     async def _pressed(self, message: TextButton.Pressed) -> None:
-        await self.do("dialog.yes" if message.button.id == "yes" else "dialog.no")
+        await self.run_command("dialog.yes" if message.button.id == "yes" else "dialog.no")
 
     def confirm(self) -> None:
         """Close the dialog with the texts of its fields as the result."""
-        if not self._answered:
-            self._answered = True
-            self._keep()
-            self.dismiss(Confirmed(self.text, self._written_in("also")))
+        if not self._is_answered:
+            self._is_answered = True
+            self._save_drafts()
+            self.dismiss(Confirmed(self.text, self._field_text("also")))
 
     def cancel(self) -> None:
         """Close the dialog without confirming."""
-        if not self._answered:
-            self._answered = True
-            self._keep()
+        if not self._is_answered:
+            self._is_answered = True
+            self._save_drafts()
             self.dismiss(None)
 
     def scroll_body(self, pages: int) -> None:

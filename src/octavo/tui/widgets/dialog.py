@@ -40,7 +40,7 @@ class DialogFrame(Vertical):
 
     foot = ""
 
-    def name_it(self, title: AnyText, foot: AnyText | None = None) -> None:
+    def set_border_texts(self, title: AnyText, foot: AnyText | None = None) -> None:
         """Set the texts in the borders. None leaves the lower border unchanged."""
         self.border_title = safe(title)
         if foot is not None:
@@ -71,7 +71,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         yield from self.body()
         yield KeyBar()
         if isinstance(self.app, HasNotices):
-            yield Notices(self.app.notices, top=0, clear=DialogFrame)
+            yield Notices(self.app.notices, top=0, uncovered=DialogFrame)
 
     def render(self) -> RenderResult:  # type: ignore[override]  # of screens, which say less than all other widgets may
         """Return the tinted screen below, as found in the screen stack.
@@ -102,7 +102,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         also = (each[2] for each in words if each[1:2] == ["and"] and len(each) > 2)
         return frozenset([*(each[0] for each in words), *also]) - {"esc"}
 
-    @on(Notices.UndoWanted)
+    @on(Notices.UndoRequested)
     def _undo(self) -> None:
         if isinstance(self.app, HasNotices):
             self.app.undo()

@@ -20,14 +20,14 @@ class DraftClock:
     AT_MOST = 1.0
 
     def __init__(self) -> None:
-        self._first: float | None = None
+        self._first_unsaved: float | None = None
 
-    def typed(self, now: float) -> float:
+    def seconds_until_save(self, now: float) -> float:
         """Return how many seconds to wait before saving if no other key follows. The result is never 0."""
-        if self._first is None:
-            self._first = now
-        return max(0.01, min(self.AFTER_LAST, self._first + self.AT_MOST - now))
+        if self._first_unsaved is None:
+            self._first_unsaved = now
+        return max(0.01, min(self.AFTER_LAST, self._first_unsaved + self.AT_MOST - now))
 
-    def kept(self) -> None:
+    def mark_saved(self) -> None:
         """Note that all typed text is saved."""
-        self._first = None
+        self._first_unsaved = None

@@ -23,15 +23,17 @@ _SKELETON = (19, 11, 15)
 class LoadingMessage:
     """A first load: blank for 150 ms, then three gray bars, after 1 s a message, after 5 s the key that cancels."""
 
-    def __init__(self, widget: Widget, what: str, cancel: str = "") -> None:
-        self.what, self._cancel = what, cancel
+    def __init__(self, widget: Widget, subject: str, cancel: str = "") -> None:
+        self.subject, self._cancel = subject, cancel
         self._step = 0
         self._widget = widget
         self._timers: list[Timer] = []
         if widget.is_running:
-            self._timers = [widget.set_timer(after, self._on) for after in (SKELETON_AFTER, MESSAGE_AFTER, HINT_AFTER)]
+            self._timers = [
+                widget.set_timer(after, self._advance) for after in (SKELETON_AFTER, MESSAGE_AFTER, HINT_AFTER)
+            ]
 
-    def _on(self) -> None:
+    def _advance(self) -> None:
         self._step += 1
         self._widget.refresh()
 
@@ -46,7 +48,7 @@ class LoadingMessage:
         if self._step >= 1:
             lines += [Content.assemble("  ", ("░" * cells, "$panel")) for cells in _SKELETON]
         if self._step >= 2:
-            words = Content.assemble("  Loading ", safe(self.what), "…")
+            words = Content.assemble("  Loading ", safe(self.subject), "…")
             if self._step >= 3 and self._cancel:
                 words = Content.assemble(words, "  ", safe(self._cancel))
             lines += [Content(""), words.stylize("$octavo-muted")]

@@ -42,9 +42,9 @@ class FactList(Widget):
     def __init__(self, facts: Sequence[Fact] = (), *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._facts = tuple(facts)
-        self._made: tuple[tuple[Fact, ...], int, list[Content]] = ((), 0, [])
+        self._cache: tuple[tuple[Fact, ...], int, list[Content]] = ((), 0, [])
         """Cached lines, with the facts and the width they were made for."""
-        self.least = 0
+        self.min_height = 0
         """Smallest height in lines while there are facts, so that fewer facts need no new layout."""
 
     @property
@@ -65,17 +65,17 @@ class FactList(Widget):
         self.display = bool(self._facts)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return max(self.least, len(self._lines(width)))
+        return max(self.min_height, len(self._lines(width)))
 
     def render(self) -> RenderResult:
         return Content("\n").join(self._lines(self.size.width))
 
     def _lines(self, width: int) -> list[Content]:
-        if self._made[0] is not self._facts or self._made[1] != width:
-            self._made = (self._facts, width, self._made_lines(width))
-        return self._made[2]
+        if self._cache[0] is not self._facts or self._cache[1] != width:
+            self._cache = (self._facts, width, self._make_lines(width))
+        return self._cache[2]
 
-    def _made_lines(self, width: int) -> list[Content]:
+    def _make_lines(self, width: int) -> list[Content]:
         labels = [safe(fact.label).truncate(_MAX_LABEL_WIDTH, ellipsis=True) for fact in self._facts]
         column = max((label.cell_length for label in labels), default=0)
         lines: list[Content] = []

@@ -50,7 +50,7 @@ class FilterInput(HasCommands, LineInput):
     """
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (FILTER,)
 
-    class Left(Message):
+    class Finished(Message):
         """The user left the filter line with enter, down or esc. `closed` is set if the line was empty."""
 
         def __init__(self, *, closed: bool) -> None:
@@ -59,14 +59,14 @@ class FilterInput(HasCommands, LineInput):
 
     def keep(self) -> None:
         """Keep the filter, and return to the list."""
-        self.post_message(self.Left(closed=not self.value))
+        self.post_message(self.Finished(closed=not self.value))
 
     def leave(self) -> None:
         """Clear the text, or leave the line if it is empty."""
         if self.value:
             self.clear()
         else:
-            self.post_message(self.Left(closed=True))
+            self.post_message(self.Finished(closed=True))
 
 
 class FilterLine(Widget):
@@ -85,11 +85,11 @@ class FilterLine(Widget):
     }
     """
 
-    def __init__(self, use: Callable[[str], None], leave: Callable[[bool], None]) -> None:
-        """`use` is called with each filter that the user types. `leave` is called when the user leaves the line, with
+    def __init__(self, apply: Callable[[str], None], leave: Callable[[bool], None]) -> None:
+        """`apply` is called with each filter that the user types. `leave` is called when the user leaves the line, with
         True if the filter is kept."""
         super().__init__()
-        self._use, self._leave = use, leave
+        self._apply, self._leave = apply, leave
         self._matches = ""
         self._input = FilterInput()
         self._input.can_focus = False  # A hidden line must not take the first focus; `open` allows it.
@@ -111,7 +111,7 @@ class FilterLine(Widget):
         self.display = False
         self._input.can_focus = False
 
-    def holds(self, query: str, matches: str) -> None:
+    def show_filter(self, query: str, matches: str) -> None:
         """Show the current filter and the number of matches."""
         if query != self._input.value:
             self._input.value = query
@@ -120,12 +120,12 @@ class FilterLine(Widget):
         elif not self._input.has_focus:
             self.close()
         self._matches = matches if query else ""
-        self._count()
+        self._show_count()
 
     def on_resize(self) -> None:
-        self._count()
+        self._show_count()
 
-    def _count(self) -> None:
+    def _show_count(self) -> None:
         """Show the number of matches in the longest form that leaves room for the typed text."""
         room = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
         shown, _, total = self._matches.removesuffix(" shown").partition(" of ")
@@ -136,13 +136,13 @@ class FilterLine(Widget):
             count.display = bool(said)
 
     @on(Input.Changed)
-    def _type(self, message: Input.Changed) -> None:
+    def _apply_typed(self, message: Input.Changed) -> None:
         message.stop()
         # The current text is used, because the message may be older: its text would be written back into the input.
-        self._use(self._input.value)
+        self._apply(self._input.value)
 
-    @on(FilterInput.Left)
-    def _done(self, message: FilterInput.Left) -> None:
+    @on(FilterInput.Finished)
+    def _finish(self, message: FilterInput.Finished) -> None:
         message.stop()
         if message.closed:
             self.close()

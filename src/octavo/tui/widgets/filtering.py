@@ -26,56 +26,56 @@ def is_narrower(words: Sequence[str], before: Sequence[str]) -> bool:
 class SearchTexts(Generic[T]):
     """Folded search texts of the items of a list. The text of each item is read once, while the item stays in the list."""
 
-    def __init__(self, words_of: Callable[[T], str]) -> None:
-        self._words_of = words_of
-        self._values: Sequence[T] = ()
-        self._made: list[str | None] = []
+    def __init__(self, text_of: Callable[[T], str]) -> None:
+        self._text_of = text_of
+        self._items: Sequence[T] = ()
+        self._texts: list[str | None] = []
         """Folded texts by index. None where the text is not prepared yet. The end may be missing."""
-        self._found: tuple[tuple[str, ...], Sequence[int]] | None = None
+        self._last_search: tuple[tuple[str, ...], Sequence[int]] | None = None
         """Words of the last search, and the indexes of the items that contain them."""
 
-    def show(self, values: Sequence[T]) -> None:
+    def set_items(self, items: Sequence[T]) -> None:
         """Replace the items, and keep the texts of items that stay."""
-        if self._made:
-            known = dict(zip(map(id, self._values), self._made, strict=False))
-            self._made = [known.get(id(value)) for value in values]
-        self._values, self._found = tuple(values), None
+        if self._texts:
+            known = dict(zip(map(id, self._items), self._texts, strict=False))
+            self._texts = [known.get(id(value)) for value in items]
+        self._items, self._last_search = tuple(items), None
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         """Discard all texts because they may have changed. The caller must apply an active filter again."""
-        self._made.clear()
-        self._found = None
+        self._texts.clear()
+        self._last_search = None
 
     def prepare(self, seconds: float) -> bool:
         """Prepare missing texts for about `seconds`. Return whether all texts are prepared."""
         until = perf_counter() + seconds
-        for begin in range(0, len(self._values), _BATCH_SIZE):
-            if self._make(range(begin, min(begin + _BATCH_SIZE, len(self._values)))) and perf_counter() > until:
+        for begin in range(0, len(self._items), _BATCH_SIZE):
+            if self._prepare_at(range(begin, min(begin + _BATCH_SIZE, len(self._items)))) and perf_counter() > until:
                 return False
         return True
 
-    def prepare_between_keys(self, of: Widget) -> None:
+    def prepare_between_keys(self, widget: Widget) -> None:
         """Prepare missing texts in short steps with pauses, so that key presses are not delayed."""
         if not self.prepare(_STEP_SECONDS):
-            of.set_timer(_PAUSE_SECONDS, lambda: self.prepare_between_keys(of))
+            widget.set_timer(_PAUSE_SECONDS, lambda: self.prepare_between_keys(widget))
 
     def matching(self, words: tuple[str, ...]) -> Sequence[int]:
         """Return the indexes of the items that contain every word."""
-        places: Sequence[int] = range(len(self._values))
-        if self._found is not None and is_narrower(words, self._found[0]):
-            places = self._found[1]
-        self._make(places)
-        made = self._made
+        places: Sequence[int] = range(len(self._items))
+        if self._last_search is not None and is_narrower(words, self._last_search[0]):
+            places = self._last_search[1]
+        self._prepare_at(places)
+        made = self._texts
         for word in words:
             places = [place for place in places if word in (made[place] or "")]
-        self._found = (words, places)
+        self._last_search = (words, places)
         return places
 
-    def _make(self, places: Sequence[int]) -> bool:
+    def _prepare_at(self, indexes: Sequence[int]) -> bool:
         """Prepare the texts at these indexes. Return False if none was missing."""
-        made = self._made
-        made += [None] * (len(self._values) - len(made))
-        missing = [place for place in places if made[place] is None]
+        made = self._texts
+        made += [None] * (len(self._items) - len(made))
+        missing = [place for place in indexes if made[place] is None]
         for place in missing:
-            made[place] = fold(self._words_of(self._values[place]))
+            made[place] = fold(self._text_of(self._items[place]))
         return bool(missing)

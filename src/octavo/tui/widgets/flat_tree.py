@@ -27,7 +27,7 @@ class Node:
     """Emoji or change mark before the label."""
     right: AnyText = ""
     """Text at the right end, before the count."""
-    tight: AnyText = ""
+    short_right: AnyText = ""
     """Shorter form of `right`, used if the label needs the room."""
     dim: bool = False
     """Whether the node is dimmed, for example because it is hidden from visitors."""
@@ -40,19 +40,19 @@ class FlatTree:
 
     def __init__(self, roots: Sequence[Node]) -> None:
         self._rows: list[tuple[int, Node]] = []
-        self._inner: list[int] = []
+        self._branches: list[int] = []
         """Indexes of the nodes with children."""
         self._ends: list[int] = []
-        """For each node in `_inner`, the index after its last descendant."""
+        """For each node in `_branches`, the index after its last descendant."""
         self._labels: list[str] | None = None
-        self._above: list[int] = []
+        self._parents: list[int] = []
         """For each node the index of its parent, -1 at the top level."""
         self._read(roots)
         self._keys: list[Hashable] = [node.key for _, node in self._rows]
         self._sections = sum([node.kind == "section" for _, node in self._rows])
 
     def _read(self, roots: Sequence[Node]) -> None:
-        rows, inner, ends, above = self._rows, self._inner, self._ends, self._above
+        rows, inner, ends, above = self._rows, self._branches, self._ends, self._parents
         stack: list[tuple[Iterator[Node], int, int]] = [(iter(roots), -1, -1)]
         depth = 0
         while stack:
@@ -82,27 +82,27 @@ class FlatTree:
         """Whether the tree has sections."""
         return self._sections > 0
 
-    def without_below(self, is_folded: Callable[[int, Node], bool]) -> tuple[list[tuple[int, Node]], list[Hashable]]:
+    def visible_nodes(self, is_folded: Callable[[int, Node], bool]) -> tuple[list[tuple[int, Node]], list[Hashable]]:
         """Return the nodes without a collapsed ancestor, and their keys."""
         rows, keys = self._rows, self._keys
         shown: list[tuple[int, Node]] = []
         names: list[Hashable] = []
         at = 0
-        for place, end in zip(self._inner, self._ends, strict=True):
+        for place, end in zip(self._branches, self._ends, strict=True):
             if place >= at and is_folded(*rows[place]):
                 shown += rows[at : place + 1]
                 names += keys[at : place + 1]
                 at = end
         return (shown + rows[at:], names + keys[at:]) if at else (rows, keys)
 
-    def inner(self, key: Hashable) -> list[Node]:
+    def branches(self, key: Hashable) -> list[Node]:
         """Return those of the node `key` and its descendants that have children."""
         place = self._keys.index(key)
-        first = bisect_left(self._inner, place)
-        if first == len(self._inner) or self._inner[first] != place:
+        first = bisect_left(self._branches, place)
+        if first == len(self._branches) or self._branches[first] != place:
             return []
-        last = bisect_left(self._inner, self._ends[first])
-        return [self._rows[each][1] for each in self._inner[first:last]]
+        last = bisect_left(self._branches, self._ends[first])
+        return [self._rows[each][1] for each in self._branches[first:last]]
 
     def path(self, key: Hashable) -> tuple[Node, ...]:
         """Return the ancestors of the node `key`, outermost first, and the node itself. Empty if there is no such node."""
@@ -110,11 +110,11 @@ class FlatTree:
             return ()
         place = self._keys.index(key)
         path = [self._rows[place][1]]
-        while (place := self._above[place]) >= 0:
+        while (place := self._parents[place]) >= 0:
             path.append(self._rows[place][1])
         return tuple(reversed(path))
 
-    def prepare(self) -> list[str]:
+    def folded_labels(self) -> list[str]:
         """Return the folded labels of all nodes. The first call is slow for a large tree."""
         if self._labels is None:
             self._labels = [_folded_label(node) for _, node in self._rows]
@@ -124,16 +124,16 @@ class FlatTree:
         """Return the indexes of the nodes that contain every word. With `among`, only these indexes are searched."""
         if any("/" in word for word in words):
             return [place for place, (_, node) in enumerate(self._rows) if contains_words(node, words)]
-        labels = self.prepare()
+        labels = self.folded_labels()
         places: Sequence[int] = range(len(labels)) if among is None else among
         for word in words:
             places = [place for place in places if word in labels[place]]
         return list(places)
 
-    def with_above(self, places: Sequence[int]) -> tuple[list[tuple[int, Node]], list[Hashable]]:
+    def with_ancestors(self, indexes: Sequence[int]) -> tuple[list[tuple[int, Node]], list[Hashable]]:
         """Return the nodes at these indexes with all their ancestors, and their keys."""
-        above, wanted = self._above, bytearray(len(self._rows))
-        for place in places:
+        above, wanted = self._parents, bytearray(len(self._rows))
+        for place in indexes:
             while place >= 0 and not wanted[place]:
                 wanted[place] = 1
                 place = above[place]

@@ -15,12 +15,12 @@ class Match:
     """Score of a text for a query, and the indexes of the matching letters."""
 
     score: float
-    places: tuple[int, ...] = ()
+    indexes: tuple[int, ...] = ()
 
-    def shown(self, content: Content, style: str | Style) -> Content:
+    def highlight(self, content: Content, style: str | Style) -> Content:
         """Return `content`, the styled form of the matched text, with the matching letters in `style`."""
         start = end = -1
-        for place in (*self.places, -1):
+        for place in (*self.indexes, -1):
             if place != end:
                 if start >= 0:
                     content = content.stylize(style, start, end)
@@ -39,7 +39,7 @@ def match(query: str, text: str) -> Match | None:
         if found is None:
             return None
         score += found.score
-        for place in found.places:
+        for place in found.indexes:
             places.update(range(*folded.within(place, place + 1)))
     return Match(score - len(text) / 1000, tuple(sorted(places)))
 

@@ -34,19 +34,19 @@ class HelpScreen(Chooser[None, ActiveCommand]):
 
     CONTEXT: ClassVar[str] = "help"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
-    COUNTED: ClassVar[str] = "command"
+    UNIT: ClassVar[str] = "command"
     FOOT: ClassVar[str] = "enter run"
-    EXPLAINS: ClassVar[bool] = True
+    SHOWS_EXPLANATION: ClassVar[bool] = True
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELP_TOPICS,)
 
-    def __init__(self, below: Screen[Any], show_topics: Callable[[], object], about_app: str = "") -> None:
+    def __init__(self, view: Screen[Any], show_topics: Callable[[], object], about_app: str = "") -> None:
         """`about_app` is a sentence that is shown in the help of every view."""
         super().__init__("Help")
-        self._below, self._show_topics, self._about_app = below, show_topics, about_app
+        self._view, self._show_topics, self._about_app = view, show_topics, about_app
 
     def choices(self) -> Sequence[Choice[ActiveCommand]]:
-        commands = commands_by_relevance(self._below)
-        self._title = f"Help: {commands[0][0].lower() if commands else place_name(self._below)}"
+        commands = commands_by_relevance(self._view)
+        self._title = f"Help: {commands[0][0].lower() if commands else place_name(self._view)}"
         return [
             Choice(
                 command,
@@ -54,13 +54,13 @@ class HelpScreen(Chooser[None, ActiveCommand]):
                 detail=command.help,
                 right=" ".join(command.keys),
                 group=place,
-                off=command.reason or "",
+                disabled_reason=command.reason or "",
             )
             for place, command in commands
         ]
 
-    def prose(self) -> Content | None:
-        below = self._below
+    def intro(self) -> Content | None:
+        below = self._view
         places: list[DOMNode] = list(below.focused.ancestors_with_self) if below.focused else [below]
         helps = [help for place in places if (help := getattr(place, "HELP", "")) and place is not self.app]
         about = _SENTENCE_END.split(helps[0]) if helps else []
@@ -72,20 +72,20 @@ class HelpScreen(Chooser[None, ActiveCommand]):
 
     def draw(self, found: MatchedChoice[ActiveCommand]) -> Row:
         choice = found.choice
-        keys = Content.styled(choice.right, "$octavo-muted" if choice.off else "$primary")
+        keys = Content.styled(choice.right, "$octavo-muted" if choice.disabled_reason else "$primary")
         detail = (
             choice.detail if self.has_row_details else ""
         )  # The reason why a command is unavailable is shown below the list.
         text = Content.assemble(
             fit(keys, _KEY_COLUMN_WIDTH),
             "  ",
-            fit(self.titled(found), self._column),
+            fit(self.highlighted_title(found), self._title_width),
             "  ",
             (safe(detail).plain, "$octavo-muted"),
         )
-        return Row(text=text, dim=bool(choice.off))
+        return Row(text=text, dim=bool(choice.disabled_reason))
 
-    def take(self, choice: Choice[ActiveCommand]) -> None:
+    def accept(self, choice: Choice[ActiveCommand]) -> None:
         self.dismiss(None)
         self.app.call_later(choice.value.run)
 

@@ -36,41 +36,45 @@ class KeyBar(Widget):
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
-        self._places: list[tuple[int, int, ActiveCommand]] = []
+        self._spans: list[tuple[int, int, ActiveCommand]] = []
         self._shown: list[ActiveCommand] = []
-        self._next: list[ActiveCommand] | None = None
+        self._changed_commands: list[ActiveCommand] | None = None
         """Changed commands that are not drawn yet. None if there are none."""
-        self._is_told = False
+        self._is_outdated = False
         """Whether bindings may have changed since the commands were read."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self._bindings_changed())
 
     def _bindings_changed(self) -> None:
-        self._is_told = True
+        self._is_outdated = True
         self.check_idle()
 
     def on_idle(self) -> None:
         # The signal comes several times per key press, mostly without a change. A screen that is being created or
         # removed is not asked, because its widgets are incomplete.
-        if self._is_told and self.is_attached and not is_being_removed(self.screen):
-            self._is_told = False
+        if self._is_outdated and self.is_attached and not is_being_removed(self.screen):
+            self._is_outdated = False
             if not self._shown or not self.screen.is_current:
-                self._next = None
+                self._changed_commands = None
                 self.refresh()
-            elif (commands := key_bar(self.screen)) != (self._shown if self._next is None else self._next):
-                self._next = commands
+            elif (commands := key_bar(self.screen)) != (
+                self._shown if self._changed_commands is None else self._changed_commands
+            ):
+                self._changed_commands = commands
                 self.refresh()
 
     def render(self) -> RenderResult:
-        commands = self._shown = key_bar(self.screen) if self._next is None or self._is_told else self._next
-        self._next = None
+        commands = self._shown = (
+            key_bar(self.screen) if self._changed_commands is None or self._is_outdated else self._changed_commands
+        )
+        self._changed_commands = None
         help_key = next((command for command in commands if command.id == _HELP), None)
         others = [command for command in commands if command.id != _HELP]
         ending = self._label([help_key]) if help_key else Content("")
         room = self.size.width - 2 - (ending.cell_length + 2 if help_key else 0)
         line = Content(" ")
-        self._places = []
+        self._spans = []
         for together in _group_commands(others)[:_MAX_COMMANDS]:
             label = self._label(together)
             if line.cell_length + label.cell_length > room:
@@ -82,7 +86,7 @@ class KeyBar(Widget):
 
     def _add(self, line: Content, label: Content, command: ActiveCommand) -> Content:
         start = line.cell_length
-        self._places.append((start, start + label.cell_length, command))
+        self._spans.append((start, start + label.cell_length, command))
         return line + label + Content("  ")
 
     def _label(self, together: list[ActiveCommand]) -> Content:
@@ -95,7 +99,7 @@ class KeyBar(Widget):
         return safe(keys).stylize(self.get_visual_style("keybar--key", partial=True)) + Content(" ") + safe(words)
 
     def on_click(self, event: Click) -> None:
-        for start, end, command in self._places:
+        for start, end, command in self._spans:
             if start <= event.x < end:
                 event.stop()
                 # Runs in the app, as for a key press: a closing screen waits for the handlers of its widgets, and so

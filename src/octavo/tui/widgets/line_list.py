@@ -69,13 +69,13 @@ LIST: Commands[LineList] = Commands(
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Go down half a page", run=lambda _, lines: lines.page(1), shown=False),
         Command("page_up", "ctrl+u,pageup", "Half page up", "Go up half a page", run=lambda _, lines: lines.page(-1), shown=False),
         Command("next_heading", "right_curly_bracket", "Next heading", "Go to the next heading",
-                run=lambda _, lines: lines.go_to_heading(1), there=lambda _, lines: bool(lines.between), key_display="}", shown=False),
+                run=lambda _, lines: lines.go_to_heading(1), is_available=lambda _, lines: bool(lines.extra_lines), key_display="}", shown=False),
         Command("previous_heading", "left_curly_bracket", "Previous heading", "Go to the previous heading",
-                run=lambda _, lines: lines.go_to_heading(-1), there=lambda _, lines: bool(lines.between), key_display="{", shown=False),
+                run=lambda _, lines: lines.go_to_heading(-1), is_available=lambda _, lines: bool(lines.extra_lines), key_display="{", shown=False),
         Command("filter", "slash", "Filter", "Filter the list",
-                run=lambda _, lines: lines.open_filter(), there=lambda _, lines: lines.can_filter, key_display="/"),
+                run=lambda _, lines: lines.open_filter(), is_available=lambda _, lines: lines.can_filter, key_display="/"),
         Command("clear", "escape", "Clear", "Clear the filter, or the selection if no filter is set", run=lambda _, lines: lines.clear_filter(),
-                there=lambda _, lines: lines.is_narrowed, shown=False),
+                is_available=lambda _, lines: lines.has_filter, shown=False),
     ),
     find=lambda lines: lines,
 )  # fmt: skip
@@ -121,7 +121,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
     """
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (LIST,)
 
-    class FromList(Message):
+    class ListMessage(Message):
         """Base of the messages of a list. `control` lets `on` handlers select the list."""
 
         def __init__(self, lines: LineList) -> None:
@@ -132,24 +132,24 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         def control(self) -> LineList:
             return self.lines
 
-    class Highlighted(FromList):
+    class Highlighted(ListMessage):
         """The cursor moved to another item. `key` is None if the list is empty."""
 
         def __init__(self, lines: LineList, key: Hashable | None) -> None:
             super().__init__(lines)
             self.key = key
 
-    class Chosen(FromList):
+    class Opened(ListMessage):
         """The user opened an item, with enter or a double click."""
 
         def __init__(self, lines: LineList, key: Hashable) -> None:
             super().__init__(lines)
             self.key = key
 
-    class MoreWanted(FromList):
+    class MoreRequested(ListMessage):
         """The cursor is near the end of the loaded items, and the server has more."""
 
-    class Filtered(FromList):
+    class FilterChanged(ListMessage):
         """The filter changed."""
 
     def __init__(
@@ -162,30 +162,30 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         """`empty` is the message of an empty list, `hint` names the next key."""
         super().__init__(id=id)
         self.state = ListState(self, empty, hint)
-        self.always_lit = False
+        self.is_always_lit = False
         """Whether the cursor is drawn as focused although another widget has the focus and forwards its keys."""
-        self.extent = Extent(self)
+        self.counts = Extent(self)
         self.query_text = ""
         """The current filter as typed."""
         self.cursor = 0
         """Index of the selected item."""
         self.keys: Sequence[Hashable] = ()
         """Keys of the shown items, in order."""
-        self.firsts: Sequence[int] = range(0)
+        self.first_lines: Sequence[int] = range(0)
         """First line of each item."""
         self.item_height = 1
-        self.between: dict[int, tuple[Content, Content]] = {}
+        self.extra_lines: dict[int, tuple[Content, Content]] = {}
         """Lines without an item, such as headings: line number to left and right text."""
         self.line_count = 0
         self.painter = ItemPainter(self)
-        self.foot: list[Content] = []
+        self.footer: list[Content] = []
         """Lines below the items, which do not scroll."""
         self.can_filter: bool = False
-        self.kept_key: Hashable | None = None
+        self.returning_key: Hashable | None = None
         """Key of the item that the user selected. The cursor returns to this item when a filter is cleared."""
-        self._announced: Hashable | None = None
-        self._asked_more = -1
-        self._laid_out_for = ""
+        self._announced_key: Hashable | None = None
+        self._requested_at = -1
+        self._layout_query = ""
         """Filter at the time of the last layout."""
         self._filter_line: FilterLine | None = None
 
@@ -193,10 +193,10 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         """Return whether the cursor can be on an item."""
         return True
 
-    columns_line: Callable[[int], Content] | None = None
+    column_titles: Callable[[int], Content] | None = None
     """Returns the fixed first line with the column titles for a width in cells. None: no such line."""
 
-    def matching(self) -> int:
+    def match_count(self) -> int:
         """Return how many items match the filter."""
         return len(self.keys)
 
@@ -209,7 +209,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         return self.keys[self.cursor] if self.keys else None
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def filter_words(self) -> tuple[str, ...]:
         """Folded words of the filter."""
         return tuple(fold(self.query_text).split())
 
@@ -222,15 +222,15 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         self._set_cursor(index)
         return True
 
-    def look_at(self, index: int) -> None:
+    def select_temporarily(self, index: int) -> None:
         """Select an item temporarily. At the next layout the cursor returns to the item that the user selected."""
-        held = self.kept_key
+        held = self.returning_key
         self._set_cursor(index)
-        self.kept_key = held
+        self.returning_key = held
 
-    def stay(self) -> None:
+    def keep_selection(self) -> None:
         """Treat the selected item as selected by the user."""
-        self.kept_key = self.key
+        self.returning_key = self.key
 
     def set_filter(self, query: str) -> None:
         """Show only items that contain every word of `query`. Empty: show all items."""
@@ -239,57 +239,57 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         self.query_text = query
         self.apply_filter()
         if self._filter_line is not None:
-            self._filter_line.holds(query, self.extent.said)
-        self.post_message(self.Filtered(self))
+            self._filter_line.show_filter(query, self.counts.summary)
+        self.post_message(self.FilterChanged(self))
         self.refresh_bindings()
 
     def lay_out(
         self,
         keys: Sequence[Hashable],
         *,
-        firsts: Sequence[int] | None = None,
-        between: dict[int, tuple[Content, Content]] | None = None,
+        first_lines: Sequence[int] | None = None,
+        extra_lines: dict[int, tuple[Content, Content]] | None = None,
         height: int = 1,
         line_count: int | None = None,
         unfiltered: int | None = None,
     ) -> None:
-        """Show items with these keys. `firsts` has the first line of each item, `between` the left and right text of
+        """Show items with these keys. `first_lines` has the first line of each item, `extra_lines` the left and right text of
         lines without an item.
 
         The cursor stays on its item and at its height on the screen.
         """
-        held, old, had = self.kept_key, self.cursor, bool(self.keys)
+        held, old, had = self.returning_key, self.cursor, bool(self.keys)
         before = self.keys
-        above = self.firsts[old] - self.scroll_offset.y if had else 0
+        above = self.first_lines[old] - self.scroll_offset.y if had else 0
         at_top = self.scroll_offset.y == 0
         self.keys, self.item_height = keys, height
-        self.firsts = range(0, len(keys) * height, height) if firsts is None else firsts
-        self.between = between or {}
+        self.first_lines = range(0, len(keys) * height, height) if first_lines is None else first_lines
+        self.extra_lines = extra_lines or {}
         self.line_count = len(keys) * height if line_count is None else line_count
-        self.extent.here = len(keys) if unfiltered is None else unfiltered
-        self._asked_more = -1
-        is_same_filter, self._laid_out_for = self._laid_out_for == self.query_text, self.query_text
+        self.counts.loaded = len(keys) if unfiltered is None else unfiltered
+        self._requested_at = -1
+        is_same_filter, self._layout_query = self._layout_query == self.query_text, self.query_text
         left = None
         try:
             index = keys.index(held) if held is not None else 0
         except ValueError:
             left = _nearest_remaining(before, old, keys) if is_same_filter else None
             index = left if left is not None else 0 if self.query_text else old
-        self.cursor = self._next_stop(index, 1)
+        self.cursor = self._nearest_stop(index, 1)
         if keys and (not self.query_text or (left is not None and held in before)):
             # The selected item is gone. If it returns later, the cursor must not jump back to it.
-            self.kept_key = self.key
+            self.returning_key = self.key
         self.lay_out_again()
         if keys and had:
-            line = self.firsts[self.cursor]
-            top = 0 if at_top and line < self._room else line - above
+            line = self.first_lines[self.cursor]
+            top = 0 if at_top and line < self._visible_height else line - above
             self.scroll_to(y=max(0, top), animate=False, force=True, immediate=True)
-        self._reveal()
-        self._announce()
+        self._scroll_to_cursor()
+        self._announce_selection()
 
     def on_resize(self, event: Resize) -> None:
         self.lay_out_again()
-        self._reveal()
+        self._scroll_to_cursor()
 
     def on_focus(self, event: Focus) -> None:
         self._refresh_items(self.cursor)
@@ -297,7 +297,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
     def on_blur(self, event: Blur) -> None:
         self._refresh_items(self.cursor)
 
-    def _next_stop(self, index: int, step: int) -> int:
+    def _nearest_stop(self, index: int, step: int) -> int:
         """Return the nearest index from `index` on where the cursor can be, searching backward last."""
         count = len(self.keys)
         index = max(0, min(index, count - 1))
@@ -311,63 +311,63 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
 
     def _set_cursor(self, index: int, *, step: int = 1) -> None:
         if not self.keys:
-            self._ask_for_more()
+            self._request_more()
             return
-        old, self.cursor = self.cursor, self._next_stop(index, step)
-        self.kept_key = self.key
+        old, self.cursor = self.cursor, self._nearest_stop(index, step)
+        self.returning_key = self.key
         if old != self.cursor:
             self._refresh_items(old, self.cursor)
-        self._reveal()
-        self._announce()
-        self._ask_for_more()
+        self._scroll_to_cursor()
+        self._announce_selection()
+        self._request_more()
 
     def _refresh_items(self, *indexes: int) -> None:
-        above, width, count = self.head - self.scroll_offset.y, self.size.width, len(self.firsts)
-        rows = [Region(0, self.firsts[each] + above, width, self.item_height) for each in indexes if each < count]
+        above, width, count = self.header_height - self.scroll_offset.y, self.size.width, len(self.first_lines)
+        rows = [Region(0, self.first_lines[each] + above, width, self.item_height) for each in indexes if each < count]
         if rows:
             self.refresh(*rows)
 
-    def _reveal(self) -> None:
+    def _scroll_to_cursor(self) -> None:
         """Scroll as little as needed to show the selected item and the headings directly above."""
         if not self.keys or not self.size.height:
             return
-        first = self.firsts[self.cursor]
+        first = self.first_lines[self.cursor]
         top = first
-        while top - 1 in self.between and first - top < 3:
+        while top - 1 in self.extra_lines and first - top < 3:
             top -= 1
-        offset, room = self.scroll_offset.y, self._room
+        offset, room = self.scroll_offset.y, self._visible_height
         lowest = min(first, first + self.item_height - room)
         if offset > (top := max(top, lowest)):
             self.scroll_to(y=top, animate=False, force=True, immediate=True)
         elif offset < lowest:
             self.scroll_to(y=lowest, animate=False, force=True, immediate=True)
 
-    def _announce(self) -> None:
-        if self.key != self._announced:
-            self._announced = self.key
+    def _announce_selection(self) -> None:
+        if self.key != self._announced_key:
+            self._announced_key = self.key
             self.post_message(self.Highlighted(self, self.key))
             self.refresh_bindings()
 
-    def _ask_for_more(self) -> None:
+    def _request_more(self) -> None:
         count = len(self.keys)
-        if self.extent.is_partial and not self.query_text and self.cursor >= count - 10 and self._asked_more != count:
-            self._asked_more = count
-            self.post_message(self.MoreWanted(self))
+        if self.counts.is_partial and not self.query_text and self.cursor >= count - 10 and self._requested_at != count:
+            self._requested_at = count
+            self.post_message(self.MoreRequested(self))
 
     def on_click(self, event: Click) -> None:
-        line = event.y - self.head + self.scroll_offset.y
-        index = bisect_right(self.firsts, line) - 1
-        if event.y < self.head or index < 0 or line >= self.firsts[index] + self.item_height:
+        line = event.y - self.header_height + self.scroll_offset.y
+        index = bisect_right(self.first_lines, line) - 1
+        if event.y < self.header_height or index < 0 or line >= self.first_lines[index] + self.item_height:
             return
         if not self.can_stop_at(index):
             return
         again = index == self.cursor and event.chain > 1
         self._set_cursor(index)
-        self.clicked(index, event.x, again=again)
+        self.item_clicked(index, event.x, is_double=again)
 
-    def clicked(self, index: int, x: int, *, again: bool) -> None:
-        """Handle a click on an item at cell `x`. `again` is True for the second click of a double click."""
-        if again:
+    def item_clicked(self, index: int, x: int, *, is_double: bool) -> None:
+        """Handle a click on an item at cell `x`. `is_double` is True for the second click of a double click."""
+        if is_double:
             self.choose()
 
     def move(self, step: int) -> None:
@@ -378,7 +378,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         """Select the first item and scroll to the top."""
         self._set_cursor(0)
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
-        self._reveal()
+        self._scroll_to_cursor()
 
     def go_to_last(self) -> None:
         """Select the last loaded item."""
@@ -387,38 +387,38 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
     def go_to_heading(self, step: int) -> None:
         """Select the first item below the next heading. With -1, the first item below the current heading, or below the
         previous one."""
-        begin = {bisect_left(self.firsts, line) for line in self.between}
+        begin = {bisect_left(self.first_lines, line) for line in self.extra_lines}
         further = [each for each in begin if (each > self.cursor if step > 0 else each < self.cursor)]
         if further and self.keys:
             self._set_cursor(min(further) if step > 0 else max(further), step=step)
 
     def page(self, direction: int) -> None:
         """Move the cursor by half a page, up if `direction` is -1."""
-        step = max(1, self._room // self.item_height // 2)
+        step = max(1, self._visible_height // self.item_height // 2)
         self._set_cursor(self.cursor + direction * step, step=direction)
 
     def choose(self) -> None:
         """Open the selected item."""
         if self.keys and (key := self.key) is not None:
-            self.post_message(self.Chosen(self, key))
+            self.post_message(self.Opened(self, key))
 
     async def open_filter(self) -> None:
         """Show the filter line above the list, mounted on first use. The list must have a vertical layout around it."""
         if self._filter_line is None and isinstance(self.parent, Widget):
             from octavo.tui.widgets.filter_input import FilterLine  # lazy: most lists are never filtered
 
-            self._filter_line = FilterLine(self.set_filter, self._filter_left)
+            self._filter_line = FilterLine(self.set_filter, self._finish_filter)
             await self.parent.mount(self._filter_line, before=self)
         if self._filter_line is not None:
             self._filter_line.open()
 
-    def _filter_left(self, kept: bool) -> None:
+    def _finish_filter(self, kept: bool) -> None:
         if kept and self.keys:
-            self.stay()
+            self.keep_selection()
         self.focus()
 
     @property
-    def is_narrowed(self) -> bool:
+    def has_filter(self) -> bool:
         """Whether `clear_filter` has something to clear."""
         return bool(self.query_text)
 
@@ -431,48 +431,48 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         """Screen region of the selected item, which notices must not cover."""
         if not self.keys:
             return Region()
-        top = self.firsts[self.cursor] - self.scroll_offset.y + self.head
+        top = self.first_lines[self.cursor] - self.scroll_offset.y + self.header_height
         return Region(self.region.x, self.region.y + top, self.size.width, self.item_height)
 
     @property
-    def in_sight(self) -> range:
+    def visible_indexes(self) -> range:
         """Indexes of the items that are visible on the screen."""
         top = self.scroll_offset.y
-        first = max(0, bisect_right(self.firsts, top) - 1)
-        return range(first, min(len(self.keys), bisect_left(self.firsts, top + self._room)))
+        first = max(0, bisect_right(self.first_lines, top) - 1)
+        return range(first, min(len(self.keys), bisect_left(self.first_lines, top + self._visible_height)))
 
     def redraw(self, key: Hashable | None = None) -> None:
         """Redraw the item with this key, or all items if None."""
         if key is None:
-            self.painter.forget()
+            self.painter.discard()
         elif key in self.keys:
-            self.painter.forget_item(self.keys.index(key))
+            self.painter.discard_item(self.keys.index(key))
         self.refresh()
 
     def lay_out_again(self) -> None:
         """Lay out the same items again, because the lines around them or the width changed."""
-        self.painter.forget()
-        self.foot = self.state.foot() if self.keys else []
-        lines = self.head + self.line_count + len(self.foot) if self.keys else len(self.state.lines())
+        self.painter.discard()
+        self.footer = self.state.footer() if self.keys else []
+        lines = self.header_height + self.line_count + len(self.footer) if self.keys else len(self.state.lines())
         self.virtual_size = Size(self.scrollable_content_region.width, lines)
         self.refresh_bindings()
         self.refresh()
 
     @property
-    def head(self) -> int:
+    def header_height(self) -> int:
         """Number of fixed lines at the top."""
-        return 1 if self.keys and self.columns_line is not None else 0
+        return 1 if self.keys and self.column_titles is not None else 0
 
     @property
-    def _room(self) -> int:
-        return max(1, self.size.height - self.head - len(self.foot))
+    def _visible_height(self) -> int:
+        return max(1, self.size.height - self.header_height - len(self.footer))
 
     def watch_show_vertical_scrollbar(self) -> None:
         self.lay_out_again()  # the lines are one cell narrower or wider, without a resize event
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self.painter.look_again()
+        self.painter.discard_styles()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         if self.styles.gutter.totals != (0, 0):
@@ -487,9 +487,9 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         if not self.keys:
             lines = self.state.lines()
             return self.painter.strip(fit(lines[y], width) if y < len(lines) else Content(""), width)
-        head, footer = self.head, self.foot
-        if y < head and self.columns_line is not None:
-            return self.painter.strip(self.columns_line(width), width, self.get_visual_style("line--columns"))
+        head, footer = self.header_height, self.footer
+        if y < head and self.column_titles is not None:
+            return self.painter.strip(self.column_titles(width), width, self.get_visual_style("line--columns"))
         end = min(self.size.height - len(footer), head + self.line_count)
         if y >= end:
             index = y - end
@@ -500,117 +500,117 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
 class ListState:
     """The status messages of a list: loading, failed, empty, or partially loaded."""
 
-    def __init__(self, of: LineList, empty: str, hint: str) -> None:
-        self._of = of
+    def __init__(self, widget: LineList, empty: str, hint: str) -> None:
+        self._list = widget
         self.empty, self.hint = empty, hint
         """Message of an empty list, and the next key."""
-        self.instead: Callable[[int], list[Content]] | None = None
+        self.custom_lines: Callable[[int], list[Content]] | None = None
         """Returns other lines for an empty list, for a width in cells. None: `empty` and `hint` are shown."""
         self._waiting: LoadingMessage | None = None
         self._failure: tuple[str, str] | None = None
-        self._from_before = ""
+        self._age_note = ""
 
     @property
     def is_waiting(self) -> bool:
         """Whether the loading message is shown."""
         return self._waiting is not None
 
-    def wait_for(self, what: str, *, cancel: str = "") -> None:
-        """Show that `what` (such as "the comments of Mobile SDK") is loading, unless items are already shown."""
+    def wait_for(self, subject: str, *, cancel: str = "") -> None:
+        """Show that `subject` (such as "the comments of Mobile SDK") is loading, unless items are already shown."""
         if self._failure is not None:
             self._failure = None
-            self._of.lay_out_again()
-        if not self._of.extent.here and self._waiting is None:
-            self._waiting = LoadingMessage(self._of, what, cancel)
-            self._of.redraw()
+            self._list.lay_out_again()
+        if not self._list.counts.loaded and self._waiting is None:
+            self._waiting = LoadingMessage(self._list, subject, cancel)
+            self._list.redraw()
 
-    def fail(self, what: str, cause: str) -> None:
+    def fail(self, message: str, cause: str) -> None:
         """Show an error instead of the items, or below items that are already loaded."""
-        self.settled()
-        self._failure = (what, cause)
-        self._of.lay_out_again()
+        self.clear_messages()
+        self._failure = (message, cause)
+        self._list.lay_out_again()
 
-    def is_from_before(self, words: str) -> None:
+    def show_age(self, note: str) -> None:
         """Show a muted line below the items that says how old they are."""
-        self.settled()
-        self._from_before = words
-        self._of.lay_out_again()
+        self.clear_messages()
+        self._age_note = note
+        self._list.lay_out_again()
 
-    def lacks(self, unreadable: int) -> None:
+    def show_unreadable(self, unreadable: int) -> None:
         """Show an error if the list is empty because all its `unreadable` items could not be parsed."""
-        if unreadable and not self._of.extent.here:
+        if unreadable and not self._list.counts.loaded:
             what = f"{plural(unreadable, 'item')} could not be read"
             self.fail(what, "This version of Octavo cannot read the server's response. Update Octavo, then try again.")
 
-    def settled(self) -> None:
+    def clear_messages(self) -> None:
         """Remove the loading message and the error, because a response arrived."""
-        self._failure, self._from_before = None, ""
+        self._failure, self._age_note = None, ""
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
 
     def lines(self) -> list[Content]:
         """Return the lines that are shown instead of items."""
-        query, here = self._of.query_text, self._of.extent.here
+        query, here = self._list.query_text, self._list.counts.loaded
         if self._waiting is not None:
             return self._waiting.lines()
         if self._failure is not None:
-            return self._wrapped(failure_lines(*self._failure, self._of.app))
+            return self._wrap(failure_lines(*self._failure, self._list.app))
         if query and here:
-            return self._wrapped(no_match_lines(here, query))
-        if self.instead is not None:
-            return self.instead(max(1, self._of.scrollable_content_region.width))
-        return self._wrapped(empty_lines(self.empty, self.hint))
+            return self._wrap(no_match_lines(here, query))
+        if self.custom_lines is not None:
+            return self.custom_lines(max(1, self._list.scrollable_content_region.width))
+        return self._wrap(empty_lines(self.empty, self.hint))
 
-    def foot(self) -> list[Content]:
+    def footer(self) -> list[Content]:
         """Return the fixed lines below the items."""
         lines: list[Content] = []
-        extent = self._of.extent
+        extent = self._list.counts
         if self._failure is not None:
-            said, keys = failure_lines(*self._failure, self._of.app, shown=extent.here)
-            lines += [*limit_lines(self._wrapped([said]), _MAX_MESSAGE_LINES), *self._wrapped([keys])]
-        if self._from_before:
-            lines.append(age_line(self._from_before))
-        if extent.is_partial and not self._of.query_text:
-            lines.append(extent.rest)
+            said, keys = failure_lines(*self._failure, self._list.app, shown=extent.loaded)
+            lines += [*limit_lines(self._wrap([said]), _MAX_MESSAGE_LINES), *self._wrap([keys])]
+        if self._age_note:
+            lines.append(age_line(self._age_note))
+        if extent.is_partial and not self._list.query_text:
+            lines.append(extent.more_line)
         return lines
 
-    def _wrapped(self, lines: list[Content]) -> list[Content]:
+    def _wrap(self, lines: list[Content]) -> list[Content]:
         # Wraps even to a width of 0 beside a scroll bar: without wrapping the bar would disappear and appear again.
-        width = self._of.scrollable_content_region.width
-        return wrap_lines(lines, max(1, width) if self._of.outer_size.width else 0)
+        width = self._list.scrollable_content_region.width
+        return wrap_lines(lines, max(1, width) if self._list.outer_size.width else 0)
 
 
 class Extent:
     """Numbers of loaded and available items, and their descriptions."""
 
-    def __init__(self, of: LineList) -> None:
-        self._of = of
-        self.here = 0
+    def __init__(self, widget: LineList) -> None:
+        self._list = widget
+        self.loaded = 0
         """Number of loaded items, including those hidden by the filter."""
         self.total: int | None = None
         """Number of available items. None if unknown or if all are loaded."""
-        self.beyond = ""
+        self.partial_note = ""
         """Description of the loaded part if more items exist but their number is unknown. Empty if none do."""
 
     @property
     def is_partial(self) -> bool:
         """Whether more items exist than are loaded."""
-        return bool(self.beyond) or (self.total is not None and self.total > self.here)
+        return bool(self.partial_note) or (self.total is not None and self.total > self.loaded)
 
     @property
-    def rest(self) -> Content:
+    def more_line(self) -> Content:
         """The line below the items that says how much is loaded."""
-        is_counted = self.total is not None and self.total > self.here
-        return partial_line(f"{self.here} of {self.total} loaded" if is_counted else self.beyond)
+        is_counted = self.total is not None and self.total > self.loaded
+        return partial_line(f"{self.loaded} of {self.total} loaded" if is_counted else self.partial_note)
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """Number of shown items for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 shown`."""
         shown, total, how = self._counts()
         return f"{total} {how}" if how == _PARTLY_LOADED else f"{shown} of {total} {how}".rstrip()
 
-    def said_of(self, one: str) -> str:
+    def summary_of(self, one: str) -> str:
         """Return the number of shown items with a noun: `1 organization`, `300 of 812 organizations loaded`."""
         shown, total, how = self._counts()
         return (
@@ -621,58 +621,58 @@ class Extent:
 
     def _counts(self) -> tuple[int, int, str]:
         """Return the number of shown items, the total, and a word for the difference, which may be empty."""
-        if self._of.query_text:
-            matching = self._of.matching()
-            return matching, self.here, "shown"
-        if self.total is not None and self.total > self.here:
-            return self.here, self.total, "loaded"
-        return self.here, self.here, _PARTLY_LOADED if self.beyond else ""
+        if self._list.query_text:
+            matching = self._list.match_count()
+            return matching, self.loaded, "shown"
+        if self.total is not None and self.total > self.loaded:
+            return self.loaded, self.total, "loaded"
+        return self.loaded, self.loaded, _PARTLY_LOADED if self.partial_note else ""
 
 
 class ItemPainter:
     """Draws the items of a list as strips and caches them, because most rows are the same in consecutive frames."""
 
-    def __init__(self, of: LineList) -> None:
-        self._of = of
-        self._kept: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
+    def __init__(self, widget: LineList) -> None:
+        self._list = widget
+        self._cache: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
         """By item index: the lines, and their strips by cursor style (`""` without the cursor, `lit`, `blurred`)."""
-        self._parts: dict[str, Style] = {}
+        self._styles: dict[str, Style] = {}
         self._filters: Sequence[LineFilter] = ()
         """Line filters of the app, which are applied to every strip."""
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         """Discard the strips of all items."""
-        self._kept.clear()
+        self._cache.clear()
 
-    def forget_item(self, index: int) -> None:
+    def discard_item(self, index: int) -> None:
         """Discard the strips of one item."""
-        self._kept.pop(index, None)
+        self._cache.pop(index, None)
 
-    def look_again(self) -> None:
+    def discard_styles(self) -> None:
         """Discard all strips and styles, because the styles changed."""
-        self._kept.clear()
-        self._parts.clear()
+        self._cache.clear()
+        self._styles.clear()
 
-    def part(self, name: str) -> Style:
+    def style(self, name: str) -> Style:
         """Return the style of a component class, without the styles of the widget below it."""
-        found = self._parts.get(name)
+        found = self._styles.get(name)
         if found is None:
-            found = self._parts[name] = self._of.get_visual_style(name, partial=True)
+            found = self._styles[name] = self._list.get_visual_style(name, partial=True)
         return found
 
     def rows(self, rows: range) -> list[Strip]:
         """Return the strips of these screen rows. Textual requests all rows for each frame, changed or not."""
-        of = self._of
+        of = self._list
         if (filters := of.get_line_filters()) != self._filters:
             self._filters = filters
-            self._kept.clear()
+            self._cache.clear()
         if not of.keys:
             return [of.render_line(y) for y in rows]
-        width, head = of.scrollable_content_region.width, of.head
-        end, first = min(of.size.height - len(of.foot), head + of.line_count), of.scroll_offset.y - head
-        if of.item_height > 1 or of.between:
+        width, head = of.scrollable_content_region.width, of.header_height
+        end, first = min(of.size.height - len(of.footer), head + of.line_count), of.scroll_offset.y - head
+        if of.item_height > 1 or of.extra_lines:
             return [self.line(first + y, width) if head <= y < end else of.render_line(y) for y in rows]
-        known, cursor = self._kept, of.cursor
+        known, cursor = self._cache, of.cursor
         return [
             of.render_line(y)
             if not head <= y < end
@@ -684,37 +684,37 @@ class ItemPainter:
 
     def line(self, line: int, width: int) -> Strip:
         """Return the strip of one line of the layout, `width` cells wide."""
-        of = self._of
+        of = self._list
         if line >= of.line_count:
             return self.strip(Content(""), width)
-        if (other := of.between.get(line)) is not None:
+        if (other := of.extra_lines.get(line)) is not None:
             return self.strip(spread(*other, width - 1), width)
-        index = bisect_right(of.firsts, line) - 1
-        within = line - of.firsts[index] if index >= 0 else of.item_height
+        index = bisect_right(of.first_lines, line) - 1
+        within = line - of.first_lines[index] if index >= 0 else of.item_height
         if within >= of.item_height:
             return self.strip(Content(""), width)
         return self._item(index, width)[within]
 
     def _item(self, index: int, width: int) -> list[Strip]:
-        of = self._of
+        of = self._list
         is_cursor = index == of.cursor and of.can_stop_at(index)
-        shade = "" if not is_cursor else "lit" if of.has_focus or of.always_lit else "blurred"
-        if (kept := self._kept.get(index)) is None:
-            if len(self._kept) >= _CACHE_SIZE:
-                self._kept.clear()
-            kept = self._kept[index] = ([fit(line, width - 1) for line in of.draw_item(index, width - 1)], {})
+        shade = "" if not is_cursor else "lit" if of.has_focus or of.is_always_lit else "blurred"
+        if (kept := self._cache.get(index)) is None:
+            if len(self._cache) >= _CACHE_SIZE:
+                self._cache.clear()
+            kept = self._cache[index] = ([fit(line, width - 1) for line in of.draw_item(index, width - 1)], {})
         lines, painted = kept
         if (strips := painted.get(shade)) is None:
             blurred = "-blurred" if shade == "blurred" else ""
             base = of.get_visual_style(f"line--cursor{blurred}") if is_cursor else of.visual_style
-            bar = Content.styled("▌", self.part(f"line--bar{blurred}")) if is_cursor else Content(" ")
+            bar = Content.styled("▌", self.style(f"line--bar{blurred}")) if is_cursor else Content(" ")
             missing = [Content("")] * (of.item_height - len(lines))
             strips = painted[shade] = [self.strip(bar + line, width, base) for line in (*lines, *missing)]
         return strips
 
     def strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
         """Return the strip of a line, `width` cells wide, in the style `base` or in that of the list."""
-        of = self._of
+        of = self._list
         style = base or of.visual_style
         segments = content.truncate(width).render(style, end="", parse_style=of.app.stylesheet.parse_style)
         strip = Strip([Segment(text, each.rich_style) for text, each in segments if text])

@@ -39,15 +39,15 @@ class RemovedText(str):
     valid."""
 
     rows: list[str]
-    ends: list[str]
+    separators: list[str]
 
 
 class LongText(DocumentBase):
-    """A text in rows of at most `MOST` characters."""
+    """A text in rows of at most `MAX_ROW_LENGTH` characters."""
 
     def __init__(self, text: str) -> None:
-        self._rows, self._ends = _split_rows(text)
-        self._ends.append("\n")  # ends the last row; not part of the text
+        self._rows, self._separators = _split_rows(text)
+        self._separators.append("\n")  # ends the last row; not part of the text
         self._text: str | None = text
         self.changes: list[tuple[int, int, int]] = []
         """Edits since the last wrapping: first row, number of old rows, number of new rows."""
@@ -55,7 +55,7 @@ class LongText(DocumentBase):
     @property
     def text(self) -> str:
         if self._text is None:
-            self._text = "".join(chain.from_iterable(zip(self._rows, self._ends, strict=True)))[:-1]
+            self._text = "".join(chain.from_iterable(zip(self._rows, self._separators, strict=True)))[:-1]
         return self._text
 
     @property
@@ -93,23 +93,23 @@ class LongText(DocumentBase):
         if first >= there:
             rows, ends = [""], []
         elif last >= there:
-            rows, ends = [self._rows[first][begin:], *self._rows[first + 1 :]], self._ends[first:-1]
+            rows, ends = [self._rows[first][begin:], *self._rows[first + 1 :]], self._separators[first:-1]
         elif first == last:
             rows, ends = [self._rows[first][begin:stop]], []
         else:
             rows = [self._rows[first][begin:], *self._rows[first + 1 : last], self._rows[last][:stop]]
-            ends = self._ends[first:last]
+            ends = self._separators[first:last]
         taken = RemovedText("".join(chain.from_iterable(zip(rows, [*ends, ""], strict=True))))
-        taken.rows, taken.ends = rows, ends
+        taken.rows, taken.separators = rows, ends
         return taken
 
     def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
         (first, begin), (last, stop) = top, bottom = sorted((start, end))
         taken = self.get_text_range(top, bottom)
         before = self._rows[first][:begin] if first < len(self._rows) else ""
-        after, closing = (self._rows[last][stop:], self._ends[last]) if last < len(self._rows) else ("", "\n")
+        after, closing = (self._rows[last][stop:], self._separators[last]) if last < len(self._rows) else ("", "\n")
         put_back = isinstance(text, RemovedText)
-        rows, ends = (list(text.rows), list(text.ends)) if isinstance(text, RemovedText) else _split_rows(text)
+        rows, ends = (list(text.rows), list(text.separators)) if isinstance(text, RemovedText) else _split_rows(text)
         # A new cut is made only at or within the inserted text, so that removing this text also removes the cut.
         if before and len(before) + len(rows[0]) > MAX_ROW_LENGTH and not put_back:
             rows.insert(0, before)
@@ -123,7 +123,7 @@ class LongText(DocumentBase):
         rows[-1] += after
         there = len(self._rows)
         self._rows[first : last + 1] = rows
-        self._ends[first : last + 1] = [*ends, closing]
+        self._separators[first : last + 1] = [*ends, closing]
         self.changes.append((first, min(last + 1, there) - first, len(rows)))
         self._text = None
         return EditResult(reached, taken)
@@ -168,9 +168,9 @@ class WrappedRows:
     def wrap(self, width: int, tab_width: int | None = None) -> None:
         """Wrap all rows to a width. A width of 0 turns wrapping off."""
         self.width, self.tab_width = width, tab_width or self.tab_width
-        self._offsets: list[Sequence[int]] = self.wrapped(self.document.lines)
+        self._offsets: list[Sequence[int]] = self.wrap_positions(self.document.lines)
         self.document.changes.clear()
-        self._count()
+        self._count_lines()
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
         """Wrap the rows that changed. The locations are not used, because the text has recorded its edits."""
@@ -178,20 +178,20 @@ class WrappedRows:
         for at, old, new in self.document.changes:
             first, last, more = min(first, at), max(last, at + old) + new - old, more + new - old
         self.document.changes.clear()
-        wrapped = self.wrapped(self.document.lines[first:last])
+        wrapped = self.wrap_positions(self.document.lines[first:last])
         was = self._offsets[first : last - more]
         self._offsets[first : last - more] = wrapped
         if list(map(len, was)) != list(map(len, wrapped)):
-            self._count()
+            self._count_lines()
 
-    def _count(self) -> None:
+    def _count_lines(self) -> None:
         self._wraps = [0, *accumulate(map(len, self._offsets))]
 
-    def _begin(self, row: int) -> int:
+    def _first_line(self, row: int) -> int:
         """Return the first screen line of a row."""
         return row + self._wraps[row]
 
-    def wrapped(self, rows: list[str]) -> list[Sequence[int]]:
+    def wrap_positions(self, rows: list[str]) -> list[Sequence[int]]:
         """Return the wrap positions for these rows."""
         width, tab = self.width, self.tab_width
         if not width or max(map(len, rows), default=0) * tab <= width:
@@ -213,14 +213,14 @@ class WrappedRows:
     @property
     def height(self) -> int:
         """Number of screen lines."""
-        return self._begin(len(self._offsets))
+        return self._first_line(len(self._offsets))
 
     def place(self, y: int) -> tuple[int, int]:
         """Return the row on a screen line, and the index of the line within this row."""
         if not 0 <= y < self.height:
             raise IndexError(y)
-        row = bisect_right(range(len(self._offsets)), y, key=self._begin) - 1
-        return row, y - self._begin(row)
+        row = bisect_right(range(len(self._offsets)), y, key=self._first_line) - 1
+        return row, y - self._first_line(row)
 
     def get_offsets(self, line_index: int) -> Sequence[int]:
         """Return the columns at which a row is wrapped: the start of each of its lines except the first."""
@@ -243,7 +243,7 @@ class WrappedRows:
         section = bisect_right(offsets, column)
         begin = offsets[section - 1] if section else 0
         before = expand_tabs_inline(self.document.get_line(row)[begin:column], self.tab_width)
-        return Offset(cell_len(before), self._begin(row) + section)
+        return Offset(cell_len(before), self._first_line(row) + section)
 
     def offset_to_location(self, offset: Offset) -> Location:
         """Return the location nearest to a cell and a screen line."""

@@ -40,12 +40,12 @@ class Notice:
     text: str
     tone: Tone
     seconds: float
-    began: float
+    started: float
     undo: bool
 
-    def left(self, now: float) -> float:
+    def seconds_left(self, now: float) -> float:
         """Return the seconds until the notice disappears."""
-        return max(0.0, self.began + self.seconds - now)
+        return max(0.0, self.started + self.seconds - now)
 
 
 class NoticeBoard:
@@ -67,7 +67,7 @@ class NoticeBoard:
         number = next(self._numbers)
         lasts = _SECONDS[tone] if seconds is None else seconds
         self._notices.append(Notice(number, text, tone, lasts, self._clock(), undo))
-        self.tell()
+        self.notify()
         return number
 
     def close(self, number: int) -> None:
@@ -75,19 +75,19 @@ class NoticeBoard:
         before = len(self._notices)
         self._notices = [notice for notice in self._notices if notice.number != number]
         if len(self._notices) != before:
-            self.tell()
+            self.notify()
 
     def shown(self) -> tuple[Notice, ...]:
         """Return the notices whose time has not run out, oldest first."""
         now = self._clock()
-        self._notices = [notice for notice in self._notices if notice.left(now) > 0]
+        self._notices = [notice for notice in self._notices if notice.seconds_left(now) > 0]
         return tuple(self._notices)
 
-    def left(self, notice: Notice) -> float:
+    def seconds_left(self, notice: Notice) -> float:
         """Return the seconds until a notice disappears."""
-        return notice.left(self._clock())
+        return notice.seconds_left(self._clock())
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Call all functions in `changed`."""
         for each in tuple(self.changed):
             each()
@@ -118,7 +118,7 @@ class Notices(Widget):
     }
     """
 
-    class UndoWanted(Message):
+    class UndoRequested(Message):
         """The user clicked undo on a notice."""
 
         def __init__(self, number: int) -> None:
@@ -131,42 +131,42 @@ class Notices(Widget):
         *,
         bottom: int = 2,
         top: int = 2,
-        clear: type[Widget] | None = None,
+        uncovered: type[Widget] | None = None,
         id: str | None = None,
     ) -> None:
         """`bottom` and `top` are rows to keep free. Notices are shortened before they cover a widget of the class
-        `clear`."""
+        `uncovered`."""
         super().__init__(id=id)
-        self._board, self._bottom, self._top, self._clear = board, bottom, top, clear
+        self._board, self._bottom, self._top, self._uncovered = board, bottom, top, uncovered
         self._is_short = False
         """Whether only the newest notice is shown, in one row, because there is no room for more."""
-        self._ticking: Timer | None = None
+        self._timer: Timer | None = None
         """Timer that updates the notices each second while they are shown."""
-        self._laid_out = Size()
+        self._layout_size = Size()
         """Size at the last requested layout."""
-        self._painted = Content("")
+        self._painted_content = Content("")
         """Content at the last requested repaint."""
 
     def on_mount(self) -> None:
-        self._board.changed.add(self._changed)
-        self.app.screen_change_signal.subscribe(self, lambda _: self._changed())
-        self._changed()
+        self._board.changed.add(self._update)
+        self.app.screen_change_signal.subscribe(self, lambda _: self._update())
+        self._update()
 
     def on_unmount(self) -> None:
-        self._board.changed.discard(self._changed)
+        self._board.changed.discard(self._update)
         self.app.screen_change_signal.unsubscribe(self)
 
-    def _changed(self) -> None:
+    def _update(self) -> None:
         if is_being_removed(self):
             return
         notices = self._board.shown() if self.screen.is_active else ()
         self.display = bool(notices)
-        if notices and self._ticking is None:
+        if notices and self._timer is None:
             # A smoothly moving bar would repaint too often, and would not move at all with animations off.
-            self._ticking = self.set_interval(1.0, self._changed)
-        elif not notices and self._ticking is not None:
-            self._ticking.stop()
-            self._ticking = None
+            self._timer = self.set_interval(1.0, self._update)
+        elif not notices and self._timer is not None:
+            self._timer.stop()
+            self._timer = None
         if notices:
             self._place()
             self.call_after_refresh(self._place)  # Repeated after the layout: a dialog that opens has no size before.
@@ -184,20 +184,20 @@ class Notices(Widget):
                 if not covered:
                     break
             self.styles.offset = offset
-        if (own := self._own()) != self._laid_out:
-            self._laid_out = own
+        if (own := self._own_size()) != self._layout_size:
+            self._layout_size = own
             self.refresh(layout=True)
-        elif not (words := self.render()).is_same(self._painted):
-            self._painted = words
+        elif not (words := self.render()).is_same(self._painted_content):
+            self._painted_content = words
             self.refresh()
 
     def _best_place(self) -> tuple[tuple[int, int], int]:
-        """Return the position that hides least, and the number of hidden cells of `clear` widgets."""
-        screen, own = self.screen.size, self._own() + self.gutter.totals
+        """Return the position that hides least, and the number of hidden cells of `uncovered` widgets."""
+        screen, own = self.screen.size, self._own_size() + self.gutter.totals
         x = max(0, screen.width - own.width - 1)
         below = max(0, screen.height - own.height - self._bottom)
         cursor = [getattr(self.screen.focused, "cursor_region", Region())]
-        clear = [each.region for each in self.screen.query(self._clear)] if self._clear is not None else []
+        clear = [each.region for each in self.screen.query(self._uncovered)] if self._uncovered is not None else []
 
         def hidden(y: int, regions: list[Region]) -> int:
             return sum(Region(x, y, own.width, own.height).intersection(each).area for each in regions if each)
@@ -208,7 +208,7 @@ class Notices(Widget):
         y = below + 1 if hidden(y, clear) else y
         return (x, y), hidden(y, clear)
 
-    def _own(self) -> Size:
+    def _own_size(self) -> Size:
         """Return the size of the notices. It is computed before the layout, so that they never appear in the wrong
         place."""
         screen = self.screen.size
@@ -229,7 +229,7 @@ class Notices(Widget):
         for notice in self._board.shown()[-1:] if self._is_short else self._board.shown():
             mark, style = _MARKS[notice.tone]
             text, room = safe_lines(notice.text), width - len(mark)
-            ending = self._undo(notice, room - text.cell_length) if notice.undo else Content("")
+            ending = self._undo_label(notice, room - text.cell_length) if notice.undo else Content("")
             words = list(text.wrap(max(10, room)))
             most = 1 if self._is_short else _MAX_LINES
             last = room - ending.cell_length if self._is_short else room
@@ -243,9 +243,9 @@ class Notices(Widget):
                 lines.append(head + line)
         return lines
 
-    def _undo(self, notice: Notice, room: int) -> Content:
+    def _undo_label(self, notice: Notice, room: int) -> Content:
         """Return the undo key with the remaining time, in the form that fits into `room` cells."""
-        left = self._board.left(notice)
+        left = self._board.seconds_left(notice)
         key = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
         if self.app.animation_level == "none":
             return key
@@ -260,4 +260,4 @@ class Notices(Widget):
         event.stop()
         undoable = [notice for notice in self._board.shown() if notice.undo]
         if undoable:
-            self.post_message(self.UndoWanted(undoable[-1].number))
+            self.post_message(self.UndoRequested(undoable[-1].number))

@@ -32,65 +32,67 @@ class Picker(Chooser[T | None, T]):
         choices: Sequence[Choice[T]],
         *,
         empty: str = "No items to choose from.",
-        look: Callable[[T], None] | None = None,
-        now: T | None = None,
+        on_preview: Callable[[T], None] | None = None,
+        initial: T | None = None,
         find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
-        waits: bool = False,
+        is_loading: bool = False,
     ) -> None:
-        """`look` is called with each value that the cursor reaches, for example to preview a theme. `now` is selected
-        first. `find_more` searches for choices that are not in the list, for lists too long to load. With `waits`, the
-        choices are still loading: the user can already type, and the caller passes them to `arrived`."""
-        super().__init__(title, choices, empty=empty, waits=waits)
-        self._look, self._now, self._find_more = look, now, find_more
-        self._finding: Timer | None = None
-        told = [(safe(each.title).cell_length, safe(each.off or each.detail).cell_length) for each in choices]
+        """`on_preview` is called with each value that the cursor reaches, for example to preview a theme. `initial` is selected
+        first. `find_more` searches for choices that are not in the list, for lists too long to load. With `is_loading`, the
+        choices are still loading: the user can already type, and the caller passes them to `show_loaded`."""
+        super().__init__(title, choices, empty=empty, is_loading=is_loading)
+        self._on_preview, self._initial, self._find_more = on_preview, initial, find_more
+        self._search_timer: Timer | None = None
+        told = [
+            (safe(each.title).cell_length, safe(each.disabled_reason or each.detail).cell_length) for each in choices
+        ]
         titles = min(max((title for title, about in told if about), default=0), MAX_TITLE_WIDTH)
-        self._is_cut = any(titles + about > NARROWEST_ROW for _, about in told)
+        self._has_long_details = any(titles + about > NARROWEST_ROW for _, about in told)
 
     @property
-    def explains(self) -> bool:
+    def shows_explanation(self) -> bool:
         """Whether an explanation is too long for a row on the narrowest screen, and is shown below the list."""
-        return self._is_cut
+        return self._has_long_details
 
-    def begin(self) -> None:
-        number = next((number for number, choice in enumerate(self._choices) if choice.value == self._now), None)
+    def select_initial(self) -> None:
+        number = next((number for number, choice in enumerate(self._choices) if choice.value == self._initial), None)
         if number is not None:
             self.rows.go_to(number)
 
-    def arrived(
+    def show_loaded(
         self,
         title: str,
         choices: Sequence[Choice[T]],
         find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
     ) -> None:
         """Show the loaded choices. The typed text stays."""
-        self._title, self._find_more, self.waits = title, find_more, False
-        if not self.is_shown:
+        self._title, self._find_more, self.is_loading = title, find_more, False
+        if not self.has_listed_choices:
             self._choices = choices
         elif self.is_attached:
             was_touched = bool(self.rows.cursor)
             self.show_choices(choices)
-            self.query_one(DialogFrame).name_it(title, self.FOOT)
+            self.query_one(DialogFrame).set_border_texts(title, self.FOOT)
             if not was_touched and not self.query_one(FilterInput).value:
-                self.begin()
+                self.select_initial()
 
-    def looked_at(self, choice: Choice[T]) -> None:
-        if self._look is not None:
-            self._look(choice.value)
+    def preview(self, choice: Choice[T]) -> None:
+        if self._on_preview is not None:
+            self._on_preview(choice.value)
 
-    def take(self, choice: Choice[T]) -> None:
+    def accept(self, choice: Choice[T]) -> None:
         self.dismiss(choice.value)
 
     @on(Input.Changed)
-    def _typed_for_more(self, message: Input.Changed) -> None:
-        if self._finding is not None:
-            self._finding.stop()
-            self._finding = None
+    def _search_later(self, message: Input.Changed) -> None:
+        if self._search_timer is not None:
+            self._search_timer.stop()
+            self._search_timer = None
         if self._find_more is not None and message.value.strip():
-            add = partial(self._add, self._find_more, message.value.strip())
-            self._finding = self.set_timer(SEARCH_DELAY, lambda: self.run_worker(add(), exclusive=True))
+            add = partial(self._add_found, self._find_more, message.value.strip())
+            self._search_timer = self.set_timer(SEARCH_DELAY, lambda: self.run_worker(add(), exclusive=True))
 
-    async def _add(self, find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]], words: str) -> None:
+    async def _add_found(self, find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]], words: str) -> None:
         found = await find_more(words)
         here = [each.value for each in self._choices]
         if new := [each for each in found if each.value not in here]:

@@ -26,9 +26,9 @@ class Row:
     """First line."""
     right: AnyText = ""
     """Text at the right end of the first line, such as an age or a status. It is never cut."""
-    below: AnyText | None = None
+    second_line: AnyText | None = None
     """Second line, in a list whose rows have two lines."""
-    below_right: AnyText = ""
+    second_right: AnyText = ""
     sign: AnyText | None = None
     """Sign of one cell before the text, such as `●`. None: the text starts at the left edge."""
     cells: tuple[AnyText, ...] = ()
@@ -47,13 +47,13 @@ class Heading:
 @dataclass(frozen=True, slots=True)
 class Column:
     """A table column. `width` is in cells; 0 shares the remaining width. If the screen is narrow, columns with the
-    highest `drop` are hidden first."""
+    highest `drop_order` are hidden first."""
 
     title: str
     width: int = 0
     right: bool = False
-    drop: int = 0
-    least: int = 12
+    drop_order: int = 0
+    min_width: int = 12
     """Smallest width of a column that shares the remaining width."""
 
 
@@ -67,15 +67,15 @@ class ColumnLayout:
         return bool(self.all)
 
     @property
-    def have_titles(self) -> bool:
+    def has_titles(self) -> bool:
         """Whether a line of column titles is shown at the top."""
         return any(column.title for column in self.all)
 
-    def titles(self, width: int) -> Content:
+    def title_line(self, width: int) -> Content:
         """Return the line of column titles, `width` cells wide."""
-        return fit(Content("  ") + self.row([column.title for column in self.all], width - 2, safe), width)
+        return fit(Content("  ") + self.row_line([column.title for column in self.all], width - 2, safe), width)
 
-    def row(self, cells: Sequence[AnyText], width: int, draw: Callable[[AnyText], Content]) -> Content:
+    def row_line(self, cells: Sequence[AnyText], width: int, draw: Callable[[AnyText], Content]) -> Content:
         """Return the line of a row, `width` cells wide. `draw` makes the styled text of a cell."""
         pieces = [
             fit(draw(cell), room, right=column.right)
@@ -87,13 +87,13 @@ class ColumnLayout:
     def _widths(self, width: int) -> list[tuple[Column, int]]:
         """Return each column with its width within `width` cells. Hidden columns have the width 0."""
         kept = list(self.all)
-        while len(kept) > 1 and sum((each.width or each.least) + 2 for each in kept) > width:
-            last = max(kept, key=lambda each: (each.drop, kept.index(each)))
+        while len(kept) > 1 and sum((each.width or each.min_width) + 2 for each in kept) > width:
+            last = max(kept, key=lambda each: (each.drop_order, kept.index(each)))
             kept.remove(last)
         sharing = [each for each in kept if not each.width]
         free = width - sum(each.width + 2 for each in kept)
-        while crowded := [each for each in sharing if each.least > free // len(sharing)][: len(sharing) - 1]:
-            free -= sum(each.least for each in crowded)
+        while crowded := [each for each in sharing if each.min_width > free // len(sharing)][: len(sharing) - 1]:
+            free -= sum(each.min_width for each in crowded)
             sharing = [each for each in sharing if each not in crowded]
         widths: list[tuple[Column, int]] = []
         for column in self.all:
@@ -104,7 +104,7 @@ class ColumnLayout:
                 free, sharing = free - share, sharing[1:]
                 widths.append((column, share))
             else:
-                widths.append((column, column.width or column.least))
+                widths.append((column, column.width or column.min_width))
         return widths
 
 
@@ -125,99 +125,99 @@ class Page(Protocol):
 
 
 def _why_nothing_selectable(app: App[Any], ticks: RowSelection[Any]) -> str | None:
-    return None if any(map(ticks.can_tick, ticks.rows.items)) else "You cannot select items in this list."
+    return None if any(map(ticks.can_select, ticks.rows.items)) else "You cannot select items in this list."
 
 
 def _why_not_selectable(app: App[Any], ticks: RowSelection[Any]) -> str | None:
     if (
         (why := _why_nothing_selectable(app, ticks)) is None
         and (item := ticks.rows.item) is not None
-        and not ticks.can_tick(item)
+        and not ticks.can_select(item)
     ):
         return "You cannot select this item. Press * to select all items that can be selected."
     return why
 
 
 def _can_select_row(app: App[Any], ticks: RowSelection[Any]) -> bool:
-    return (item := ticks.rows.item) is None or ticks.can_tick(item)
+    return (item := ticks.rows.item) is None or ticks.can_select(item)
 
 
 SELECTION: Commands[RowSelection[Any]] = Commands(
     "list",
     (
-        Command("tick", "x", "Select", "Select or deselect the item", run=lambda _, ticks: ticks.tick(),
-                why_not=_why_not_selectable, applies=_can_select_row, there=lambda _, ticks: ticks.are_there),
-        Command("tick_range", "v", "Select range", "Start or end a range selection", run=lambda _, ticks: ticks.tick_range(),
-                why_not=_why_nothing_selectable, there=lambda _, ticks: ticks.are_there, shown=False),
-        Command("tick_all", "asterisk", "Select all", "Select or deselect all items", run=lambda _, ticks: ticks.tick_all(),
-                why_not=_why_nothing_selectable, there=lambda _, ticks: ticks.are_there, key_display="*", shown=False),
+        Command("tick", "x", "Select", "Select or deselect the item", run=lambda _, ticks: ticks.toggle(),
+                why_not=_why_not_selectable, applies=_can_select_row, is_available=lambda _, ticks: ticks.is_enabled),
+        Command("tick_range", "v", "Select range", "Start or end a range selection", run=lambda _, ticks: ticks.select_range(),
+                why_not=_why_nothing_selectable, is_available=lambda _, ticks: ticks.is_enabled, shown=False),
+        Command("tick_all", "asterisk", "Select all", "Select or deselect all items", run=lambda _, ticks: ticks.toggle_all(),
+                why_not=_why_nothing_selectable, is_available=lambda _, ticks: ticks.is_enabled, key_display="*", shown=False),
     ),
-    find=lambda rows: rows.ticks,
+    find=lambda rows: rows.selection,
 )  # fmt: skip
 
 
 class RowSelection(Generic[T]):
     """The selection of a list: the rows that a bulk action changes. Rows that are removed or hidden are not changed."""
 
-    def __init__(self, rows: RowList[T], ticks: bool | Callable[[T], bool]) -> None:
-        """`ticks` is True if all rows can be selected, False if none, or a function that decides for each item."""
+    def __init__(self, rows: RowList[T], selectable: bool | Callable[[T], bool]) -> None:
+        """`selectable` is True if all rows can be selected, False if none, or a function that decides for each item."""
         self.rows = rows
-        self.are_there: bool = ticks is not False
-        self.can_tick: Callable[[T], bool] = ticks if callable(ticks) else lambda item: True
+        self.is_enabled: bool = selectable is not False
+        self.can_select: Callable[[T], bool] = selectable if callable(selectable) else lambda item: True
         self.keys: frozenset[Hashable] = frozenset()
         """Keys of the selected rows, including rows that the filter hides."""
-        self._range_from: Hashable | None = None
+        self._range_start: Hashable | None = None
 
     @property
     def items(self) -> list[T]:
         """Selected items that are shown, in order."""
         return [each for each in self.rows.items if self.rows.key_of(each) in self.keys] if self.keys else []
 
-    def tick(self) -> None:
+    def toggle(self) -> None:
         """Select or deselect the row under the cursor, and go to the next row."""
         key = self.rows.key
         if key is not None:
             self._set(self.keys ^ {key})
             self.rows.move(1)
 
-    def tick_all(self) -> None:
+    def toggle_all(self) -> None:
         """Select all shown rows, or deselect all rows if all shown rows are selected."""
-        every = self._tickable(self.rows.items)
+        every = self._selectable_keys(self.rows.items)
         self._set(frozenset() if every <= self.keys else self.keys | every)
 
-    def tick_range(self) -> None:
+    def select_range(self) -> None:
         """Start a range at the cursor, or select all rows from the start of the range to the cursor."""
         rows = self.rows
-        begun, self._range_from = self._range_from, rows.key
+        begun, self._range_start = self._range_start, rows.key
         if begun is not None and begun in rows.keys:
             first, last = sorted((rows.keys.index(begun), rows.cursor))
-            self._range_from = None
-            self._set(self.keys | self._tickable(rows.items[first : last + 1]))
+            self._range_start = None
+            self._set(self.keys | self._selectable_keys(rows.items[first : last + 1]))
         elif rows.item is not None:
-            self._set(self.keys | self._tickable([rows.item]))
+            self._set(self.keys | self._selectable_keys([rows.item]))
 
     def add(self, keys: Iterable[Hashable]) -> None:
         """Select these rows too."""
         self._set(self.keys | frozenset(keys))
 
-    def untick(self) -> None:
+    def clear(self) -> None:
         """Deselect all rows."""
-        self._range_from = None
+        self._range_start = None
         self._set(frozenset())
 
-    def leave(self, keys: Iterable[Hashable]) -> None:
+    def retain(self, keys: Iterable[Hashable]) -> None:
         """Deselect all rows except these."""
         if self.keys:
             self._set(self.keys.intersection(keys))
 
-    def _tickable(self, items: Sequence[T]) -> frozenset[Hashable]:
-        return frozenset(self.rows.key_of(item) for item in items if self.can_tick(item))
+    def _selectable_keys(self, items: Sequence[T]) -> frozenset[Hashable]:
+        return frozenset(self.rows.key_of(item) for item in items if self.can_select(item))
 
     def _set(self, keys: frozenset[Hashable]) -> None:
         if keys != self.keys:
             self.keys = keys
             self.rows.redraw()
-            self.rows.post_message(RowList.Ticked(self.rows))
+            self.rows.post_message(RowList.SelectionChanged(self.rows))
             self.rows.refresh_bindings()
 
 
@@ -226,13 +226,13 @@ class RowList(LineList, Generic[T]):
     returns the key of an item.
 
     `groups` returns the headings above an item, outermost first. `search` returns the text that the filter searches; it
-    is called once per item until `filter_words` are discarded. Without `search` the list has no filter. `ticks` decides
+    is called once per item until `search_texts` are discarded. Without `search` the list has no filter. `selectable` decides
     which rows can be selected with `x`.
     """
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SELECTION,)
 
-    class Ticked(LineList.FromList):
+    class SelectionChanged(LineList.ListMessage):
         """The selection changed."""
 
     def __init__(
@@ -244,14 +244,14 @@ class RowList(LineList, Generic[T]):
         search: Callable[[T], str] | None = None,
         columns: Sequence[Column] = (),
         two_lines: bool = False,
-        ticks: bool | Callable[[T], bool] = False,
+        selectable: bool | Callable[[T], bool] = False,
         empty: str = "No items.",
         hint: str = "",
         id: str | None = None,
     ) -> None:
         super().__init__(empty=empty, hint=hint, id=id)
         self._draw, self.key_of, self._groups = draw, key, groups
-        self.filter_words = SearchTexts(search or (lambda item: ""))
+        self.search_texts = SearchTexts(search or (lambda item: ""))
         """The search texts of the items."""
         self.columns = columns
         self._row_height = 2 if two_lines else 1
@@ -259,7 +259,7 @@ class RowList(LineList, Generic[T]):
         self._all: Sequence[T] = ()
         self._all_keys: Sequence[Hashable] = ()
         self._shown: Sequence[T] = ()
-        self.ticks = RowSelection(self, ticks)
+        self.selection = RowSelection(self, selectable)
 
     @property
     def item(self) -> T | None:
@@ -279,8 +279,8 @@ class RowList(LineList, Generic[T]):
     @columns.setter
     def columns(self, columns: Sequence[Column]) -> None:
         self._columns = ColumnLayout(columns)
-        self.columns_line = self._columns.titles if self._columns.have_titles else None
-        self.painter.forget()
+        self.column_titles = self._columns.title_line if self._columns.has_titles else None
+        self.painter.discard()
         self.refresh()
 
     @property
@@ -292,14 +292,14 @@ class RowList(LineList, Generic[T]):
         self._row_height = 2 if two_lines else 1
         self.apply_filter()
 
-    def show(self, items: Sequence[T], *, total: int | None = None, beyond: str = "") -> None:
-        """Replace the items. `total` is the number of available items if not all are loaded; `beyond` describes the
+    def show(self, items: Sequence[T], *, total: int | None = None, partial_note: str = "") -> None:
+        """Replace the items. `total` is the number of available items if not all are loaded; `partial_note` describes the
         loaded part if this number is unknown."""
-        self.state.settled()
-        self._all, self.extent.total, self.extent.beyond = items, total, beyond
+        self.state.clear_messages()
+        self._all, self.counts.total, self.counts.partial_note = items, total, partial_note
         self._all_keys = [self.key_of(item) for item in items]
-        self.filter_words.show(items)
-        self.ticks.leave(self._all_keys)
+        self.search_texts.set_items(items)
+        self.selection.retain(self._all_keys)
         self.apply_filter()
 
     def show_page(self, page: Page, items: Sequence[T]) -> None:
@@ -310,14 +310,14 @@ class RowList(LineList, Generic[T]):
         self.show(
             items,
             total=page.count if counted else None,
-            beyond=f"Only the first {read} items are loaded" if more else "",
+            partial_note=f"Only the first {read} items are loaded" if more else "",
         )
-        self.state.lacks(page.unreadable)
+        self.state.show_unreadable(page.unreadable)
 
     def apply_filter(self) -> None:
         keys: Sequence[Hashable]
-        if self.words and self.can_filter:
-            places = self.filter_words.matching(self.words)
+        if self.filter_words and self.can_filter:
+            places = self.search_texts.matching(self.filter_words)
             self._shown, keys = [self._all[each] for each in places], [self._all_keys[each] for each in places]
         else:
             self._shown, keys = self._all, self._all_keys
@@ -327,8 +327,8 @@ class RowList(LineList, Generic[T]):
         firsts, between, line = _lay_out_headings(self._shown, self._groups, self._row_height)
         self.lay_out(
             keys,
-            firsts=firsts,
-            between=between,
+            first_lines=firsts,
+            extra_lines=between,
             height=self._row_height,
             line_count=line,
             unfiltered=len(self._all),
@@ -336,47 +336,47 @@ class RowList(LineList, Generic[T]):
 
     async def open_filter(self) -> None:
         await super().open_filter()
-        self.filter_words.prepare_between_keys(self)
+        self.search_texts.prepare_between_keys(self)
 
     def clear_filter(self) -> None:
         if self.query_text:
             super().clear_filter()
         else:
-            self.ticks.untick()
+            self.selection.clear()
 
     @property
-    def is_narrowed(self) -> bool:
-        return super().is_narrowed or bool(self.ticks.keys)
+    def has_filter(self) -> bool:
+        return super().has_filter or bool(self.selection.keys)
 
     def draw_item(self, index: int, width: int) -> list[Content]:
         item = self._shown[index]
         row = self._draw(item)
-        tick = Content.styled("✓", "$success") if self.keys[index] in self.ticks.keys else Content(" ")
+        tick = Content.styled("✓", "$success") if self.keys[index] in self.selection.keys else Content(" ")
         width -= 1
         lines = (
-            [tick + self._columns.row(row.cells, width, self._hit)]
+            [tick + self._columns.row_line(row.cells, width, self._highlight)]
             if self._columns
-            else self._lines_of(row, width, tick)
+            else self._row_lines(row, width, tick)
         )
         if row.dim:
-            lines = [line.stylize_before(self.painter.part("line--muted")) for line in lines]
+            lines = [line.stylize_before(self.painter.style("line--muted")) for line in lines]
         return lines
 
-    def _lines_of(self, row: Row, width: int, tick: Content) -> list[Content]:
+    def _row_lines(self, row: Row, width: int, tick: Content) -> list[Content]:
         sign = Content("") if row.sign is None else fit(safe(row.sign), 1) + Content(" ")
         indent = sign.cell_length
         end = Content(" ")
-        first = spread(self._hit(row.text), safe(row.right), width - indent - 1)
+        first = spread(self._highlight(row.text), safe(row.right), width - indent - 1)
         lines = [tick + sign + first + end]
         if self._row_height == 2:
-            below = spread(self._hit(row.below or ""), safe(row.below_right), width - indent - 1)
-            lines.append((Content(" " * (indent + 1)) + below + end).stylize_before(self.painter.part("line--muted")))
+            below = spread(self._highlight(row.second_line or ""), safe(row.second_right), width - indent - 1)
+            lines.append((Content(" " * (indent + 1)) + below + end).stylize_before(self.painter.style("line--muted")))
         return lines
 
-    def _hit(self, words: AnyText) -> Content:
+    def _highlight(self, words: AnyText) -> Content:
         content = safe(words)
-        if self.words and self.can_filter:
-            content = highlight(content, self.words, self.painter.part("line--hit"))
+        if self.filter_words and self.can_filter:
+            content = highlight(content, self.filter_words, self.painter.style("line--hit"))
         return content
 
 

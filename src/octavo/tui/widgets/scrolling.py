@@ -72,7 +72,7 @@ class _FastScrollBar(ScrollBar):
     """A scroll bar that draws its own cells. The CSS rendering of Textual takes as long for a scroll bar as for a page
     of text."""
 
-    _drawn: tuple[tuple[object, ...], list[Strip]] = ((), [])
+    _cache: tuple[tuple[object, ...], list[Strip]] = ((), [])
     """Everything that determines the look of the bar, and the strips drawn for it."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -81,14 +81,14 @@ class _FastScrollBar(ScrollBar):
             return disable_caches(super().render_lines(crop))
         filters = self.get_line_filters()
         looks = (bar.style, bar.virtual_size, bar.window_size, bar.position, self.size, *filters)
-        if self._drawn[0] != looks:
-            self._drawn = (looks, self._rows(bar, filters))
-        strips = self._drawn[1][crop.y : crop.bottom]
+        if self._cache[0] != looks:
+            self._cache = (looks, self._draw_rows(bar, filters))
+        strips = self._cache[1][crop.y : crop.bottom]
         if crop.column_span != (0, bar.thickness):
             strips = [strip.crop(*crop.column_span) for strip in strips]
         return strips
 
-    def _rows(self, bar: ScrollBarRender, filters: Sequence[LineFilter]) -> list[Strip]:
+    def _draw_rows(self, bar: ScrollBarRender, filters: Sequence[LineFilter]) -> list[Strip]:
         style = self.app.console.get_style(bar.style)
         cells = bar.render_bar(
             self.size.height,

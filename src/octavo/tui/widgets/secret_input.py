@@ -66,7 +66,7 @@ class SecretInput(HasCommands, Input):
         super().__init__(placeholder=placeholder, password=True, id=id, classes=classes)
 
     @property
-    def refusal(self) -> str | None:
+    def disabled_reason(self) -> str | None:
         """Why no token may be typed now. None if it may."""
         return why_no_token(os.environ, frozenset(self.app.features))
 
@@ -77,14 +77,14 @@ class SecretInput(HasCommands, Input):
         return SecretStr(key) if key else None
 
     def on_key(self, event: Key) -> None:
-        if self.refusal is not None and event.is_printable:
+        if self.disabled_reason is not None and event.is_printable:
             event.stop()
             event.prevent_default()
 
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()
         event.stop()
-        if self.refusal is None:
+        if self.disabled_reason is None:
             self.insert_text_at_cursor(extract_token(event.text.strip()[:MAX_INPUT_LENGTH]))
 
     def action_copy(self) -> None:
@@ -95,7 +95,7 @@ class SecretInput(HasCommands, Input):
         raise SkipAction
 
     def action_paste(self) -> None:
-        if self.refusal is None:
+        if self.disabled_reason is None:
             self.insert_text_at_cursor(extract_token(self.app.clipboard.strip()[:MAX_INPUT_LENGTH]))
 
 
@@ -115,7 +115,7 @@ class SecretCount(Widget):
         self.refresh(layout=True)
 
     def render(self) -> RenderResult:
-        if (refusal := self._source.refusal) is not None:
+        if (refusal := self._source.disabled_reason) is not None:
             return Content.styled(refusal, "$warning")
         count = len(extract_token(self._source.value))
         return Content(f"{count} character{'' if count == 1 else 's'}" if count else "")

@@ -31,7 +31,7 @@ class SectionTabs(Widget):
     note: reactive[str] = reactive("")
     """Text at the right end, such as a filter or a hint."""
 
-    class Chosen(Message):
+    class Switched(Message):
         """The user switched to another tab."""
 
         def __init__(self, sections: SectionTabs, key: str) -> None:
@@ -49,16 +49,16 @@ class SectionTabs(Widget):
         self.set_reactive(SectionTabs.current, current)
         self._spans: list[tuple[int, int, str]] = []
 
-    def go(self, step: int) -> None:
+    def switch(self, step: int) -> None:
         """Switch by `step` tabs, continuing at the other end."""
         keys = [section.key for section in self.sections]
         self.choose(keys[(keys.index(self.current) + step) % len(keys)])
 
     def choose(self, key: str) -> None:
-        """Switch to a tab, and post `Chosen` if it was not active."""
+        """Switch to a tab, and post `Switched` if it was not active."""
         if key != self.current:
             self.current = key
-            self.post_message(self.Chosen(self, key))
+            self.post_message(self.Switched(self, key))
 
     def render(self) -> RenderResult:
         line, self._spans = Content(""), []

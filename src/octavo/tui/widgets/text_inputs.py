@@ -39,23 +39,23 @@ class LineInput(Input, ScrollWidget):
 
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(safe_whole(value[:MAX_INPUT_LENGTH]), placeholder=safe_line(placeholder), id=id)
-        self._whole_placeholder = self.placeholder
+        self._full_placeholder = self.placeholder
         self.cursor_blink = False
 
     def on_resize(self) -> None:
         """Cut the placeholder with an ellipsis if it does not fit."""
-        words = Content(self._whole_placeholder)
+        words = Content(self._full_placeholder)
         self.placeholder = words.truncate(self.content_size.width, ellipsis=True).plain
 
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()
         event.stop()
-        self._put(event.text)
+        self._paste(event.text)
 
     def action_paste(self) -> None:
-        self._put(self.app.clipboard)
+        self._paste(self.app.clipboard)
 
-    def _put(self, text: str) -> None:
+    def _paste(self, text: str) -> None:
         """Replace the selection with pasted text."""
         self.replace(_first_line(text), *self.selection)
 
@@ -96,10 +96,10 @@ class TextEditor(TextArea):
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()
         event.stop()
-        self._put(event.text)
+        self._paste(event.text)
 
     def action_paste(self) -> None:
-        self._put(self.app.clipboard)
+        self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
         """Delete the text in a range. A range that contains only a cut within a long line is widened by one letter,
@@ -132,7 +132,7 @@ class TextEditor(TextArea):
             return Offset()
         return super().scroll_cursor_visible(center, animate)
 
-    def _put(self, text: str) -> None:
+    def _paste(self, text: str) -> None:
         """Replace the selection with pasted text."""
         put = self.replace(safe_text(text), *self.selection, maintain_selection_offset=False)
         self.move_cursor(put.end_location)

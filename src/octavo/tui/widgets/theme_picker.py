@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 class ThemePicker:
     """Previews themes in the app, and then keeps one or restores the theme before."""
 
-    def __init__(self, app: App[Any], remember: Callable[[str], None] = lambda name: None) -> None:
-        """`remember` saves the name of a chosen theme."""
-        self._app, self._remember = app, remember
-        self.before = app.theme
+    def __init__(self, app: App[Any], save: Callable[[str], None] = lambda name: None) -> None:
+        """`save` saves the name of a chosen theme."""
+        self._app, self._save = app, save
+        self.chosen = app.theme
         """The chosen theme, which is restored after a preview."""
 
     @property
@@ -29,9 +29,9 @@ class ThemePicker:
         )
         return own + others
 
-    def try_on(self, name: str | None) -> None:
+    def preview(self, name: str | None) -> None:
         """Preview a theme. None restores the chosen theme."""
-        if self._app.theme != (name := name or self.before):
+        if self._app.theme != (name := name or self.chosen):
             self._app.theme = name
 
     def choose(self) -> None:
@@ -44,16 +44,16 @@ class ThemePicker:
                 name,
                 name,
                 detail=THEME_DETAILS.get(name, ""),
-                right="current" if name == self.before else "",
+                right="current" if name == self.chosen else "",
                 group="OCTAVO THEMES" if name in palettes() else "POPULAR THEMES",
             )
             for name in self.names
         ]
-        self._app.push_screen(Picker("Theme", choices, look=self.try_on, now=self.before), self.keep)
+        self._app.push_screen(Picker("Theme", choices, on_preview=self.preview, initial=self.chosen), self.keep)
 
     def keep(self, name: str | None) -> None:
         """Switch to a theme and save it. None restores the chosen theme."""
-        self.try_on(name)
+        self.preview(name)
         if name is not None:
-            self.before = name
-            self._remember(name)
+            self.chosen = name
+            self._save(name)

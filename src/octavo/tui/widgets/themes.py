@@ -24,7 +24,7 @@ class Palette(NamedTuple):
     cursor: str
     text: str
     muted: str
-    line: str
+    hairline: str
     """Color of the lines between panes. They need no contrast for reading."""
     accent: str
     success: str
@@ -56,7 +56,7 @@ class Palette(NamedTuple):
             variables={
                 "octavo-cursor": self.cursor,
                 "octavo-muted": self.muted,
-                "octavo-line": self.line,
+                "octavo-line": self.hairline,
                 "octavo-note": self.note,
                 "octavo-add-line": self.add_line,
                 "octavo-add-word": self.add_word,
@@ -69,14 +69,14 @@ class Palette(NamedTuple):
                 "input-cursor-background": self.accent,
                 "input-selection-background": self.cursor,
                 "scrollbar": self.panel,
-                "scrollbar-hover": self.line,
+                "scrollbar-hover": self.hairline,
                 "scrollbar-active": self.accent,
                 "scrollbar-background": self.background,
                 "scrollbar-background-hover": self.background,
                 "scrollbar-background-active": self.background,
                 "scrollbar-corner-color": self.background,
                 "border": self.accent,
-                "border-blurred": self.line,
+                "border-blurred": self.hairline,
                 "footer-key-foreground": self.accent,
                 "ansi-background": "ansi_black" if dark else "ansi_white",
                 "ansi-foreground": "ansi_white" if dark else "ansi_black",
@@ -91,7 +91,7 @@ DARK = Palette(
     cursor="#2b3a55",
     text="#d9dce3",
     muted="#a3a9b6",
-    line="#3a404d",
+    hairline="#3a404d",
     accent="#7cb1ff",
     success="#7ec699",
     warning="#e5b567",
@@ -109,7 +109,7 @@ LIGHT = Palette(
     cursor="#d5e3fb",
     text="#22252b",
     muted="#5c6270",
-    line="#c6cad2",
+    hairline="#c6cad2",
     accent="#1a56c4",
     success="#1b6b37",
     warning="#7a5000",
@@ -147,7 +147,7 @@ _GREYS = Palette(
     cursor="#3a3a3a",
     text="#e4e4e4",
     muted="#b0b0b0",
-    line="#454545",
+    hairline="#454545",
     accent="#ffffff",
     success="#d6d6d6",
     warning="#f0f0f0",
@@ -165,7 +165,7 @@ _LIGHT_GREYS = Palette(
     cursor="#d8d8d8",
     text="#222222",
     muted="#575757",
-    line="#c6c6c6",
+    hairline="#c6c6c6",
     accent="#000000",
     success="#333333",
     warning="#1a1a1a",
@@ -184,7 +184,7 @@ _ANSI = Palette(
     cursor="ansi_bright_black",
     text="ansi_default",
     muted="ansi_white",
-    line="ansi_bright_black",
+    hairline="ansi_bright_black",
     accent="ansi_bright_blue",
     success="ansi_bright_green",
     warning="ansi_bright_yellow",
@@ -199,7 +199,7 @@ _ANSI_LIGHT = _ANSI._replace(
     panel="ansi_white",
     cursor="ansi_white",
     muted="ansi_bright_black",
-    line="ansi_white",
+    hairline="ansi_white",
     accent="ansi_blue",
     success="ansi_green",
     warning="ansi_red",
@@ -272,7 +272,7 @@ def adapt_palette(theme: Theme) -> Palette:
         cursor=cursor.hex,
         text=text.hex,
         muted=ink(text.blend(ground, 0.35)),
-        line=text.blend(ground, 0.75).hex,
+        hairline=text.blend(ground, 0.75).hex,
         accent=ink(given["primary"]),
         success=ink(given["success"]),
         warning=ink(given["warning"]),

@@ -225,7 +225,9 @@ class TreeEdit:
         else:
             trail = held.tree.trail(self.page)
             now = trail[-2].id if len(trail) > 1 else ""
-            self.app.push_screen(Picker(f"Move {self.title} under…", parents_for(held.tree, self.page), now=now), below)
+            self.app.push_screen(
+                Picker(f"Move {self.title} under…", parents_for(held.tree, self.page), initial=now), below
+            )
 
     def _delete(self, held: LoadedTree) -> None:
         from octavo.tui.widgets.confirm import ConfirmDialog
@@ -248,8 +250,8 @@ class TreeEdit:
                 verb="Delete",
                 intro=said,
                 after=also if below else "",
-                typed=str(below) if below else "",
-                why_typed=f"{also} Type {below} to confirm." if below else "",
+                word=str(below) if below else "",
+                word_reason=f"{also} Type {below} to confirm." if below else "",
             ),
             decided,
         )
@@ -263,7 +265,9 @@ class TreeEdit:
         from octavo.tui.widgets.confirm import ConfirmDialog, Field
 
         required = "Enter a title."
-        field = Field("Title", draft.text, required=required, keep=draft.keep, keep_now=draft.keep_now)
+        field = Field(
+            "Title", draft.text, required_error=required, save_draft=draft.keep, save_draft_now=draft.keep_now
+        )
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
