@@ -79,7 +79,9 @@ def _of_all(
             return bulk_actions.why_not(app, name, target.ticked)
         return not_allowed_with(app, target.at, name, target.thread, target.message)
 
-    return Command(name, keys, title, help, run, why_not, called, shown=shown, key_display=key_display, writes=writes)
+    return Command(
+        name, keys, title, help, run, why_not, title_now, shown=shown, key_display=key_display, writes=writes
+    )
 
 
 def _of_one(

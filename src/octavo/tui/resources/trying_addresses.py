@@ -80,9 +80,9 @@ def ask_words(app: Shell, place: Place) -> None:
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.background(_list_pages(app, place, answer.text[:MOST_WORDS]))
+            app.background(_list_pages(app, place, answer.text))
 
-    field = Field("Search for", required_error="Type the words to search for.")
+    field = Field("Search words", required_error="Type the words to search for.", max_length=MOST_WORDS)
     app.push_screen(ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field), decided)
 
 

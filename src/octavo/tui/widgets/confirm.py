@@ -44,6 +44,8 @@ class Field:
     """Height in lines. With 1, enter confirms; with more, ctrl+s confirms."""
     required_error: str = ""
     """Error that is shown if the field is empty. Empty: the field is optional."""
+    max_length: int = 0
+    """Maximum number of characters. A longer text cannot be confirmed. 0: no limit."""
     placeholder: str = ""
     is_path: bool = False
     """Whether the field takes a file path, with completion."""
@@ -300,6 +302,11 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             return "The checks just finished loading. Read them, then press y."
         if self._field is not None and self._field.required_error and not self.text:
             return self._field.required_error
+        for name, field in self._fields.items():
+            if field.max_length and (length := len(self._field_text(name))) > field.max_length:
+                return (
+                    f"The {field.label.lower()} has {length} characters. Enter at most {field.max_length} characters."
+                )
         if self._word and self.query_one("#typed", LineInput).value.strip() != self._word:
             return self._word_reason or f"Type {self._word} to confirm."
         return None

@@ -264,9 +264,13 @@ class TreeEdit:
     def _ask_title(self, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
         from octavo.tui.widgets.confirm import ConfirmDialog, Field
 
-        required = "Enter a title."
         field = Field(
-            "Title", draft.text, required_error=required, save_draft=draft.keep, save_draft_now=draft.keep_now
+            "Title",
+            draft.text,
+            required_error="Enter a title.",
+            max_length=300,
+            save_draft=draft.keep,
+            save_draft_now=draft.keep_now,
         )
 
         def decided(answer: Confirmed | None) -> None:
