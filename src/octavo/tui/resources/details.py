@@ -32,7 +32,7 @@ class Details(VerticalScroll, can_focus=False):
     Details {
         background: $background; color: $foreground; padding: 0 1; scrollbar-size-vertical: 1;
         & > Horizontal { height: auto; }
-        & Facts { padding: 0 1 0 0; }
+        & FactList { padding: 0 1 0 0; }
     }
     """
 
