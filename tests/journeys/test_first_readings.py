@@ -15,7 +15,7 @@ from octavo.tui.terminal.ascii_twins import TWINS
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.command_palette import PaletteScreen
 from octavo.tui.widgets.commands import ActiveCommand
-from octavo.tui.widgets.fact_list import FactList
+from octavo.tui.widgets.text_widgets import FactList
 from tests.journeys.stage import Run, Stage
 
 

@@ -14,9 +14,8 @@ from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.incoming_changes import IncomingChanges
 from octavo.tui.review.merge_outcome import OutcomeScreen
-from octavo.tui.widgets.command_palette import PaletteScreen
+from octavo.tui.widgets.command_palette import SYNONYMS, PaletteScreen
 from octavo.tui.widgets.commands import CURSOR_COMMANDS, ActiveCommand, HasCommands
-from octavo.tui.widgets.palette_words import SYNONYMS
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Run, Stage
 

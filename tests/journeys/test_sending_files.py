@@ -14,7 +14,7 @@ from octavo.api.places import SpaceRef
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.form_files import weight_of
 from octavo.tui.shell.routes import ToPage
-from octavo.tui.widgets.path_input import complete_path
+from octavo.tui.widgets.text_inputs import complete_path
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import HERE
 from tests.journeys.test_managing_spaces import NOOR, make_space, of, to_spaces

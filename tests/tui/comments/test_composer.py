@@ -18,9 +18,9 @@ from octavo.tui.comments.offers import Offers, emoji_begun
 from octavo.tui.reader.markdown_preview import preview
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.threads import keep_quoted_lines
-from octavo.tui.widgets.draft_clock import DraftClock
 from octavo.tui.widgets.long_text import WrappedRows
 from octavo.tui.widgets.safe_text import safe_lines
+from octavo.tui.widgets.text_inputs import DraftClock
 from tests.calls import Calls
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
 
@@ -36,7 +36,6 @@ class Writing(Scratch):
         self.disk = asyncio.Event()
         self.disk.set()
         self.answers: list[str | None] = []
-        self.before_end: set[object] = set()
         self.preview: Callable[[str], Widget] = lambda text: Static(safe_lines(f"as it looks: {text}"))
 
     def save(self, text: str) -> Awaitable[None]:

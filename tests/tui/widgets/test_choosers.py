@@ -10,9 +10,8 @@ from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.command_palette import PaletteScreen
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.help import HelpScreen
-from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.picker import Picker, ThemePicker
 from octavo.tui.widgets.row_list import Row, RowList
-from octavo.tui.widgets.theme_picker import ThemePicker
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown
 
 PEOPLE = [

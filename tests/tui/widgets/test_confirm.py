@@ -7,8 +7,8 @@ from textual.content import Content
 from textual.events import Paste
 
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
-from octavo.tui.widgets.fact_list import Fact, FactList
 from octavo.tui.widgets.text_inputs import LineInput
+from octavo.tui.widgets.text_widgets import Fact, FactList
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown, until
 
 FACTS = (

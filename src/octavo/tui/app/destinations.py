@@ -31,9 +31,8 @@ from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import keymap_of
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.command_palette import PaletteValue
+from octavo.tui.widgets.command_palette import SYNONYMS, PaletteValue
 from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands, active_commands, context_of, key_name
-from octavo.tui.widgets.palette_words import SYNONYMS
 
 _PLACES: tuple[tuple[type[HasCommands], str, str], ...] = (
     (ChangesScreen, "changes", ""),

@@ -34,8 +34,8 @@ from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.key_reader import EscapeOrAlt
 from octavo.tui.terminal.line_filters import filters
-from octavo.tui.widgets.commands import Command, Commands, HasCommands
-from octavo.tui.widgets.notices import NoticeBoard, Tone
+from octavo.tui.widgets.commands import Command, Commands, HostApp
+from octavo.tui.widgets.notices import Tone
 from octavo.tui.widgets.themes import adapt_theme, palettes, themes
 from octavo.tui.widgets.wording import plural
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from octavo.tui.app.kept_picture import KeptPicture
     from octavo.tui.shell.shell import Suggestions
     from octavo.tui.widgets.confirm import Confirmed
-    from octavo.tui.widgets.theme_picker import ThemePicker
+    from octavo.tui.widgets.picker import ThemePicker
 
 
 def _wrong_theme(settings: Settings, names: list[str]) -> str:
@@ -210,7 +210,7 @@ MISTAKES_SECONDS = 15.0
 """Seconds for which it is said that settings cannot be used."""
 
 
-class Octavo(HasCommands, HeldBack[int]):
+class Octavo(HostApp[int], HeldBack[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
     CSS_PATH = "app.tcss"
@@ -248,8 +248,6 @@ class Octavo(HasCommands, HeldBack[int]):
         self.sign_in_methods = sign_in_methods
         self.trail = NavigationHistory(self)
         self.workspace = Workspace(self, self.trail)
-        self.before_end: set[Callable[[], None]] = set()
-        """Called when the terminal goes away: they keep what is being typed (D6)."""
         self._where_unsaved = ""
         """Where the texts are that could not be saved when the app ended, in a sentence. Empty: all were saved."""
         internals.add_line_filters(self, filters(settings))
@@ -260,7 +258,6 @@ class Octavo(HasCommands, HeldBack[int]):
         )
         if not settings.motion:
             self.animation_level = "none"
-        self.notices = NoticeBoard()
         self.writes = Writes(self)
         self.keeping_fresh = KeepingFresh(self, self, every=look_every)
         self._session = session
@@ -455,6 +452,9 @@ class Octavo(HasCommands, HeldBack[int]):
         if fits(self, text):
             super().copy_to_clipboard(text)
 
+    def ignore_typing(self) -> None:
+        self.words.ignore()
+
     def command_ran(self, id: str) -> None:
         self.workspace.tour.command_ran(id)
 
@@ -508,7 +508,7 @@ class Octavo(HasCommands, HeldBack[int]):
     @property
     def theme_picker(self) -> ThemePicker:
         """What tries themes on. One that is kept is worn at the next start too."""
-        from octavo.tui.widgets.theme_picker import ThemePicker
+        from octavo.tui.widgets.picker import ThemePicker
 
         def remember(name: str) -> None:
             if self._session is not None:

@@ -20,8 +20,8 @@ from octavo.tui.terminal.textual_internals import is_being_removed, prepare_scre
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
-from octavo.tui.widgets.path_input import PathInput
 from octavo.tui.widgets.secret_input import SecretCount, SecretInput
+from octavo.tui.widgets.text_inputs import PathInput
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell

@@ -9,7 +9,7 @@ from octavo.data.unsent_index import KIND_NAMES
 from octavo.tui.shell.exporting import Export, ask_where
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:

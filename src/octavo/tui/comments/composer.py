@@ -22,12 +22,11 @@ from octavo.tui.comments.people import MentionText, mention, named
 from octavo.tui.shell.dialog_draft import why_not_saved
 from octavo.tui.shell.left_unsent import AGAIN
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
-from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.commands import Command, Commands, HostApp
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
-from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
 from octavo.tui.widgets.safe_text import safe
-from octavo.tui.widgets.text_inputs import MAX_BRACKET_SEARCH, TextEditor
+from octavo.tui.widgets.text_inputs import MAX_BRACKET_SEARCH, DraftClock, TextEditor
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -160,14 +159,14 @@ class Composer(Dialog[str | None]):
         elif self._begun:
             self._say("draft" if self._verb == "send" else "")
         self._count(len(self.text))
-        if isinstance(self.app, SavesOnExit):
+        if isinstance(self.app, HostApp):
             self.app.before_end.add(self.keep_now)
         self.app.app_suspend_signal.subscribe(self, lambda _: self.keep_now())
         self.set_interval(AGAIN, self._try_again)
 
     def on_unmount(self) -> None:
         self.keep_now()
-        if isinstance(self.app, SavesOnExit):
+        if isinstance(self.app, HostApp):
             self.app.before_end.discard(self.keep_now)
 
     @property

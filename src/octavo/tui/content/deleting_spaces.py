@@ -27,8 +27,8 @@ from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
-from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:

@@ -27,11 +27,11 @@ from octavo.tui.shell.file_facts import kind_of, pixels_of, size_in_words
 from octavo.tui.shell.list_view import ListView
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowList
 from octavo.tui.widgets.safe_text import join_texts
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import plural
 
 

@@ -24,11 +24,11 @@ from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.shell.list_view import SECTIONS, ListView
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Heading, Row, RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import as_clause, plural
 
 NAMES = {

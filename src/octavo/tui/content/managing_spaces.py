@@ -26,8 +26,8 @@ from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import long_age, plural
 from octavo.tui.writing import target_request
 from octavo.tui.writing.target_request import TargetRequest

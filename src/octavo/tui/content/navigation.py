@@ -18,7 +18,7 @@ from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import sign_of
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.shell.tree_rows import page_nodes, space_nodes
-from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 
 Which = Literal["spaces", "pages"]

@@ -36,12 +36,12 @@ from octavo.documents import anchors, links
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToThread
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_being_removed
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Heading, Row, RowList
 from octavo.tui.widgets.text_inputs import LineInput
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import as_clause, long_age, plural, short_age
 
 if TYPE_CHECKING:

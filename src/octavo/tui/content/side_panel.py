@@ -16,8 +16,8 @@ from octavo.data.comment_text import plain_text
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Document, Heading
 from octavo.tui.shell.left_unsent import beside
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import long_age, short_age
 
 if TYPE_CHECKING:

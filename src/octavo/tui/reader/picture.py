@@ -26,10 +26,10 @@ from octavo.tui.shell.file_facts import format_of, size_in_words
 from octavo.tui.shell.outside import open_outside
 from octavo.tui.terminal import graphics
 from octavo.tui.terminal.scaled_picture import ScaledPicture
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.safe_text import safe, safe_lines
+from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:
     from octavo.tui.reader.page_view import PageView

@@ -25,7 +25,7 @@ from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import ClickableSpan, Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.virtual_lines import VirtualLines
-from octavo.tui.widgets.commands import Command, Commands, Explains, HasCommands
+from octavo.tui.widgets.commands import Command, Commands, HasCommands, HostApp
 from octavo.tui.widgets.scrolling import ScrollWidget, disable_caches
 
 if TYPE_CHECKING:
@@ -302,10 +302,8 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def explain(self, sentence: str) -> None:
         """Say why something cannot be done."""
-        if isinstance(self.app, Explains):
+        if isinstance(self.app, HostApp):
             self.app.explain(sentence)
-        else:
-            self.notify(sentence, severity="warning", markup=False)
 
     # Painting
 

@@ -14,8 +14,8 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.table_reading import Leaving
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.tables import record_document
-from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame, HasNotices
+from octavo.tui.widgets.commands import Command, Commands, HostApp
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 
 _TITLE = 60
 
@@ -112,7 +112,7 @@ class RecordSheet(Dialog[Leaving]):
 
     @on(Reader.Copied)
     def _copied(self) -> None:
-        if isinstance(self.app, HasNotices):
+        if isinstance(self.app, HostApp):
             self.app.notices.say("Copied the field.")
 
     @on(Reader.BlockChosen)

@@ -103,7 +103,7 @@ def _why_not_deleted(app: Shell, at: AtHand) -> str | None:
 
 def _delete(app: Shell, at: AtHand) -> None:
     from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-    from octavo.tui.widgets.fact_list import Fact
+    from octavo.tui.widgets.text_widgets import Fact
 
     resource, things = at.resource, at.things
     verb, done = resource.verbs

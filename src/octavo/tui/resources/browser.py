@@ -29,10 +29,10 @@ from octavo.tui.shell.list_view import PANES, ListView, Preview
 from octavo.tui.shell.routes import Route, ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import is_covered
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import as_clause, plural, short_age
 
 ASK_AFTER = 0.12

@@ -15,8 +15,7 @@ from octavo.api.labels import field_label
 from octavo.tui.resources.resource import Facts as Told
 from octavo.tui.resources.resource import Names, Resource
 from octavo.tui.shell.info_facts import of_fields
-from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.fact_list import Fact, FactList
+from octavo.tui.widgets.text_widgets import ChangingText, Fact, FactList
 
 TWO_COLUMNS = 84
 """Cells from which on facts stand in two columns, where they are more than there are lines."""

@@ -27,11 +27,11 @@ from octavo.tui.resources.form_values import FORM, Made
 from octavo.tui.shell.dialog_draft import why_not_saved
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
-from octavo.tui.widgets.draft_clock import DraftClock
 from octavo.tui.widgets.safe_text import safe, safe_lines
+from octavo.tui.widgets.text_inputs import DraftClock
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from octavo.tui.resources.redirect_reading import Way
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:

@@ -16,12 +16,11 @@ from octavo.documents import conditions, yaml_values
 from octavo.documents.yaml_values import YamlError
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
-from octavo.tui.widgets.draft_clock import DraftClock
 from octavo.tui.widgets.safe_text import safe_lines
-from octavo.tui.widgets.text_inputs import LineInput, TextEditor
+from octavo.tui.widgets.text_inputs import DraftClock, LineInput, TextEditor
+from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:
     from octavo.tui.resources.resource import Known

@@ -19,7 +19,7 @@ from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
-from octavo.tui.widgets.fact_list import Fact, Mark
+from octavo.tui.widgets.text_widgets import Fact, Mark
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell

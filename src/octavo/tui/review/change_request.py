@@ -39,9 +39,9 @@ from octavo.tui.shell.navigation_history import is_stop
 from octavo.tui.shell.permissions import NEVER_DELETED, not_allowed_with
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 from octavo.tui.writing.authoring import WRITING, Authoring, may_not_write
 

@@ -17,8 +17,8 @@ from octavo.tui.review.diff_base import Comparison, ShowsChanges
 from octavo.tui.review.diff_cache import AHEAD
 from octavo.tui.review.viewed_pages import ViewedMarks
 from octavo.tui.shell.view import View
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 from octavo.tui.widgets.wording import plural
 

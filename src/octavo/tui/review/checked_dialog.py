@@ -14,7 +14,7 @@ from octavo.api.errors import ApiError
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell

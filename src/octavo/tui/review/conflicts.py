@@ -38,10 +38,10 @@ from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Heading, RowList
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import plural
 
 _OTHERS = Heading("OTHER CONFLICTS", "")

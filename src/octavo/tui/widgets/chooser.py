@@ -15,13 +15,13 @@ from textual.content import Content
 from textual.screen import ScreenResultType
 from textual.widgets import Input, Static
 
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.fuzzy_match import Match, match
 from octavo.tui.widgets.row_list import Heading, Row, RowList
 from octavo.tui.widgets.safe_text import AnyText, fit, safe
+from octavo.tui.widgets.text_widgets import ChangingText
 
 T = TypeVar("T")
 
@@ -190,9 +190,9 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """Limit the height of the list to the screen, so that a long list scrolls and its cursor stays visible."""
         for frame in self.query(DialogFrame):
             others = [each for each in frame.children if each is not self.rows and each.display]
-            taken = sum(each.outer_size.height + each.styles.margin.height for each in others)
-            room = self.size.height - frame.styles.margin.top - frame.gutter.height - taken - 2
-            self.rows.styles.max_height = min(_MAX_ROWS, max(1, room))
+            used_height = sum(each.outer_size.height + each.styles.margin.height for each in others)
+            free_height = self.size.height - frame.styles.margin.top - frame.gutter.height - used_height - 2
+            self.rows.styles.max_height = min(_MAX_ROWS, max(1, free_height))
 
     def select_initial(self) -> None:
         """Place the cursor on the initial choice, if it is not the first."""
@@ -204,12 +204,12 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     def show_choices(self, choices: Sequence[Choice[T]]) -> None:
         """Replace the choices. The query and the selected choice stay."""
-        at = self.rows.item.choice.value if self.rows.item is not None and self.rows.cursor else None
+        selected_value = self.rows.item.choice.value if self.rows.item is not None and self.rows.cursor else None
         self._choices = choices
         self._list_matches(self.query_one(FilterInput).value)
-        same = next((found.number for found in self.rows.items if found.choice.value == at), None)
-        if same is not None:
-            self.rows.go_to(same)
+        same_number = next((found.number for found in self.rows.items if found.choice.value == selected_value), None)
+        if same_number is not None:
+            self.rows.go_to(same_number)
 
     def _headings(self, found: MatchedChoice[T]) -> Sequence[Heading]:
         return [Heading(found.choice.group)] if found.choice.group and found.match is None else []
@@ -228,9 +228,9 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             self.rows.state.empty = "Loading choices…"
         self.rows.show(found)
         self.rows.go_to_first()
-        of_all = f" of {len(self._choices)}" if query.strip() and len(found) <= len(self._choices) else ""
+        total = f" of {len(self._choices)}" if query.strip() and len(found) <= len(self._choices) else ""
         unit = f" {self.UNIT}{'' if len(self._choices) == 1 else 's'}" if self.UNIT else ""
-        count = f"{len(found)}{of_all}{unit}" if of_all or unit else ""
+        count = f"{len(found)}{total}{unit}" if total or unit else ""
         self.query_one(".chooser--count", Static).update(Content(count))
 
     def find_matches(self, query: str) -> list[MatchedChoice[T]]:
@@ -252,8 +252,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         message.stop()
         self.query_one(DialogFrame).set_border_texts(self._title, self.FOOT)
         found = self.rows.item
-        for whole in self.query(".chooser--whole").results(Static):
-            whole.update(safe(found.choice.explanation) if found is not None else Content(""))
+        for explanation in self.query(".chooser--whole").results(Static):
+            explanation.update(safe(found.choice.explanation) if found is not None else Content(""))
         if found is not None:
             self.preview(found.choice)
 
@@ -290,19 +290,21 @@ def match_choice(query: str, choice: Choice[Any]) -> Match | None:
     """Return how well a choice matches a query. None if it does not match."""
     if query.strip() in choice.right.split():
         return Match(_KEY_SCORE)  # the query is a key, and the user wants to know its command
-    in_title = match(query, safe(choice.title).plain)
-    if in_title is not None:
-        in_title = Match(in_title.score + _TITLE_BONUS, in_title.indexes)
-    named = match(query, f"{choice.synonyms} {choice.title}") if choice.synonyms else None
+    title_match = match(query, safe(choice.title).plain)
+    if title_match is not None:
+        title_match = Match(title_match.score + _TITLE_BONUS, title_match.indexes)
+    synonym_match = match(query, f"{choice.synonyms} {choice.title}") if choice.synonyms else None
     # Whole words in an alternative name count more than single letters scattered over the title.
-    if named is not None and named.score >= _WHOLE_WORD_SCORE * len(query.split()):
-        return max(in_title, Match(named.score + _SYNONYM_BONUS), key=lambda each: each.score if each else 0.0)
-    if in_title is not None:
-        return in_title
+    if synonym_match is not None and synonym_match.score >= _WHOLE_WORD_SCORE * len(query.split()):
+        return max(
+            title_match, Match(synonym_match.score + _SYNONYM_BONUS), key=lambda each: each.score if each else 0.0
+        )
+    if title_match is not None:
+        return title_match
     if len(query.strip()) < _MIN_QUERY_LENGTH:
         return None
-    about = f"{choice.title} {choice.synonyms} {choice.detail} {choice.right} {choice.group}"
+    all_text = f"{choice.title} {choice.synonyms} {choice.detail} {choice.right} {choice.group}"
     # Most e-mail addresses share a domain, so domains are searched only if the query contains an @.
-    elsewhere = match(query, about if "@" in query else _DOMAIN.sub("", about))
+    text_match = match(query, all_text if "@" in query else _DOMAIN.sub("", all_text))
     # Only whole words count here: letters scattered over a whole sentence match by chance.
-    return Match(elsewhere.score) if elsewhere is not None and elsewhere.score >= _WHOLE_WORD_SCORE else None
+    return Match(text_match.score) if text_match is not None and text_match.score >= _WHOLE_WORD_SCORE else None

@@ -11,9 +11,8 @@ from textual.screen import Screen
 
 from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
 from octavo.tui.widgets.commands import ActiveCommand, commands_by_relevance
-from octavo.tui.widgets.palette_words import SYNONYMS
+from octavo.tui.widgets.picker import ThemePicker
 from octavo.tui.widgets.row_list import Row
-from octavo.tui.widgets.theme_picker import ThemePicker
 
 _OMITTED = ("app.palette",)
 
@@ -51,9 +50,9 @@ class PaletteScreen(Chooser[None, PaletteValue]):
             for place, command in commands_by_relevance(self._view)
             if command.id not in _OMITTED
         ]
-        now = self._themes.chosen
+        current_theme = self._themes.chosen
         themes: list[Choice[PaletteValue]] = [
-            Choice(name, f"Theme {name}", right="current" if name == now else "", group="THEMES")
+            Choice(name, f"Theme {name}", right="current" if name == current_theme else "", group="THEMES")
             for name in self._themes.names
         ]
         return [*commands, *self._destinations, *themes]
@@ -80,3 +79,97 @@ class PaletteScreen(Chooser[None, PaletteValue]):
     def cancel(self) -> None:
         self._themes.keep(None)
         super().cancel()
+
+
+SYNONYMS = {
+    "app.act_as": "act as impersonate role person user demo permissions",
+    "app.activity": "log requests outbox queue pending errors failed unsent network",
+    "app.help": "keys shortcuts keyboard cheat sheet manual",
+    "app.tour": "tutorial introduction onboarding demo getting started",
+    "app.topics": "manual documentation guide readme settings preferences configuration options changelog security",
+    "app.offline": "downloaded cache storage",
+    "app.organization": "switch workspace company account tenant",
+    "app.quit": "exit close leave end bye",
+    "app.search": "find look up global",
+    "app.server": "about api build release",
+    "app.suspend": "background shell terminal",
+    "app.theme": "colors colours dark mode light mode appearance preferences settings contrast",
+    "account.sign_in": "log in login token api key credentials",
+    "account.sign_out": "log out logout sign off",
+    "account.switch": "change user profile",
+    "view.inbox": "notifications home todo review requested mentions",
+    "view.content": "pages spaces documents docs read home",
+    "view.changes": "change requests pull requests pr merge requests drafts",
+    "view.comments": "threads discussions",
+    "view.sites": "published website domain",
+    "view.admin": "organization administration settings users management",
+    "view.refresh": "reload sync update fetch",
+    "view.info": "details properties id metadata permissions",
+    "write.undo": "revert take back",
+    "change.approve": "accept lgtm review",
+    "change.ask": "request changes reject decline review",
+    "change.archive": "close delete reopen",
+    "change.merge": "publish to main accept",
+    "change.new": "create branch pull request draft",
+    "change.ready": "draft ready for review",
+    "change.resolve": "merge conflicts",
+    "change.reviewers": "assign request review ask",
+    "change.subject": "rename title description",
+    "change.undo_merge": "revert rollback",
+    "change.update": "pull rebase sync from main",
+    "change.withdraw": "dismiss remove my review",
+    "change.compare_with": "diff versions base",
+    "change.export": "download patch",
+    "diff.layout": "split side by side unified",
+    "comments.resolve": "close resolve done",
+    "comments.reply": "answer respond",
+    "comments.react": "emoji reaction thumbs up",
+    "comments.new": "add thread discussion",
+    "inbox.snooze": "later remind mute",
+    "inbox.done": "archive dismiss mark as read",
+    "page.edit": "write change text editor markdown",
+    "page.insert": "add page create page",
+    "page.arrange": "rename page move page reorder hide",
+    "page.history": "versions revisions version history",
+    "page.export": "download pdf save as print",
+    "page.source": "raw markdown",
+    "page.backlinks": "references incoming links",
+    "space.access": "permissions roles share members",
+    "space.files": "images assets attachments uploads",
+    "space.links": "broken links check",
+    "space.keep_offline": "download airplane available",
+    "spaces.act": "import duplicate copy git sync repository github gitlab transfer",
+    "spaces.change": "space settings rename merge rules live edits",
+    "spaces.create": "new space add space create space new collection folder",
+    "spaces.delete": "remove space",
+    "spaces.restore": "trash bin undelete recover deleted",
+    "admin members": "users people accounts staff",
+    "admin members new": "add user add member people",
+    "admin teams": "groups",
+    "admin teams new": "add group create team",
+    "admin invite links new": "add user join",
+    "admin spaces": "permissions access who may merge",
+    "admin SAML providers": "sso single sign-on identity okta",
+    "admin SSO sign-in links": "sso domains",
+    "admin OpenAPI specifications": "swagger api reference",
+    "admin translations": "languages locale i18n",
+    "admin translations new": "add language translate",
+    "admin fonts": "typeface typography",
+    "admin fonts new": "upload typeface",
+    "admin subdomains": "custom domain hostname url",
+    "admin settings": "preferences organization name",
+    "sites sites": "websites docs portals",
+    "sites sites new": "create website add site",
+    "sites structure": "sections variants navigation",
+    "sites redirects": "moved url forward 301",
+    "sites share links": "private link secret url",
+    "sites share links new": "create private link",
+    "sites MCP servers": "ai agents tools assistant",
+    "sites adaptive schema": "visitor claims personalization adaptive content",
+    "sites conditions": "personalization visitors audience",
+    "sites members with access": "site permissions access",
+    "sites Publish": "go live make public",
+    "sites Unpublish": "take down offline private",
+}
+"""Synonyms by command id, or by view and table heading. After the heading, `new` is for adding an entry, other words
+for an action."""

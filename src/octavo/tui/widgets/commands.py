@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from textual.app import App
 from textual.binding import ActiveBinding, Binding
@@ -33,6 +33,7 @@ from textual.widget import Widget
 
 from octavo.settings import nearest
 from octavo.tui.terminal.textual_internals import is_whole, keymap_of
+from octavo.tui.widgets.notices import NoticeBoard
 
 LISTS, NAVIGATION = "LISTS", "NAVIGATION"
 """Headings for the keys that every list has, and for the keys that move the cursor. Both come last in the help."""
@@ -54,60 +55,27 @@ _KEY_NAMES = {
 }
 
 
-@runtime_checkable
-class Explains(Protocol):
-    """An app that can show why a command is not available."""
-
-    def explain(self, sentence: str) -> None:
-        """Show why a command is not available."""
-
-
-@runtime_checkable
-class TellsWords(Protocol):
-    """An app that tells typed text from single key presses."""
-
-    @property
-    def words(self) -> Any:
-        """The text detector. Its `ignore` makes keys do nothing until the user pauses."""
-
-
-@runtime_checkable
-class SendsWrites(Protocol):
-    """An app that can be started in read-only mode."""
-
-    @property
-    def why_no_writes(self) -> str:
-        """Return the sentence that says why the app sends no changes. Empty if it does."""
-
-
-@runtime_checkable
-class HasTour(Protocol):
-    """An app that has a tour."""
-
-    def command_ran(self, id: str) -> None:
-        """Note that a command ran."""
-
-
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 _NO_KEY = "palette."
 """Prefix of the pretended key of a command without keys. No terminal sends such a key."""
 
 
-def _no_reason(app: Any, about: Any) -> str | None:
+def _no_reason(app: Any, target: Any) -> str | None:
     return None
 
 
-def _no_title(app: Any, about: Any) -> str | None:
+def _no_title(app: Any, target: Any) -> str | None:
     return None
 
 
-def _always(app: Any, about: Any) -> bool:
+def _always(app: Any, target: Any) -> bool:
     return True
 
 
-def _never(app: Any, about: Any) -> bool:
+def _never(app: Any, target: Any) -> bool:
     return False
 
 
@@ -226,34 +194,34 @@ class HasCommands:
     def _resolve_command(self, id: object) -> tuple[Any, Commands[Any], Command[Any], Any]:
         """Return the app, the group, the command, and the current target for the id of a command."""
         group, command = self._commands_by_id[str(id)]
-        place = cast("DOMNode", self)
-        return place.app, group, command, group.find(place)
+        node = cast("DOMNode", self)
+        return node.app, group, command, group.find(node)
 
     def why_not(self, id: str) -> str | None:
         """Return the sentence that says why a command cannot run now, or None if it can."""
         if not _is_complete(self):
             return None
-        app, group, command, about = self._resolve_command(id)
-        if about is None:
+        app, group, command, target = self._resolve_command(id)
+        if target is None:
             return group.no_target if isinstance(group.no_target, str) else group.no_target(self)
-        writes = command.writes(app, about) if callable(command.writes) else command.writes
-        if writes and isinstance(app, SendsWrites) and app.why_no_writes:
+        writes = command.writes(app, target) if callable(command.writes) else command.writes
+        if writes and isinstance(app, HostApp) and app.why_no_writes:
             return app.why_no_writes
-        return command.why_not(app, about)
+        return command.why_not(app, target)
 
     def title_of(self, id: str) -> str | None:
         """Return the title of a command if the title depends on the current target, else None."""
         if not _is_complete(self):
             return None
-        app, _, command, about = self._resolve_command(id)
-        return None if about is None else command.title_now(app, about)
+        app, _, command, target = self._resolve_command(id)
+        return None if target is None else command.title_now(app, target)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether a key is bound. The key of a command that cannot run is bound too: it says why."""
         if action != "command" or not _is_complete(self):
             return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # of what it is put before
-        app, _, command, about = self._resolve_command(*parameters)
-        return about is None or command.is_available(app, about)
+        app, _, command, target = self._resolve_command(*parameters)
+        return target is None or command.is_available(app, target)
 
     def action_command(self, id: str) -> object:
         """Run a command, or show why it cannot run. An awaitable result is awaited by Textual."""
@@ -262,22 +230,50 @@ class HasCommands:
         if (reason := self.why_not(id)) is not None:
             app = cast("Any", self).app
             app.explain(reason)
-            if isinstance(app, TellsWords):
-                app.words.ignore()
+            if isinstance(app, HostApp):
+                app.ignore_typing()
             return None
-        app, _, command, about = self._resolve_command(id)
-        if isinstance(app, HasTour):
+        app, _, command, target = self._resolve_command(id)
+        if isinstance(app, HostApp):
             app.command_ran(id)
-        return command.run(app, about)
+        return command.run(app, target)
 
     async def run_command(self, id: str) -> None:
         """Run a command as its key does, for a button or a message."""
         await cast("Widget", self).run_action(f"command({id!r})")
 
 
-def _is_complete(place: object) -> bool:
+class HostApp(HasCommands, App[R]):
+    """Base class of an app with commands and dialogs. Its methods do nothing until an app overrides them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notices = NoticeBoard()
+        """Notices that every screen and dialog shows."""
+        self.before_end: set[Callable[[], None]] = set()
+        """Called before the app exits or when its terminal is closed, to save what the user types."""
+
+    @property
+    def why_no_writes(self) -> str:
+        """Why the app sends no changes to the server, in one sentence. Empty if it does."""
+        return ""
+
+    def explain(self, sentence: str) -> None:
+        """Show why a command is not available."""
+
+    def ignore_typing(self) -> None:
+        """Ignore keys until the user pauses. Called when a key does nothing: the user may be typing a text."""
+
+    def command_ran(self, id: str) -> None:
+        """Note that a command ran."""
+
+    def undo(self) -> None:
+        """Undo the last change."""
+
+
+def _is_complete(widget: object) -> bool:
     """Return whether a widget is complete: while it is created or removed, its child widgets may be missing."""
-    return not isinstance(place, Widget) or is_whole(place)
+    return not isinstance(widget, Widget) or is_whole(widget)
 
 
 @dataclass(frozen=True)
@@ -318,8 +314,8 @@ def offered_commands(app: App[Any]) -> list[tuple[str, str]]:
     """Return the key and the title of each command of the app that can help after a failed load."""
     commands = app._commands_by_id.items() if isinstance(app, HasCommands) else ()
     offered = [(id, each) for id, (group, each) in commands if each.offered_on_failure(app, group.find(app))]
-    chosen = keymap_of(app)
-    keys = [chosen.get(id) or each.keys or _NO_KEY for id, each in offered]
+    keymap = keymap_of(app)
+    keys = [keymap.get(id) or each.keys or _NO_KEY for id, each in offered]
     return [(key_name(key.split(",")[0]), each.title.lower()) for key, (_, each) in zip(keys, offered, strict=True)]
 
 
@@ -362,8 +358,8 @@ def _is_applicable(place: HasCommands, id: str) -> bool:
     """Return whether the key bar offers a command: it has a target, and `Command.applies` returns True for this target."""
     if not _is_complete(place):
         return True
-    app, _, command, about = place._resolve_command(id)
-    return about is not None and command.applies(app, about)
+    app, _, command, target = place._resolve_command(id)
+    return target is not None and command.applies(app, target)
 
 
 def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> ActiveCommand:
@@ -401,34 +397,34 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
     stays, and its key says why. While the focused widget takes all letters as text, only its `typing_keys` are
     returned.
     """
-    named: frozenset[str] = getattr(screen, "keys_named", frozenset())
+    hidden_keys: frozenset[str] = getattr(screen, "keys_named", frozenset())
     focused: DOMNode | None = screen.focused
     if focused is not None and (typing := getattr(focused, "typing_keys", ())):
         return [_typing_command(screen.app, focused, key, title) for key, title in typing]
-    wanted: list[str] = [*getattr(focused, "KEYBAR", ()), *getattr(screen, "KEYBAR", ())]
-    once: dict[tuple[int, object], ActiveCommand] = {}
+    keybar_ids: list[str] = [*getattr(focused, "KEYBAR", ()), *getattr(screen, "KEYBAR", ())]
+    unique: dict[tuple[int, object], ActiveCommand] = {}
     for active, keys in _active_bindings(screen):
         node, binding = active.node, active.binding
         if (
-            (binding.show or binding.id in wanted)
-            and named.isdisjoint(keys)
-            and (id(node), _function_of(node, binding)) not in once
+            (binding.show or binding.id in keybar_ids)
+            and hidden_keys.isdisjoint(keys)
+            and (id(node), _function_of(node, binding)) not in unique
         ):
-            once[id(node), _function_of(node, binding)] = _active_command(screen.app, active, keys)
-    shown = [command for command in once.values() if command.applies]
-    first = next((command.id for command in shown if command.node is focused), None)
-    around = focused.ancestors if focused is not None else [screen]
+            unique[id(node), _function_of(node, binding)] = _active_command(screen.app, active, keys)
+    shown = [command for command in unique.values() if command.applies]
+    first_id = next((command.id for command in shown if command.node is focused), None)
+    ancestors = focused.ancestors if focused is not None else [screen]
 
     def rank(command: ActiveCommand) -> tuple[int, int]:
-        if command.id in wanted:
-            return (0, wanted.index(command.id))
-        if command.id == first:
+        if command.id in keybar_ids:
+            return (0, keybar_ids.index(command.id))
+        if command.id == first_id:
             return (1, 0)
         if command.node is screen.app:
             return (4, 0)
         if command.node is focused:
             return (3, 0)
-        return (2, 0) if command.node in around else (3, 1)
+        return (2, 0) if command.node in ancestors else (3, 1)
 
     return sorted(shown, key=rank)
 
@@ -438,7 +434,7 @@ def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]
     and for moving the cursor come last. Within a heading, the commands of the key bar come first."""
     commands = active_commands(screen)
     ids = {command.id for command in commands}
-    shown = [command.id for command in key_bar(screen)]
+    shown_ids = [command.id for command in key_bar(screen)]
 
     def heading(command: ActiveCommand) -> str:
         place, _, name = command.id.rpartition(".")
@@ -453,8 +449,8 @@ def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]
     ]
 
     def rank(command: ActiveCommand) -> tuple[int, int]:
-        at = shown.index(command.id) if command.id in shown else len(shown)
-        return (order.index(heading(command)), at)
+        position = shown_ids.index(command.id) if command.id in shown_ids else len(shown_ids)
+        return (order.index(heading(command)), position)
 
     return [(heading(command), command) for command in sorted(commands, key=rank)]
 
@@ -490,12 +486,12 @@ def own_bindings(place: type[DOMNode]) -> Iterator[Binding]:
 
 def binding_faults(places: Iterable[type[DOMNode]]) -> list[str]:
     """Return what is wrong with the key bindings of `places`, one sentence each. Empty if all are right."""
-    said: list[str] = []
+    problems: list[str] = []
     for place in places:
         taken: dict[str, Binding] = {}
         for binding in own_bindings(place):
             where = f"{place.__name__}: {binding.key}"
-            said += [
+            problems += [
                 f"{where} has no {part}"
                 for part, value in (
                     ("id", binding.id),
@@ -505,70 +501,70 @@ def binding_faults(places: Iterable[type[DOMNode]]) -> list[str]:
                 if not value
             ]
             if (other := taken.setdefault(binding.key, binding)) is not binding:
-                said.append(f"{where} runs both {other.action} and {binding.action}")
-    return said
+                problems.append(f"{where} runs both {other.action} and {binding.action}")
+    return problems
 
 
 def key_clashes(screen: Screen[Any]) -> list[str]:
     """Return the keys that are assigned to two commands for the current focus, one sentence each."""
     taken: dict[tuple[str, str], ActiveCommand] = {}
-    said: list[str] = []
+    problems: list[str] = []
     for command in active_commands(screen):
         for key in command.keys:
             if (other := taken.setdefault((command.context, key), command)) is not command:
-                said.append(f"{command.context}: {key} is assigned to both {other.id} and {command.id}")
-    return said
+                problems.append(f"{command.context}: {key} is assigned to both {other.id} and {command.id}")
+    return problems
 
 
 def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type[DOMNode]]) -> list[tuple[str, str]]:
     """Assign other keys to the bindings of `places`, by command id. Return each id that was ignored, with the reason as
     the rest of a sentence that starts with the id."""
-    said: list[tuple[str, str]] = []
-    declared: dict[str, list[Binding]] = {}
+    ignored: list[tuple[str, str]] = []
+    bindings_by_context: dict[str, list[Binding]] = {}
     for place in places:
         for binding in own_bindings(place):
-            declared.setdefault(context_of(place, binding.id), []).append(binding)
-    known = {binding.id for bindings in declared.values() for binding in bindings}
-    ids = [each for each in known if each is not None]
-    wanted: dict[str, str] = {}
+            bindings_by_context.setdefault(context_of(place, binding.id), []).append(binding)
+    known_ids = {binding.id for bindings in bindings_by_context.values() for binding in bindings}
+    ids = [each for each in known_ids if each is not None]
+    accepted: dict[str, str] = {}
     for command_id, keys in keymap.items():
         unknown = [key for key in map(str.strip, keys.split(",")) if key and not _is_key(key)]
-        if command_id not in known:
-            said.append(
+        if command_id not in known_ids:
+            ignored.append(
                 (
                     command_id,
                     f"is not a command ID.{nearest(command_id, ids)} To list the command IDs, run: octavo help keys",
                 )
             )
         elif unknown:
-            meant = nearest(unknown[0], [each.value for each in Keys])
-            said.append(
+            suggestion = nearest(unknown[0], [each.value for each in Keys])
+            ignored.append(
                 (
                     command_id,
-                    f"contains {unknown[0]!r}, which is not a key.{meant} Examples of keys: d, D, f5, ctrl+d, enter, space.",
+                    f"contains {unknown[0]!r}, which is not a key.{suggestion} Examples of keys: d, D, f5, ctrl+d, enter, space.",
                 )
             )
         else:
-            wanted[command_id] = keys
-    for bindings in declared.values():
-        taken = {
-            key: binding.id for binding in bindings if binding.id not in wanted for key in _normal_keys(binding.key)
+            accepted[command_id] = keys
+    for bindings in bindings_by_context.values():
+        taken_keys = {
+            key: binding.id for binding in bindings if binding.id not in accepted for key in _normal_keys(binding.key)
         }
-        for command_id in dict.fromkeys(binding.id for binding in bindings if binding.id in wanted):
-            for key in _normal_keys(wanted.get(command_id or "", "")):
-                if (other := taken.setdefault(key, command_id)) != command_id:
-                    said.append((command_id or "", f"cannot use {key_name(key)}: {other} already uses this key."))
-                    wanted.pop(command_id or "", None)
-    app.set_keymap(wanted)
-    return list(dict.fromkeys(said))
+        for command_id in dict.fromkeys(binding.id for binding in bindings if binding.id in accepted):
+            for key in _normal_keys(accepted.get(command_id or "", "")):
+                if (other := taken_keys.setdefault(key, command_id)) != command_id:
+                    ignored.append((command_id or "", f"cannot use {key_name(key)}: {other} already uses this key."))
+                    accepted.pop(command_id or "", None)
+    app.set_keymap(accepted)
+    return list(dict.fromkeys(ignored))
 
 
 def _is_key(key: str) -> bool:
     """Return whether a terminal can send a key of this name."""
     *modifiers, last = key.split("+") if len(key) > 1 else [key]
-    named = {name for each in Keys for name in (each.value, each.value.rpartition("+")[2])}
+    key_names = {name for each in Keys for name in (each.value, each.value.rpartition("+")[2])}
     return all(each in _MODIFIERS for each in modifiers) and (
-        len(last) == 1 or key_to_character(last) is not None or last in named
+        len(last) == 1 or key_to_character(last) is not None or last in key_names
     )
 
 

@@ -20,14 +20,11 @@ from textual.widgets import Input, Static, TextArea
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.commands import Command, Commands, HostApp
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
-from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
-from octavo.tui.widgets.fact_list import Fact, FactList
-from octavo.tui.widgets.path_input import PathInput
 from octavo.tui.widgets.safe_text import AnyText, safe, safe_lines
-from octavo.tui.widgets.text_inputs import LineInput, TextEditor
+from octavo.tui.widgets.text_inputs import DraftClock, LineInput, PathInput, TextEditor
+from octavo.tui.widgets.text_widgets import ChangingText, Fact, FactList
 
 READ_SECONDS = 0.5
 """Seconds for which new content blocks confirming: a key pressed sooner was meant for the content before."""
@@ -63,6 +60,7 @@ class Confirmed:
     second_text: str = ""
 
 
+# The key bar shows commands with the same function once, so the keys of an answer share a function.
 def _confirm(app: App[Any], dialog: ConfirmDialog) -> None:
     dialog.confirm()
 
@@ -71,25 +69,14 @@ def _cancel(app: App[Any], dialog: ConfirmDialog) -> None:
     dialog.cancel()
 
 
-def _why_not_confirmed(app: App[Any], dialog: ConfirmDialog) -> str | None:
-    return dialog.why_not_confirmed()
-
-
-def _is_open(app: App[Any], dialog: ConfirmDialog) -> bool:
-    return dialog.is_open
-
-
-def _is_by_key(app: App[Any], dialog: ConfirmDialog) -> bool:
-    return dialog.confirms_by_key
-
-
 CONFIRM: Commands[ConfirmDialog] = Commands(
     "dialog",
     (
-        Command("yes", "y", "Yes", "Confirm", run=_confirm, why_not=_why_not_confirmed, title_now=lambda _, dialog: dialog.verb, is_available=_is_open,
-                applies=_is_by_key),
-        Command("send", "ctrl+s", "Yes", "Confirm",
-                run=_confirm, why_not=_why_not_confirmed, title_now=lambda _, dialog: dialog.verb, is_available=_is_open, priority=True),
+        Command("yes", "y", "Yes", "Confirm", run=_confirm, why_not=lambda _, dialog: dialog.why_not_confirmed(),
+                title_now=lambda _, dialog: dialog.verb, is_available=lambda _, dialog: dialog.is_open,
+                applies=lambda _, dialog: dialog.confirms_by_key),
+        Command("send", "ctrl+s", "Yes", "Confirm", run=_confirm, why_not=lambda _, dialog: dialog.why_not_confirmed(),
+                title_now=lambda _, dialog: dialog.verb, is_available=lambda _, dialog: dialog.is_open, priority=True),
         Command("no", "n", "No", "Cancel", run=_cancel, title_now=lambda _, dialog: dialog.cancel_word),
         Command("cancel", "escape", "No", "Cancel", run=_cancel, title_now=lambda _, dialog: dialog.cancel_word),
         Command("next", "tab,right", "Next", "Go to the next button", run=lambda _, dialog: dialog.focus_next(), shown=False),
@@ -147,8 +134,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.verb: str = verb
         self._intro, self._facts, self._after, self._field = intro, facts, after, field
         self._fields = {name: each for name, each in (("field", field), ("also", second_field)) if each is not None}
-        keeps = any(each.save_draft is not None for each in self._fields.values())
-        self.cancel_word: str = cancel or ("Close" if keeps else "Cancel")
+        saves_drafts = any(each.save_draft is not None for each in self._fields.values())
+        self.cancel_word: str = cancel or ("Close" if saves_drafts else "Cancel")
         self._word, self._word_reason, self._blocked, self._foot = word, word_reason, blocked, foot
         self.check_again: Callable[[], None] | None = check_again
         self._is_answered = False
@@ -169,25 +156,25 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             for name, field in self._fields.items():
                 yield Static(safe(field.label), classes="confirm--label")
                 if field.lines > 1:
-                    writing = TextEditor(field.value, placeholder=field.placeholder, id=name)
-                    writing.styles.height = field.lines
-                    yield writing
+                    editor = TextEditor(field.value, placeholder=field.placeholder, id=name)
+                    editor.styles.height = field.lines
+                    yield editor
                 else:
-                    line = PathInput if field.is_path else LineInput
-                    yield line(field.value, placeholder=field.placeholder, id=name)
+                    input_class = PathInput if field.is_path else LineInput
+                    yield input_class(field.value, placeholder=field.placeholder, id=name)
             yield ChangingText(classes="confirm--why")
-            typed = LineInput(id="typed")
-            typed.select_on_focus = (
+            word_input = LineInput(id="typed")
+            word_input.select_on_focus = (
                 False  # `on_key` writes the first letter, and the second letter would replace a selection
             )
-            yield typed
+            yield word_input
             with Horizontal(classes="confirm--buttons"):
                 yield TextButton(self.cancel_word, id="no")
                 yield TextButton(self.verb, id="yes", classes="-primary")
 
     def on_mount(self) -> None:
         self._is_composed = True
-        if isinstance(self.app, SavesOnExit):
+        if isinstance(self.app, HostApp):
             self.app.before_end.add(self._save_drafts_now)
         self.update()
         self.query_one(f"#{self.initial_focus}").focus()
@@ -230,8 +217,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             static = self.query_one(f".confirm--{name}", Static)
             static.update(safe_lines(words))
             static.display = bool(words)
-        typing = self.query_one("#typed", LineInput)
-        typing.display = bool(self._word) and not self._blocked
+        word_input = self.query_one("#typed", LineInput)
+        word_input.display = bool(self._word) and not self._blocked
         self._show_state()
         self.call_after_refresh(self._limit_height)
 
@@ -314,9 +301,9 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     @property
     def keys_named(self) -> frozenset[str]:
         # The button names the enter key, and a body that fits on the screen needs no scroll keys.
-        by_enter = any(button.key == "enter" for button in self.query("#yes").results(TextButton))
-        whole = all(each.max_scroll_y == 0 for each in self.query(".confirm--body"))
-        return super().keys_named | ({"ctrl+s"} if by_enter else set()) | ({"↓", "↑"} if whole else set())
+        confirms_by_enter = any(button.key == "enter" for button in self.query("#yes").results(TextButton))
+        fits = all(each.max_scroll_y == 0 for each in self.query(".confirm--body"))
+        return super().keys_named | ({"ctrl+s"} if confirms_by_enter else set()) | ({"↓", "↑"} if fits else set())
 
     def _show_state(self) -> None:
         button = self.query_one("#yes", TextButton)
@@ -325,18 +312,22 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         longest = max((field.lines for field in self._fields.values()), default=0)
         key = "y" if not longest else "ctrl+s" if longest > 1 else "enter"
         button.key = "" if self._word or self._blocked or self._is_being_read else key
-        kept = {name: each.value.strip() for name, each in self._fields.items() if each.save_draft is not None}
-        is_kept = any(self._field_text(name) not in ("", before) for name, before in kept.items())
-        self.query_one(DialogFrame).set_border_texts(self._title, self._foot or (self.DRAFT_NOTE if is_kept else ""))
+        initial_texts = {name: each.value.strip() for name, each in self._fields.items() if each.save_draft is not None}
+        has_changed_draft = any(
+            self._field_text(name) not in ("", initial_text) for name, initial_text in initial_texts.items()
+        )
+        self.query_one(DialogFrame).set_border_texts(
+            self._title, self._foot or (self.DRAFT_NOTE if has_changed_draft else "")
+        )
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:
         """Move the focus to the input for the typed word when its first letter is pressed on a button."""
-        typing = self.query_one("#typed", LineInput)
-        if typing.display and isinstance(self.focused, TextButton) and event.character == self._word[:1]:
+        word_input = self.query_one("#typed", LineInput)
+        if word_input.display and isinstance(self.focused, TextButton) and event.character == self._word[:1]:
             event.stop()
-            typing.value = self._word[:1]
-            typing.focus()
+            word_input.value = self._word[:1]
+            word_input.focus()
 
     @on(Input.Changed)
     @on(TextArea.Changed)
@@ -361,7 +352,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
                 field.save_draft_now(self._field_text(name))
 
     def on_unmount(self) -> None:
-        if isinstance(self.app, SavesOnExit):
+        if isinstance(self.app, HostApp):
             self.app.before_end.discard(self._save_drafts_now)
 
     @on(Input.Submitted)

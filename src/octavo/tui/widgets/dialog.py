@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import ClassVar, Self
 
 from textual import on
 from textual.app import ComposeResult, RenderResult
@@ -16,23 +16,13 @@ from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
 from octavo.tui.terminal.textual_internals import mark_for_repaint, prepare_screen
-from octavo.tui.widgets.commands import HasCommands
+from octavo.tui.widgets.commands import HasCommands, HostApp
 from octavo.tui.widgets.key_bar import KeyBar
-from octavo.tui.widgets.notices import NoticeBoard, Notices
+from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.safe_text import AnyText, safe
 
 STYLES = PurePath(__file__).parent
 """Folder of the dialog styles. Textual would look up a relative path beside the file of each subclass."""
-
-
-@runtime_checkable
-class HasNotices(Protocol):
-    """An app that shows notices."""
-
-    notices: NoticeBoard
-
-    def undo(self) -> None:
-        """Undo the last change."""
 
 
 class DialogFrame(Vertical):
@@ -44,9 +34,9 @@ class DialogFrame(Vertical):
         """Set the texts in the borders. None leaves the lower border unchanged."""
         self.border_title = safe(title)
         if foot is not None:
-            self.border_subtitle = words = safe(foot)
-            self.foot, before = words.plain, self.foot
-            if self.is_attached and self.foot != before:
+            self.border_subtitle = foot_text = safe(foot)
+            self.foot, old_foot = foot_text.plain, self.foot
+            if self.is_attached and self.foot != old_foot:
                 self.screen.refresh_bindings()  # the key bar omits the keys that the border names
 
 
@@ -70,7 +60,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     def compose(self) -> ComposeResult:
         yield from self.body()
         yield KeyBar()
-        if isinstance(self.app, HasNotices):
+        if isinstance(self.app, HostApp):
             yield Notices(self.app.notices, top=0, uncovered=DialogFrame)
 
     def render(self) -> RenderResult:  # type: ignore[override]  # of screens, which say less than all other widgets may
@@ -99,10 +89,10 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         """
         parts = (part for frame in self.query(DialogFrame) for part in frame.foot.split(" · "))
         words = [part.split(" ") for part in parts]
-        also = (each[2] for each in words if each[1:2] == ["and"] and len(each) > 2)
-        return frozenset([*(each[0] for each in words), *also]) - {"esc"}
+        second_keys = (each[2] for each in words if each[1:2] == ["and"] and len(each) > 2)
+        return frozenset([*(each[0] for each in words), *second_keys]) - {"esc"}
 
     @on(Notices.UndoRequested)
     def _undo(self) -> None:
-        if isinstance(self.app, HasNotices):
+        if isinstance(self.app, HostApp):
             self.app.undo()

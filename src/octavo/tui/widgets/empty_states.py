@@ -75,8 +75,8 @@ def no_match_lines(total: int, query: str) -> list[Content]:
 
 def failure_lines(what: str, cause: str, app: App[Any], *, shown: int = 0) -> list[Content]:
     """Return the lines of a failed load: what failed, why, and the keys. `shown` is the number of older items still shown."""
-    ways = (("r", "retry"), *offered_commands(app), ("!", "activity"))
-    pieces = [Content.assemble((key, "$primary"), (f" {name}", "$octavo-muted")) for key, name in ways]
+    keys_and_labels = (("r", "retry"), *offered_commands(app), ("!", "activity"))
+    pieces = [Content.assemble((key, "$primary"), (f" {name}", "$octavo-muted")) for key, name in keys_and_labels]
     keys = Content("   ").join(pieces)
     first = Content.assemble(("  ✗ ", "$error"), safe(what))
     why = Content.assemble("    ", safe(cause)).stylize("$octavo-muted")

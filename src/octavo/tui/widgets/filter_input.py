@@ -13,9 +13,9 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.text_inputs import LineInput
+from octavo.tui.widgets.text_widgets import ChangingText
 
 
 def _keep(app: App[Any], line: FilterInput) -> None:
@@ -127,13 +127,13 @@ class FilterLine(Widget):
 
     def _show_count(self) -> None:
         """Show the number of matches in the longest form that leaves room for the typed text."""
-        room = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
+        free_width = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
         shown, _, total = self._matches.removesuffix(" shown").partition(" of ")
-        ways = (self._matches, f"{shown} shown", f"{shown}/{total}") if total else (self._matches,)
-        said = next((each for each in ways if len(each) <= room), "")
+        texts = (self._matches, f"{shown} shown", f"{shown}/{total}") if total else (self._matches,)
+        text = next((each for each in texts if len(each) <= free_width), "")
         for count in self.query(".filter--count").results(ChangingText):
-            count.update(Content(said))
-            count.display = bool(said)
+            count.update(Content(text))
+            count.display = bool(text)
 
     @on(Input.Changed)
     def _apply_typed(self, message: Input.Changed) -> None:

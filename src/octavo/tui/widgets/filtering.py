@@ -18,9 +18,9 @@ _STEP_SECONDS, _PAUSE_SECONDS = 0.008, 0.001
 """Seconds of preparing at a time, and seconds of pause for key presses before the next."""
 
 
-def is_narrower(words: Sequence[str], before: Sequence[str]) -> bool:
-    """Return whether every text that contains all `words` also contains all of `before`."""
-    return all(any(old in new for new in words) for old in before)
+def is_narrower(words: Sequence[str], old_words: Sequence[str]) -> bool:
+    """Return whether every text that contains all `words` also contains all of `old_words`."""
+    return all(any(old in new for new in words) for old in old_words)
 
 
 class SearchTexts(Generic[T]):
@@ -48,9 +48,9 @@ class SearchTexts(Generic[T]):
 
     def prepare(self, seconds: float) -> bool:
         """Prepare missing texts for about `seconds`. Return whether all texts are prepared."""
-        until = perf_counter() + seconds
-        for begin in range(0, len(self._items), _BATCH_SIZE):
-            if self._prepare_at(range(begin, min(begin + _BATCH_SIZE, len(self._items)))) and perf_counter() > until:
+        deadline = perf_counter() + seconds
+        for start in range(0, len(self._items), _BATCH_SIZE):
+            if self._prepare_at(range(start, min(start + _BATCH_SIZE, len(self._items)))) and perf_counter() > deadline:
                 return False
         return True
 
@@ -61,21 +61,21 @@ class SearchTexts(Generic[T]):
 
     def matching(self, words: tuple[str, ...]) -> Sequence[int]:
         """Return the indexes of the items that contain every word."""
-        places: Sequence[int] = range(len(self._items))
+        indexes: Sequence[int] = range(len(self._items))
         if self._last_search is not None and is_narrower(words, self._last_search[0]):
-            places = self._last_search[1]
-        self._prepare_at(places)
-        made = self._texts
+            indexes = self._last_search[1]
+        self._prepare_at(indexes)
+        texts = self._texts
         for word in words:
-            places = [place for place in places if word in (made[place] or "")]
-        self._last_search = (words, places)
-        return places
+            indexes = [index for index in indexes if word in (texts[index] or "")]
+        self._last_search = (words, indexes)
+        return indexes
 
     def _prepare_at(self, indexes: Sequence[int]) -> bool:
         """Prepare the texts at these indexes. Return False if none was missing."""
-        made = self._texts
-        made += [None] * (len(self._items) - len(made))
-        missing = [place for place in indexes if made[place] is None]
-        for place in missing:
-            made[place] = fold(self._text_of(self._items[place]))
+        texts = self._texts
+        texts += [None] * (len(self._items) - len(texts))
+        missing = [index for index in indexes if texts[index] is None]
+        for index in missing:
+            texts[index] = fold(self._text_of(self._items[index]))
         return bool(missing)

@@ -52,25 +52,25 @@ class FlatTree:
         self._sections = sum([node.kind == "section" for _, node in self._rows])
 
     def _read(self, roots: Sequence[Node]) -> None:
-        rows, inner, ends, above = self._rows, self._branches, self._ends, self._parents
+        rows, branches, ends, parents = self._rows, self._branches, self._ends, self._parents
         stack: list[tuple[Iterator[Node], int, int]] = [(iter(roots), -1, -1)]
         depth = 0
         while stack:
-            nodes, number, parent = stack[-1]
+            nodes, branch_number, parent = stack[-1]
             for node in nodes:
                 rows.append((depth, node))
-                above.append(parent)
+                parents.append(parent)
                 if node.children:
-                    stack.append((iter(node.children), len(inner), len(rows) - 1))
-                    inner.append(len(rows) - 1)
+                    stack.append((iter(node.children), len(branches), len(rows) - 1))
+                    branches.append(len(rows) - 1)
                     ends.append(0)
                     depth += 1
                     break
             else:
                 stack.pop()
                 depth -= 1
-                if number >= 0:
-                    ends[number] = len(rows)
+                if branch_number >= 0:
+                    ends[branch_number] = len(rows)
 
     @property
     def count(self) -> int:
@@ -86,20 +86,20 @@ class FlatTree:
         """Return the nodes without a collapsed ancestor, and their keys."""
         rows, keys = self._rows, self._keys
         shown: list[tuple[int, Node]] = []
-        names: list[Hashable] = []
-        at = 0
-        for place, end in zip(self._branches, self._ends, strict=True):
-            if place >= at and is_folded(*rows[place]):
-                shown += rows[at : place + 1]
-                names += keys[at : place + 1]
-                at = end
-        return (shown + rows[at:], names + keys[at:]) if at else (rows, keys)
+        shown_keys: list[Hashable] = []
+        next_index = 0
+        for index, end in zip(self._branches, self._ends, strict=True):
+            if index >= next_index and is_folded(*rows[index]):
+                shown += rows[next_index : index + 1]
+                shown_keys += keys[next_index : index + 1]
+                next_index = end
+        return (shown + rows[next_index:], shown_keys + keys[next_index:]) if next_index else (rows, keys)
 
     def branches(self, key: Hashable) -> list[Node]:
         """Return those of the node `key` and its descendants that have children."""
-        place = self._keys.index(key)
-        first = bisect_left(self._branches, place)
-        if first == len(self._branches) or self._branches[first] != place:
+        index = self._keys.index(key)
+        first = bisect_left(self._branches, index)
+        if first == len(self._branches) or self._branches[first] != index:
             return []
         last = bisect_left(self._branches, self._ends[first])
         return [self._rows[each][1] for each in self._branches[first:last]]
@@ -108,10 +108,10 @@ class FlatTree:
         """Return the ancestors of the node `key`, outermost first, and the node itself. Empty if there is no such node."""
         if key not in self._keys:
             return ()
-        place = self._keys.index(key)
-        path = [self._rows[place][1]]
-        while (place := self._parents[place]) >= 0:
-            path.append(self._rows[place][1])
+        index = self._keys.index(key)
+        path = [self._rows[index][1]]
+        while (index := self._parents[index]) >= 0:
+            path.append(self._rows[index][1])
         return tuple(reversed(path))
 
     def folded_labels(self) -> list[str]:
@@ -123,20 +123,20 @@ class FlatTree:
     def matching(self, words: Sequence[str], among: Sequence[int] | None = None) -> list[int]:
         """Return the indexes of the nodes that contain every word. With `among`, only these indexes are searched."""
         if any("/" in word for word in words):
-            return [place for place, (_, node) in enumerate(self._rows) if contains_words(node, words)]
+            return [index for index, (_, node) in enumerate(self._rows) if contains_words(node, words)]
         labels = self.folded_labels()
-        places: Sequence[int] = range(len(labels)) if among is None else among
+        indexes: Sequence[int] = range(len(labels)) if among is None else among
         for word in words:
-            places = [place for place in places if word in labels[place]]
-        return list(places)
+            indexes = [index for index in indexes if word in labels[index]]
+        return list(indexes)
 
     def with_ancestors(self, indexes: Sequence[int]) -> tuple[list[tuple[int, Node]], list[Hashable]]:
         """Return the nodes at these indexes with all their ancestors, and their keys."""
-        above, wanted = self._parents, bytearray(len(self._rows))
-        for place in indexes:
-            while place >= 0 and not wanted[place]:
-                wanted[place] = 1
-                place = above[place]
+        parents, wanted = self._parents, bytearray(len(self._rows))
+        for index in indexes:
+            while index >= 0 and not wanted[index]:
+                wanted[index] = 1
+                index = parents[index]
         return list(compress(self._rows, wanted)), list(compress(self._keys, wanted))
 
 

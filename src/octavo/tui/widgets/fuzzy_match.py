@@ -20,12 +20,12 @@ class Match:
     def highlight(self, content: Content, style: str | Style) -> Content:
         """Return `content`, the styled form of the matched text, with the matching letters in `style`."""
         start = end = -1
-        for place in (*self.indexes, -1):
-            if place != end:
+        for index in (*self.indexes, -1):
+            if index != end:
                 if start >= 0:
                     content = content.stylize(style, start, end)
-                start = place
-            end = place + 1
+                start = index
+            end = index + 1
         return content
 
 
@@ -33,23 +33,23 @@ def match(query: str, text: str) -> Match | None:
     """Return how well `text` matches `query`. Each word must occur in the text, or its letters must follow in order.
     None if not."""
     folded = FoldedText(text)
-    score, places = 0.0, set[int]()
+    score, matched = 0.0, set[int]()
     for word in fold(query).split():
-        found = _match_substring(word, folded.text) or _match_letters(word, folded.text)
-        if found is None:
+        word_match = _match_substring(word, folded.text) or _match_letters(word, folded.text)
+        if word_match is None:
             return None
-        score += found.score
-        for place in found.indexes:
-            places.update(range(*folded.within(place, place + 1)))
-    return Match(score - len(text) / 1000, tuple(sorted(places)))
+        score += word_match.score
+        for index in word_match.indexes:
+            matched.update(range(*folded.within(index, index + 1)))
+    return Match(score - len(text) / 1000, tuple(sorted(matched)))
 
 
 def _match_substring(word: str, text: str) -> Match | None:
     best: Match | None = None
     start = text.find(word)
     while start >= 0:
-        whole = _starts_word(text, start)
-        score = (100.0 if whole else 60.0) - min(start, 40) / 10
+        starts_word = _starts_word(text, start)
+        score = (100.0 if starts_word else 60.0) - min(start, 40) / 10
         if best is None or score > best.score:
             best = Match(score, tuple(range(start, start + len(word))))
         start = text.find(word, start + 1)
@@ -61,31 +61,31 @@ def _match_letters(word: str, text: str) -> Match | None:
     for start, letter in enumerate(text):
         if letter != word[0] or not _starts_word(text, start):
             continue
-        places, far = [start], 0
+        indexes, distance = [start], 0
         for wanted in word[1:]:
-            found = _find_next(wanted, text, places[-1] + 1)
-            if found is None:
+            next_letter = _find_next(wanted, text, indexes[-1] + 1)
+            if next_letter is None:
                 break
-            places.append(found[0])
-            far += found[1]
-        if len(places) == len(word) and far <= 3 * len(word):
-            return Match(30.0 - far, tuple(places))
+            indexes.append(next_letter[0])
+            distance += next_letter[1]
+        if len(indexes) == len(word) and distance <= 3 * len(word):
+            return Match(30.0 - distance, tuple(indexes))
     return None
 
 
 def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
     """Return the index of the next `letter` from `start` on and its distance: skipped letters, or 2 for each skipped
     word."""
-    nearest = text.find(letter, start)
-    if nearest < 0:
+    nearest_index = text.find(letter, start)
+    if nearest_index < 0:
         return None
-    words = 0
-    for place in range(start, len(text)):
-        if text[place].isalnum() and _starts_word(text, place):
-            if text[place] == letter and 2 * words < nearest - start:
-                return place, 2 * words
-            words += 1
-    return nearest, nearest - start
+    skipped_words = 0
+    for index in range(start, len(text)):
+        if text[index].isalnum() and _starts_word(text, index):
+            if text[index] == letter and 2 * skipped_words < nearest_index - start:
+                return index, 2 * skipped_words
+            skipped_words += 1
+    return nearest_index, nearest_index - start
 
 
 def _starts_word(text: str, place: int) -> bool:

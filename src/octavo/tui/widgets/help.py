@@ -60,15 +60,13 @@ class HelpScreen(Chooser[None, ActiveCommand]):
         ]
 
     def intro(self) -> Content | None:
-        below = self._view
-        places: list[DOMNode] = list(below.focused.ancestors_with_self) if below.focused else [below]
-        helps = [help for place in places if (help := getattr(place, "HELP", "")) and place is not self.app]
-        about = _SENTENCE_END.split(helps[0]) if helps else []
-        about += dict.fromkeys(
-            more for place in (below, *below.query("*")) if (more := getattr(place, "more_help", ""))
-        )
-        about += [self._about_app] if self._about_app else []
-        return Content("\n").join(safe(each) for each in about) if about else None
+        view = self._view
+        nodes: list[DOMNode] = list(view.focused.ancestors_with_self) if view.focused else [view]
+        helps = [help for place in nodes if (help := getattr(place, "HELP", "")) and place is not self.app]
+        lines = _SENTENCE_END.split(helps[0]) if helps else []
+        lines += dict.fromkeys(more for place in (view, *view.query("*")) if (more := getattr(place, "more_help", "")))
+        lines += [self._about_app] if self._about_app else []
+        return Content("\n").join(safe(each) for each in lines) if lines else None
 
     def draw(self, found: MatchedChoice[ActiveCommand]) -> Row:
         choice = found.choice

@@ -71,17 +71,17 @@ class KeyBar(Widget):
         self._changed_commands = None
         help_key = next((command for command in commands if command.id == _HELP), None)
         others = [command for command in commands if command.id != _HELP]
-        ending = self._label([help_key]) if help_key else Content("")
-        room = self.size.width - 2 - (ending.cell_length + 2 if help_key else 0)
+        help_label = self._label([help_key]) if help_key else Content("")
+        free_width = self.size.width - 2 - (help_label.cell_length + 2 if help_key else 0)
         line = Content(" ")
         self._spans = []
-        for together in _group_commands(others)[:_MAX_COMMANDS]:
-            label = self._label(together)
-            if line.cell_length + label.cell_length > room:
+        for group in _group_commands(others)[:_MAX_COMMANDS]:
+            label = self._label(group)
+            if line.cell_length + label.cell_length > free_width:
                 break
-            line = self._add(line, label, together[0])
+            line = self._add(line, label, group[0])
         if help_key:
-            line = self._add(line, ending, help_key)
+            line = self._add(line, help_label, help_key)
         return line
 
     def _add(self, line: Content, label: Content, command: ActiveCommand) -> Content:
@@ -89,12 +89,12 @@ class KeyBar(Widget):
         self._spans.append((start, start + label.cell_length, command))
         return line + label + Content("  ")
 
-    def _label(self, together: list[ActiveCommand]) -> Content:
-        first = together[0]
-        keys = "/".join(command.key for command in together)
+    def _label(self, group: list[ActiveCommand]) -> Content:
+        first = group[0]
+        keys = "/".join(command.key for command in group)
         title = first.group.description if first.group and first.group.description else first.title
         words = title[:1].lower() + title[1:] if title[1:2].islower() else title
-        if not any(command.enabled for command in together):
+        if not any(command.enabled for command in group):
             return safe(f"{keys} {words}").stylize(self.get_visual_style("keybar--disabled", partial=True))
         return safe(keys).stylize(self.get_visual_style("keybar--key", partial=True)) + Content(" ") + safe(words)
 

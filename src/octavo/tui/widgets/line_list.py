@@ -224,9 +224,9 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
 
     def select_temporarily(self, index: int) -> None:
         """Select an item temporarily. At the next layout the cursor returns to the item that the user selected."""
-        held = self.returning_key
+        user_key = self.returning_key
         self._set_cursor(index)
-        self.returning_key = held
+        self.returning_key = user_key
 
     def keep_selection(self) -> None:
         """Treat the selected item as selected by the user."""
@@ -258,9 +258,9 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
 
         The cursor stays on its item and at its height on the screen.
         """
-        held, old, had = self.returning_key, self.cursor, bool(self.keys)
-        before = self.keys
-        above = self.first_lines[old] - self.scroll_offset.y if had else 0
+        user_key, old_cursor, had_items = self.returning_key, self.cursor, bool(self.keys)
+        old_keys = self.keys
+        height_above = self.first_lines[old_cursor] - self.scroll_offset.y if had_items else 0
         at_top = self.scroll_offset.y == 0
         self.keys, self.item_height = keys, height
         self.first_lines = range(0, len(keys) * height, height) if first_lines is None else first_lines
@@ -269,20 +269,20 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         self.counts.loaded = len(keys) if unfiltered is None else unfiltered
         self._requested_at = -1
         is_same_filter, self._layout_query = self._layout_query == self.query_text, self.query_text
-        left = None
+        remaining = None
         try:
-            index = keys.index(held) if held is not None else 0
+            index = keys.index(user_key) if user_key is not None else 0
         except ValueError:
-            left = _nearest_remaining(before, old, keys) if is_same_filter else None
-            index = left if left is not None else 0 if self.query_text else old
+            remaining = _nearest_remaining(old_keys, old_cursor, keys) if is_same_filter else None
+            index = remaining if remaining is not None else 0 if self.query_text else old_cursor
         self.cursor = self._nearest_stop(index, 1)
-        if keys and (not self.query_text or (left is not None and held in before)):
+        if keys and (not self.query_text or (remaining is not None and user_key in old_keys)):
             # The selected item is gone. If it returns later, the cursor must not jump back to it.
             self.returning_key = self.key
         self.lay_out_again()
-        if keys and had:
+        if keys and had_items:
             line = self.first_lines[self.cursor]
-            top = 0 if at_top and line < self._visible_height else line - above
+            top = 0 if at_top and line < self._visible_height else line - height_above
             self.scroll_to(y=max(0, top), animate=False, force=True, immediate=True)
         self._scroll_to_cursor()
         self._announce_selection()
@@ -302,21 +302,21 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         count = len(self.keys)
         index = max(0, min(index, count - 1))
         for direction in (step, -step):
-            at = index
-            while 0 <= at < count:
-                if self.can_stop_at(at):
-                    return at
-                at += direction
+            position = index
+            while 0 <= position < count:
+                if self.can_stop_at(position):
+                    return position
+                position += direction
         return index
 
     def _set_cursor(self, index: int, *, step: int = 1) -> None:
         if not self.keys:
             self._request_more()
             return
-        old, self.cursor = self.cursor, self._nearest_stop(index, step)
+        old_cursor, self.cursor = self.cursor, self._nearest_stop(index, step)
         self.returning_key = self.key
-        if old != self.cursor:
-            self._refresh_items(old, self.cursor)
+        if old_cursor != self.cursor:
+            self._refresh_items(old_cursor, self.cursor)
         self._scroll_to_cursor()
         self._announce_selection()
         self._request_more()
@@ -335,12 +335,12 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         top = first
         while top - 1 in self.extra_lines and first - top < 3:
             top -= 1
-        offset, room = self.scroll_offset.y, self._visible_height
-        lowest = min(first, first + self.item_height - room)
-        if offset > (top := max(top, lowest)):
+        offset, visible_height = self.scroll_offset.y, self._visible_height
+        lowest_offset = min(first, first + self.item_height - visible_height)
+        if offset > (top := max(top, lowest_offset)):
             self.scroll_to(y=top, animate=False, force=True, immediate=True)
-        elif offset < lowest:
-            self.scroll_to(y=lowest, animate=False, force=True, immediate=True)
+        elif offset < lowest_offset:
+            self.scroll_to(y=lowest_offset, animate=False, force=True, immediate=True)
 
     def _announce_selection(self) -> None:
         if self.key != self._announced_key:
@@ -361,9 +361,9 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
             return
         if not self.can_stop_at(index):
             return
-        again = index == self.cursor and event.chain > 1
+        is_double = index == self.cursor and event.chain > 1
         self._set_cursor(index)
-        self.item_clicked(index, event.x, is_double=again)
+        self.item_clicked(index, event.x, is_double=is_double)
 
     def item_clicked(self, index: int, x: int, *, is_double: bool) -> None:
         """Handle a click on an item at cell `x`. `is_double` is True for the second click of a double click."""
@@ -387,10 +387,10 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
     def go_to_heading(self, step: int) -> None:
         """Select the first item below the next heading. With -1, the first item below the current heading, or below the
         previous one."""
-        begin = {bisect_left(self.first_lines, line) for line in self.extra_lines}
-        further = [each for each in begin if (each > self.cursor if step > 0 else each < self.cursor)]
-        if further and self.keys:
-            self._set_cursor(min(further) if step > 0 else max(further), step=step)
+        first_items = {bisect_left(self.first_lines, line) for line in self.extra_lines}
+        candidates = [each for each in first_items if (each > self.cursor if step > 0 else each < self.cursor)]
+        if candidates and self.keys:
+            self._set_cursor(min(candidates) if step > 0 else max(candidates), step=step)
 
     def page(self, direction: int) -> None:
         """Move the cursor by half a page, up if `direction` is -1."""
@@ -412,8 +412,8 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         if self._filter_line is not None:
             self._filter_line.open()
 
-    def _finish_filter(self, kept: bool) -> None:
-        if kept and self.keys:
+    def _finish_filter(self, is_kept: bool) -> None:
+        if is_kept and self.keys:
             self.keep_selection()
         self.focus()
 
@@ -539,8 +539,10 @@ class ListState:
     def show_unreadable(self, unreadable: int) -> None:
         """Show an error if the list is empty because all its `unreadable` items could not be parsed."""
         if unreadable and not self._list.counts.loaded:
-            what = f"{plural(unreadable, 'item')} could not be read"
-            self.fail(what, "This version of Octavo cannot read the server's response. Update Octavo, then try again.")
+            message = f"{plural(unreadable, 'item')} could not be read"
+            self.fail(
+                message, "This version of Octavo cannot read the server's response. Update Octavo, then try again."
+            )
 
     def clear_messages(self) -> None:
         """Remove the loading message and the error, because a response arrived."""
@@ -551,13 +553,13 @@ class ListState:
 
     def lines(self) -> list[Content]:
         """Return the lines that are shown instead of items."""
-        query, here = self._list.query_text, self._list.counts.loaded
+        query, loaded = self._list.query_text, self._list.counts.loaded
         if self._waiting is not None:
             return self._waiting.lines()
         if self._failure is not None:
             return self._wrap(failure_lines(*self._failure, self._list.app))
-        if query and here:
-            return self._wrap(no_match_lines(here, query))
+        if query and loaded:
+            return self._wrap(no_match_lines(loaded, query))
         if self.custom_lines is not None:
             return self.custom_lines(max(1, self._list.scrollable_content_region.width))
         return self._wrap(empty_lines(self.empty, self.hint))
@@ -565,14 +567,14 @@ class ListState:
     def footer(self) -> list[Content]:
         """Return the fixed lines below the items."""
         lines: list[Content] = []
-        extent = self._list.counts
+        counts = self._list.counts
         if self._failure is not None:
-            said, keys = failure_lines(*self._failure, self._list.app, shown=extent.loaded)
-            lines += [*limit_lines(self._wrap([said]), _MAX_MESSAGE_LINES), *self._wrap([keys])]
+            message_line, keys = failure_lines(*self._failure, self._list.app, shown=counts.loaded)
+            lines += [*limit_lines(self._wrap([message_line]), _MAX_MESSAGE_LINES), *self._wrap([keys])]
         if self._age_note:
             lines.append(age_line(self._age_note))
-        if extent.is_partial and not self._list.query_text:
-            lines.append(extent.more_line)
+        if counts.is_partial and not self._list.query_text:
+            lines.append(counts.more_line)
         return lines
 
     def _wrap(self, lines: list[Content]) -> list[Content]:
@@ -607,16 +609,16 @@ class Extent:
     @property
     def summary(self) -> str:
         """Number of shown items for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 shown`."""
-        shown, total, how = self._counts()
-        return f"{total} {how}" if how == _PARTLY_LOADED else f"{shown} of {total} {how}".rstrip()
+        shown, total, word = self._counts()
+        return f"{total} {word}" if word == _PARTLY_LOADED else f"{shown} of {total} {word}".rstrip()
 
-    def summary_of(self, one: str) -> str:
+    def summary_of(self, noun: str) -> str:
         """Return the number of shown items with a noun: `1 organization`, `300 of 812 organizations loaded`."""
-        shown, total, how = self._counts()
+        shown, total, word = self._counts()
         return (
-            f"{shown} of {plural(total, one)} {how}"
-            if how not in ("", _PARTLY_LOADED)
-            else f"{plural(total, one)} {how}".rstrip()
+            f"{shown} of {plural(total, noun)} {word}"
+            if word not in ("", _PARTLY_LOADED)
+            else f"{plural(total, noun)} {word}".rstrip()
         )
 
     def _counts(self) -> tuple[int, int, str]:
@@ -655,79 +657,86 @@ class ItemPainter:
 
     def style(self, name: str) -> Style:
         """Return the style of a component class, without the styles of the widget below it."""
-        found = self._styles.get(name)
-        if found is None:
-            found = self._styles[name] = self._list.get_visual_style(name, partial=True)
-        return found
+        style = self._styles.get(name)
+        if style is None:
+            style = self._styles[name] = self._list.get_visual_style(name, partial=True)
+        return style
 
     def rows(self, rows: range) -> list[Strip]:
         """Return the strips of these screen rows. Textual requests all rows for each frame, changed or not."""
-        of = self._list
-        if (filters := of.get_line_filters()) != self._filters:
+        widget = self._list
+        if (filters := widget.get_line_filters()) != self._filters:
             self._filters = filters
             self._cache.clear()
-        if not of.keys:
-            return [of.render_line(y) for y in rows]
-        width, head = of.scrollable_content_region.width, of.header_height
-        end, first = min(of.size.height - len(of.footer), head + of.line_count), of.scroll_offset.y - head
-        if of.item_height > 1 or of.extra_lines:
-            return [self.line(first + y, width) if head <= y < end else of.render_line(y) for y in rows]
-        known, cursor = self._cache, of.cursor
+        if not widget.keys:
+            return [widget.render_line(y) for y in rows]
+        width, head = widget.scrollable_content_region.width, widget.header_height
+        footer_start, first_line = (
+            min(widget.size.height - len(widget.footer), head + widget.line_count),
+            widget.scroll_offset.y - head,
+        )
+        if widget.item_height > 1 or widget.extra_lines:
+            return [
+                self.line(first_line + y, width) if head <= y < footer_start else widget.render_line(y) for y in rows
+            ]
+        cache, cursor = self._cache, widget.cursor
         return [
-            of.render_line(y)
-            if not head <= y < end
-            else kept[1][""][0]
-            if first + y != cursor and (kept := known.get(first + y)) is not None and "" in kept[1]
-            else self.line(first + y, width)
+            widget.render_line(y)
+            if not head <= y < footer_start
+            else cached[1][""][0]
+            if first_line + y != cursor and (cached := cache.get(first_line + y)) is not None and "" in cached[1]
+            else self.line(first_line + y, width)
             for y in rows
         ]
 
     def line(self, line: int, width: int) -> Strip:
         """Return the strip of one line of the layout, `width` cells wide."""
-        of = self._list
-        if line >= of.line_count:
+        widget = self._list
+        if line >= widget.line_count:
             return self.strip(Content(""), width)
-        if (other := of.extra_lines.get(line)) is not None:
-            return self.strip(spread(*other, width - 1), width)
-        index = bisect_right(of.first_lines, line) - 1
-        within = line - of.first_lines[index] if index >= 0 else of.item_height
-        if within >= of.item_height:
+        if (extra_line := widget.extra_lines.get(line)) is not None:
+            return self.strip(spread(*extra_line, width - 1), width)
+        index = bisect_right(widget.first_lines, line) - 1
+        line_of_item = line - widget.first_lines[index] if index >= 0 else widget.item_height
+        if line_of_item >= widget.item_height:
             return self.strip(Content(""), width)
-        return self._item(index, width)[within]
+        return self._item(index, width)[line_of_item]
 
     def _item(self, index: int, width: int) -> list[Strip]:
-        of = self._list
-        is_cursor = index == of.cursor and of.can_stop_at(index)
-        shade = "" if not is_cursor else "lit" if of.has_focus or of.is_always_lit else "blurred"
-        if (kept := self._cache.get(index)) is None:
+        widget = self._list
+        is_cursor = index == widget.cursor and widget.can_stop_at(index)
+        cursor_style = "" if not is_cursor else "lit" if widget.has_focus or widget.is_always_lit else "blurred"
+        if (cached := self._cache.get(index)) is None:
             if len(self._cache) >= _CACHE_SIZE:
                 self._cache.clear()
-            kept = self._cache[index] = ([fit(line, width - 1) for line in of.draw_item(index, width - 1)], {})
-        lines, painted = kept
-        if (strips := painted.get(shade)) is None:
-            blurred = "-blurred" if shade == "blurred" else ""
-            base = of.get_visual_style(f"line--cursor{blurred}") if is_cursor else of.visual_style
+            cached = self._cache[index] = ([fit(line, width - 1) for line in widget.draw_item(index, width - 1)], {})
+        lines, strips_by_style = cached
+        if (strips := strips_by_style.get(cursor_style)) is None:
+            blurred = "-blurred" if cursor_style == "blurred" else ""
+            base = widget.get_visual_style(f"line--cursor{blurred}") if is_cursor else widget.visual_style
             bar = Content.styled("▌", self.style(f"line--bar{blurred}")) if is_cursor else Content(" ")
-            missing = [Content("")] * (of.item_height - len(lines))
-            strips = painted[shade] = [self.strip(bar + line, width, base) for line in (*lines, *missing)]
+            missing = [Content("")] * (widget.item_height - len(lines))
+            strips = strips_by_style[cursor_style] = [
+                self.strip(bar + line, width, base) for line in (*lines, *missing)
+            ]
         return strips
 
     def strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
         """Return the strip of a line, `width` cells wide, in the style `base` or in that of the list."""
-        of = self._list
-        style = base or of.visual_style
-        segments = content.truncate(width).render(style, end="", parse_style=of.app.stylesheet.parse_style)
+        widget = self._list
+        style = base or widget.visual_style
+        segments = content.truncate(width).render(style, end="", parse_style=widget.app.stylesheet.parse_style)
         strip = Strip([Segment(text, each.rich_style) for text, each in segments if text])
         strip = strip.extend_cell_length(width, style.rich_style)
         for line_filter in self._filters:
-            strip = strip.apply_filter(line_filter, of.visual_style.background or TRANSPARENT)
+            strip = strip.apply_filter(line_filter, widget.visual_style.background or TRANSPARENT)
         disable_caches([strip])
         return strip
 
 
-def _nearest_remaining(before: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
+def _nearest_remaining(old_keys: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
     """Return the new index of the first remaining item from the cursor on, else of the last remaining item before the
     cursor. None if no item remains."""
-    places = {key: index for index, key in enumerate(keys)}
-    after, above = before[cursor:], reversed(before[:cursor])
-    return next((places[key] for key in (*after, *above) if key in places), None)
+    new_indexes = {key: index for index, key in enumerate(keys)}
+    from_cursor, before_cursor = old_keys[cursor:], reversed(old_keys[:cursor])
+    return next((new_indexes[key] for key in (*from_cursor, *before_cursor) if key in new_indexes), None)

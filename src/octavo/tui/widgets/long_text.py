@@ -88,45 +88,49 @@ class LongText(DocumentBase):
         return Size(max(cell_len(row.expandtabs(indent_width)) for row in self._rows), len(self._rows))
 
     def get_text_range(self, start: Location, end: Location) -> RemovedText:
-        (first, begin), (last, stop) = sorted((start, end))
-        there = len(self._rows)
-        if first >= there:
-            rows, ends = [""], []
-        elif last >= there:
-            rows, ends = [self._rows[first][begin:], *self._rows[first + 1 :]], self._separators[first:-1]
+        (first, first_column), (last, last_column) = sorted((start, end))
+        row_count = len(self._rows)
+        if first >= row_count:
+            rows, separators = [""], []
+        elif last >= row_count:
+            rows, separators = [self._rows[first][first_column:], *self._rows[first + 1 :]], self._separators[first:-1]
         elif first == last:
-            rows, ends = [self._rows[first][begin:stop]], []
+            rows, separators = [self._rows[first][first_column:last_column]], []
         else:
-            rows = [self._rows[first][begin:], *self._rows[first + 1 : last], self._rows[last][:stop]]
-            ends = self._separators[first:last]
-        taken = RemovedText("".join(chain.from_iterable(zip(rows, [*ends, ""], strict=True))))
-        taken.rows, taken.separators = rows, ends
-        return taken
+            rows = [self._rows[first][first_column:], *self._rows[first + 1 : last], self._rows[last][:last_column]]
+            separators = self._separators[first:last]
+        removed = RemovedText("".join(chain.from_iterable(zip(rows, [*separators, ""], strict=True))))
+        removed.rows, removed.separators = rows, separators
+        return removed
 
     def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
-        (first, begin), (last, stop) = top, bottom = sorted((start, end))
-        taken = self.get_text_range(top, bottom)
-        before = self._rows[first][:begin] if first < len(self._rows) else ""
-        after, closing = (self._rows[last][stop:], self._separators[last]) if last < len(self._rows) else ("", "\n")
-        put_back = isinstance(text, RemovedText)
-        rows, ends = (list(text.rows), list(text.separators)) if isinstance(text, RemovedText) else _split_rows(text)
+        (first, first_column), (last, last_column) = top, bottom = sorted((start, end))
+        removed = self.get_text_range(top, bottom)
+        text_before = self._rows[first][:first_column] if first < len(self._rows) else ""
+        text_after, last_separator = (
+            (self._rows[last][last_column:], self._separators[last]) if last < len(self._rows) else ("", "\n")
+        )
+        is_restored = isinstance(text, RemovedText)
+        rows, separators = (
+            (list(text.rows), list(text.separators)) if isinstance(text, RemovedText) else _split_rows(text)
+        )
         # A new cut is made only at or within the inserted text, so that removing this text also removes the cut.
-        if before and len(before) + len(rows[0]) > MAX_ROW_LENGTH and not put_back:
-            rows.insert(0, before)
-            ends.insert(0, "")
+        if text_before and len(text_before) + len(rows[0]) > MAX_ROW_LENGTH and not is_restored:
+            rows.insert(0, text_before)
+            separators.insert(0, "")
         else:
-            rows[0] = before + rows[0]
-        if after and len(rows[-1]) + len(after) > MAX_ROW_LENGTH and not put_back:
+            rows[0] = text_before + rows[0]
+        if text_after and len(rows[-1]) + len(text_after) > MAX_ROW_LENGTH and not is_restored:
             rows.append("")
-            ends.append("")
-        reached = (first + len(rows) - 1, len(rows[-1]))
-        rows[-1] += after
-        there = len(self._rows)
+            separators.append("")
+        end_location = (first + len(rows) - 1, len(rows[-1]))
+        rows[-1] += text_after
+        row_count = len(self._rows)
         self._rows[first : last + 1] = rows
-        self._separators[first : last + 1] = [*ends, closing]
-        self.changes.append((first, min(last + 1, there) - first, len(rows)))
+        self._separators[first : last + 1] = [*separators, last_separator]
+        self.changes.append((first, min(last + 1, row_count) - first, len(rows)))
         self._text = None
-        return EditResult(reached, taken)
+        return EditResult(end_location, removed)
 
 
 def _split_rows(text: str) -> tuple[list[str], list[str]]:
@@ -134,27 +138,32 @@ def _split_rows(text: str) -> tuple[list[str], list[str]]:
     rows = text.split("\n")
     if len(text) <= MAX_ROW_LENGTH or max(map(len, rows)) <= MAX_ROW_LENGTH:
         return rows, ["\n"] * (len(rows) - 1)
-    cut: list[str] = []
-    ends: list[str] = []
+    split: list[str] = []
+    separators: list[str] = []
     for row in rows:
-        begin = 0
-        while len(row) - begin > MAX_ROW_LENGTH:
-            stop = _cut_position(row, begin + _CUT_LENGTH)
-            cut.append(row[begin:stop])
-            ends.append("")
-            begin = stop
-        cut.append(row[begin:])
-        ends.append("\n")
-    return cut, ends[:-1]
+        start = 0
+        while len(row) - start > MAX_ROW_LENGTH:
+            cut_at = _cut_position(row, start + _CUT_LENGTH)
+            split.append(row[start:cut_at])
+            separators.append("")
+            start = cut_at
+        split.append(row[start:])
+        separators.append("\n")
+    return split, separators[:-1]
 
 
-def _cut_position(row: str, about: int) -> int:
-    """Return where to cut near `about`: before a word, else between two letters."""
-    spaces = [found.end() for found in _WORD_START.finditer(row, about - 200, about + 1)]
-    if spaces:
-        return spaces[-1]
+def _cut_position(row: str, target: int) -> int:
+    """Return where to cut near `target`: before a word, else between two letters."""
+    word_starts = [found.end() for found in _WORD_START.finditer(row, target - 200, target + 1)]
+    if word_starts:
+        return word_starts[-1]
     return next(
-        (at for at in range(about, about + 50) if not _COMBINING.match(row, at) and row[at - 1] != "\u200d"), about
+        (
+            position
+            for position in range(target, target + 50)
+            if not _COMBINING.match(row, position) and row[position - 1] != "\u200d"
+        ),
+        target,
     )
 
 
@@ -174,14 +183,18 @@ class WrappedRows:
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
         """Wrap the rows that changed. The locations are not used, because the text has recorded its edits."""
-        first, last, more = self.document.line_count, 0, 0
-        for at, old, new in self.document.changes:
-            first, last, more = min(first, at), max(last, at + old) + new - old, more + new - old
+        first, last, added_rows = self.document.line_count, 0, 0
+        for first_row, old_count, new_count in self.document.changes:
+            first, last, added_rows = (
+                min(first, first_row),
+                max(last, first_row + old_count) + new_count - old_count,
+                added_rows + new_count - old_count,
+            )
         self.document.changes.clear()
-        wrapped = self.wrap_positions(self.document.lines[first:last])
-        was = self._offsets[first : last - more]
-        self._offsets[first : last - more] = wrapped
-        if list(map(len, was)) != list(map(len, wrapped)):
+        new_offsets = self.wrap_positions(self.document.lines[first:last])
+        old_offsets = self._offsets[first : last - added_rows]
+        self._offsets[first : last - added_rows] = new_offsets
+        if list(map(len, old_offsets)) != list(map(len, new_offsets)):
             self._count_lines()
 
     def _count_lines(self) -> None:
@@ -193,22 +206,22 @@ class WrappedRows:
 
     def wrap_positions(self, rows: list[str]) -> list[Sequence[int]]:
         """Return the wrap positions for these rows."""
-        width, tab = self.width, self.tab_width
-        if not width or max(map(len, rows), default=0) * tab <= width:
+        width, tab_width = self.width, self.tab_width
+        if not width or max(map(len, rows), default=0) * tab_width <= width:
             return [()] * len(rows)
-        exact = _MAX_EXACT
-        found: list[Sequence[int]] = []
+        exact_left = _MAX_EXACT
+        positions: list[Sequence[int]] = []
         for row in rows:
-            if len(row) * tab <= width:
-                found.append(())
+            if len(row) * tab_width <= width:
+                positions.append(())
             elif (row.isascii() and row.isprintable()) or not OTHER_WIDTH.search(row):
-                found.append(_one_cell_breaks(row, width) if len(row) > width else ())
-            elif (exact := exact - len(row)) > 0:
-                found.append(WrappedDocument(Document(row), width, tab).get_offsets(0))
+                positions.append(_one_cell_breaks(row, width) if len(row) > width else ())
+            elif (exact_left := exact_left - len(row)) > 0:
+                positions.append(WrappedDocument(Document(row), width, tab_width).get_offsets(0))
             else:
                 # Measuring every letter of a megabyte takes a second. Here every letter counts as the widest possible.
-                found.append(_one_cell_breaks(row, max(1, width // (tab if "\t" in row else 2))))
-        return found
+                positions.append(_one_cell_breaks(row, max(1, width // (tab_width if "\t" in row else 2))))
+        return positions
 
     @property
     def height(self) -> int:
@@ -256,19 +269,19 @@ class WrappedRows:
         last line."""
         row, offsets = self.document.get_line(line_index), self.get_offsets(line_index)
         section = y_offset if y_offset >= 0 else len(offsets) + 1 + y_offset
-        begin = offsets[section - 1] if section else 0
+        start = offsets[section - 1] if section else 0
         last = section == len(offsets)
         end = len(row) if last else offsets[section]
         cells = column = 0
-        for part, tab in get_tab_widths(row[begin:end], self.tab_width):
+        for part, tab in get_tab_widths(row[start:end], self.tab_width):
             for letter in part:
                 cells += cell_len(letter)
                 if cells > x_offset:
-                    return begin + column
+                    return start + column
                 column += 1
             cells += tab
             if cells > x_offset:
-                return begin + column
+                return start + column
             column += 1
         # Only in the last line of a row can the cursor be after the last letter.
         return end if last else end - 1

@@ -65,16 +65,16 @@ class NoticeBoard:
         notice."""
         self._notices = [notice for notice in self._notices if notice.text != text][1 - MAX_NOTICES :]
         number = next(self._numbers)
-        lasts = _SECONDS[tone] if seconds is None else seconds
-        self._notices.append(Notice(number, text, tone, lasts, self._clock(), undo))
+        duration = _SECONDS[tone] if seconds is None else seconds
+        self._notices.append(Notice(number, text, tone, duration, self._clock(), undo))
         self.notify()
         return number
 
     def close(self, number: int) -> None:
         """Remove a notice if it is still shown."""
-        before = len(self._notices)
+        old_count = len(self._notices)
         self._notices = [notice for notice in self._notices if notice.number != number]
-        if len(self._notices) != before:
+        if len(self._notices) != old_count:
             self.notify()
 
     def shown(self) -> tuple[Notice, ...]:
@@ -180,33 +180,33 @@ class Notices(Widget):
             return  # the user left the screen before this refresh
         if self.styles.dock == "none":  # otherwise the screen has rows of its own for notices
             for self._is_short in (False, True):
-                offset, covered = self._best_place()
-                if not covered:
+                offset, covered_cells = self._best_place()
+                if not covered_cells:
                     break
             self.styles.offset = offset
-        if (own := self._own_size()) != self._layout_size:
-            self._layout_size = own
+        if (size := self._own_size()) != self._layout_size:
+            self._layout_size = size
             self.refresh(layout=True)
-        elif not (words := self.render()).is_same(self._painted_content):
-            self._painted_content = words
+        elif not (content := self.render()).is_same(self._painted_content):
+            self._painted_content = content
             self.refresh()
 
     def _best_place(self) -> tuple[tuple[int, int], int]:
         """Return the position that hides least, and the number of hidden cells of `uncovered` widgets."""
-        screen, own = self.screen.size, self._own_size() + self.gutter.totals
-        x = max(0, screen.width - own.width - 1)
-        below = max(0, screen.height - own.height - self._bottom)
-        cursor = [getattr(self.screen.focused, "cursor_region", Region())]
-        clear = [each.region for each in self.screen.query(self._uncovered)] if self._uncovered is not None else []
+        screen, size = self.screen.size, self._own_size() + self.gutter.totals
+        x = max(0, screen.width - size.width - 1)
+        lowest = max(0, screen.height - size.height - self._bottom)
+        cursor_regions = [getattr(self.screen.focused, "cursor_region", Region())]
+        uncovered = [each.region for each in self.screen.query(self._uncovered)] if self._uncovered is not None else []
 
         def hidden(y: int, regions: list[Region]) -> int:
-            return sum(Region(x, y, own.width, own.height).intersection(each).area for each in regions if each)
+            return sum(Region(x, y, size.width, size.height).intersection(each).area for each in regions if each)
 
         # The row below comes last: it covers the status line, and is used only if a dialog leaves no other row.
-        rows = (below, *range(min(self._top, below), below), below + 1)
-        y = min(rows, key=lambda y: (hidden(y, clear), hidden(y, cursor)))
-        y = below + 1 if hidden(y, clear) else y
-        return (x, y), hidden(y, clear)
+        rows = (lowest, *range(min(self._top, lowest), lowest), lowest + 1)
+        y = min(rows, key=lambda y: (hidden(y, uncovered), hidden(y, cursor_regions)))
+        y = lowest + 1 if hidden(y, uncovered) else y
+        return (x, y), hidden(y, uncovered)
 
     def _own_size(self) -> Size:
         """Return the size of the notices. It is computed before the layout, so that they never appear in the wrong
@@ -231,30 +231,32 @@ class Notices(Widget):
             text, room = safe_lines(notice.text), width - len(mark)
             ending = self._undo_label(notice, room - text.cell_length) if notice.undo else Content("")
             words = list(text.wrap(max(10, room)))
-            most = 1 if self._is_short else _MAX_LINES
-            last = room - ending.cell_length if self._is_short else room
-            if len(words) > most or (self._is_short and words[0].cell_length > last):
-                words[most - 1 :] = [(words[most - 1] + Content(" …")).truncate(max(1, last), ellipsis=True)]
+            max_lines = 1 if self._is_short else _MAX_LINES
+            last_width = room - ending.cell_length if self._is_short else room
+            if len(words) > max_lines or (self._is_short and words[0].cell_length > last_width):
+                words[max_lines - 1 :] = [
+                    (words[max_lines - 1] + Content(" …")).truncate(max(1, last_width), ellipsis=True)
+                ]
             if words[-1].cell_length + ending.cell_length > room:
                 words.append(Content(""))
             words[-1] += ending
             for number, line in enumerate(words):
-                head = Content.styled(mark, style) if mark and number == 0 else Content(" " * len(mark))
-                lines.append(head + line)
+                prefix = Content.styled(mark, style) if mark and number == 0 else Content(" " * len(mark))
+                lines.append(prefix + line)
         return lines
 
     def _undo_label(self, notice: Notice, room: int) -> Content:
         """Return the undo key with the remaining time, in the form that fits into `room` cells."""
-        left = self._board.seconds_left(notice)
-        key = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
+        seconds_left = self._board.seconds_left(notice)
+        key_label = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
         if self.app.animation_level == "none":
-            return key
-        full = min(_BAR_CELLS, round(_BAR_CELLS * left / notice.seconds))
-        bar = Content.styled("▓" * full, self.get_visual_style("notices--bar", partial=True))
-        rest = Content.styled("░" * (_BAR_CELLS - full), "$octavo-muted")
-        seconds = safe(f" {max(1, round(left)):>2} s")
-        whole = key + bar + rest + seconds
-        return whole if whole.cell_length <= room else key.rstrip() + seconds
+            return key_label
+        full_cells = min(_BAR_CELLS, round(_BAR_CELLS * seconds_left / notice.seconds))
+        bar = Content.styled("▓" * full_cells, self.get_visual_style("notices--bar", partial=True))
+        empty_bar = Content.styled("░" * (_BAR_CELLS - full_cells), "$octavo-muted")
+        seconds = safe(f" {max(1, round(seconds_left)):>2} s")
+        label = key_label + bar + empty_bar + seconds
+        return label if label.cell_length <= room else key_label.rstrip() + seconds
 
     def on_click(self, event: Click) -> None:
         event.stop()

@@ -86,22 +86,24 @@ class ColumnLayout:
 
     def _widths(self, width: int) -> list[tuple[Column, int]]:
         """Return each column with its width within `width` cells. Hidden columns have the width 0."""
-        kept = list(self.all)
-        while len(kept) > 1 and sum((each.width or each.min_width) + 2 for each in kept) > width:
-            last = max(kept, key=lambda each: (each.drop_order, kept.index(each)))
-            kept.remove(last)
-        sharing = [each for each in kept if not each.width]
-        free = width - sum(each.width + 2 for each in kept)
-        while crowded := [each for each in sharing if each.min_width > free // len(sharing)][: len(sharing) - 1]:
-            free -= sum(each.min_width for each in crowded)
-            sharing = [each for each in sharing if each not in crowded]
+        shown = list(self.all)
+        while len(shown) > 1 and sum((each.width or each.min_width) + 2 for each in shown) > width:
+            last = max(shown, key=lambda each: (each.drop_order, shown.index(each)))
+            shown.remove(last)
+        sharing = [each for each in shown if not each.width]
+        free_width = width - sum(each.width + 2 for each in shown)
+        while too_narrow := [each for each in sharing if each.min_width > free_width // len(sharing)][
+            : len(sharing) - 1
+        ]:
+            free_width -= sum(each.min_width for each in too_narrow)
+            sharing = [each for each in sharing if each not in too_narrow]
         widths: list[tuple[Column, int]] = []
         for column in self.all:
-            if column not in kept:
+            if column not in shown:
                 widths.append((column, 0))
             elif column in sharing:
-                share = max(0, free // len(sharing))
-                free, sharing = free - share, sharing[1:]
+                share = max(0, free_width // len(sharing))
+                free_width, sharing = free_width - share, sharing[1:]
                 widths.append((column, share))
             else:
                 widths.append((column, column.width or column.min_width))
@@ -124,22 +126,22 @@ class Page(Protocol):
     def unreadable(self) -> int: ...
 
 
-def _why_nothing_selectable(app: App[Any], ticks: RowSelection[Any]) -> str | None:
-    return None if any(map(ticks.can_select, ticks.rows.items)) else "You cannot select items in this list."
+def _why_nothing_selectable(app: App[Any], selection: RowSelection[Any]) -> str | None:
+    return None if any(map(selection.can_select, selection.rows.items)) else "You cannot select items in this list."
 
 
-def _why_not_selectable(app: App[Any], ticks: RowSelection[Any]) -> str | None:
+def _why_not_selectable(app: App[Any], selection: RowSelection[Any]) -> str | None:
     if (
-        (why := _why_nothing_selectable(app, ticks)) is None
-        and (item := ticks.rows.item) is not None
-        and not ticks.can_select(item)
+        (reason := _why_nothing_selectable(app, selection)) is None
+        and (item := selection.rows.item) is not None
+        and not selection.can_select(item)
     ):
         return "You cannot select this item. Press * to select all items that can be selected."
-    return why
+    return reason
 
 
-def _can_select_row(app: App[Any], ticks: RowSelection[Any]) -> bool:
-    return (item := ticks.rows.item) is None or ticks.can_select(item)
+def _can_select_row(app: App[Any], selection: RowSelection[Any]) -> bool:
+    return (item := selection.rows.item) is None or selection.can_select(item)
 
 
 SELECTION: Commands[RowSelection[Any]] = Commands(
@@ -182,15 +184,15 @@ class RowSelection(Generic[T]):
 
     def toggle_all(self) -> None:
         """Select all shown rows, or deselect all rows if all shown rows are selected."""
-        every = self._selectable_keys(self.rows.items)
-        self._set(frozenset() if every <= self.keys else self.keys | every)
+        all_keys = self._selectable_keys(self.rows.items)
+        self._set(frozenset() if all_keys <= self.keys else self.keys | all_keys)
 
     def select_range(self) -> None:
         """Start a range at the cursor, or select all rows from the start of the range to the cursor."""
         rows = self.rows
-        begun, self._range_start = self._range_start, rows.key
-        if begun is not None and begun in rows.keys:
-            first, last = sorted((rows.keys.index(begun), rows.cursor))
+        range_start, self._range_start = self._range_start, rows.key
+        if range_start is not None and range_start in rows.keys:
+            first, last = sorted((rows.keys.index(range_start), rows.cursor))
             self._range_start = None
             self._set(self.keys | self._selectable_keys(rows.items[first : last + 1]))
         elif rows.item is not None:
@@ -304,33 +306,33 @@ class RowList(LineList, Generic[T]):
 
     def show_page(self, page: Page, items: Sequence[T]) -> None:
         """Show `items`, which were loaded as `page` or made from it."""
-        read = len(page.items) + page.unreadable
-        counted = page.next is not None and (page.count or 0) > read
-        more = page.next is not None and not counted
+        loaded = len(page.items) + page.unreadable
+        is_counted = page.next is not None and (page.count or 0) > loaded
+        has_uncounted = page.next is not None and not is_counted
         self.show(
             items,
-            total=page.count if counted else None,
-            partial_note=f"Only the first {read} items are loaded" if more else "",
+            total=page.count if is_counted else None,
+            partial_note=f"Only the first {loaded} items are loaded" if has_uncounted else "",
         )
         self.state.show_unreadable(page.unreadable)
 
     def apply_filter(self) -> None:
         keys: Sequence[Hashable]
         if self.filter_words and self.can_filter:
-            places = self.search_texts.matching(self.filter_words)
-            self._shown, keys = [self._all[each] for each in places], [self._all_keys[each] for each in places]
+            indexes = self.search_texts.matching(self.filter_words)
+            self._shown, keys = [self._all[each] for each in indexes], [self._all_keys[each] for each in indexes]
         else:
             self._shown, keys = self._all, self._all_keys
         if self._groups is None:
             self.lay_out(keys, height=self._row_height, unfiltered=len(self._all))
             return
-        firsts, between, line = _lay_out_headings(self._shown, self._groups, self._row_height)
+        first_lines, extra_lines, line_count = _lay_out_headings(self._shown, self._groups, self._row_height)
         self.lay_out(
             keys,
-            first_lines=firsts,
-            extra_lines=between,
+            first_lines=first_lines,
+            extra_lines=extra_lines,
             height=self._row_height,
-            line_count=line,
+            line_count=line_count,
             unfiltered=len(self._all),
         )
 
@@ -351,26 +353,28 @@ class RowList(LineList, Generic[T]):
     def draw_item(self, index: int, width: int) -> list[Content]:
         item = self._shown[index]
         row = self._draw(item)
-        tick = Content.styled("✓", "$success") if self.keys[index] in self.selection.keys else Content(" ")
+        mark = Content.styled("✓", "$success") if self.keys[index] in self.selection.keys else Content(" ")
         width -= 1
         lines = (
-            [tick + self._columns.row_line(row.cells, width, self._highlight)]
+            [mark + self._columns.row_line(row.cells, width, self._highlight)]
             if self._columns
-            else self._row_lines(row, width, tick)
+            else self._row_lines(row, width, mark)
         )
         if row.dim:
             lines = [line.stylize_before(self.painter.style("line--muted")) for line in lines]
         return lines
 
-    def _row_lines(self, row: Row, width: int, tick: Content) -> list[Content]:
+    def _row_lines(self, row: Row, width: int, mark: Content) -> list[Content]:
         sign = Content("") if row.sign is None else fit(safe(row.sign), 1) + Content(" ")
         indent = sign.cell_length
-        end = Content(" ")
+        padding = Content(" ")
         first = spread(self._highlight(row.text), safe(row.right), width - indent - 1)
-        lines = [tick + sign + first + end]
+        lines = [mark + sign + first + padding]
         if self._row_height == 2:
-            below = spread(self._highlight(row.second_line or ""), safe(row.second_right), width - indent - 1)
-            lines.append((Content(" " * (indent + 1)) + below + end).stylize_before(self.painter.style("line--muted")))
+            second_line = spread(self._highlight(row.second_line or ""), safe(row.second_right), width - indent - 1)
+            lines.append(
+                (Content(" " * (indent + 1)) + second_line + padding).stylize_before(self.painter.style("line--muted"))
+            )
         return lines
 
     def _highlight(self, words: AnyText) -> Content:
@@ -384,27 +388,27 @@ def _lay_out_headings(
     items: Sequence[T], groups: Callable[[T], Sequence[Heading]], height: int
 ) -> tuple[list[int], dict[int, tuple[Content, Content]], int]:
     """Return the first line of each item, the headings by line number, and the total number of lines."""
-    firsts: list[int] = []
-    between: dict[int, tuple[Content, Content]] = {}
-    before: Sequence[Heading] = ()
+    first_lines: list[int] = []
+    extra_lines: dict[int, tuple[Content, Content]] = {}
+    old_headings: Sequence[Heading] = ()
     line = 0
     for item in items:
         headings = groups(item)
-        if headings != before:
-            same = True
+        if headings != old_headings:
+            is_same = True
             for level, heading in enumerate(headings):
-                same = same and level < len(before) and before[level] == heading
-                if same:
+                is_same = is_same and level < len(old_headings) and old_headings[level] == heading
+                if is_same:
                     continue
                 if level == 0 and line:
-                    between[line] = (Content(""), Content(""))
+                    extra_lines[line] = (Content(""), Content(""))
                     line += 1
-                between[line] = _heading_line(heading, level)
+                extra_lines[line] = _heading_line(heading, level)
                 line += 1
-            before = headings
-        firsts.append(line)
+            old_headings = headings
+        first_lines.append(line)
         line += height
-    return firsts, between, line
+    return first_lines, extra_lines, line
 
 
 def _heading_line(heading: Heading, level: int) -> tuple[Content, Content]:

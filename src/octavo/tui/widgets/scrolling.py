@@ -80,9 +80,9 @@ class _FastScrollBar(ScrollBar):
         if not isinstance(bar, ScrollBarRender):
             return disable_caches(super().render_lines(crop))
         filters = self.get_line_filters()
-        looks = (bar.style, bar.virtual_size, bar.window_size, bar.position, self.size, *filters)
-        if self._cache[0] != looks:
-            self._cache = (looks, self._draw_rows(bar, filters))
+        state = (bar.style, bar.virtual_size, bar.window_size, bar.position, self.size, *filters)
+        if self._cache[0] != state:
+            self._cache = (state, self._draw_rows(bar, filters))
         strips = self._cache[1][crop.y : crop.bottom]
         if crop.column_span != (0, bar.thickness):
             strips = [strip.crop(*crop.column_span) for strip in strips]
@@ -99,11 +99,11 @@ class _FastScrollBar(ScrollBar):
             back_color=style.bgcolor or Color.default(),
             bar_color=style.color or Color.default(),
         ).segments
-        ground, background, made = self.visual_style.rich_style, self.background_colors[1], {}
+        ground, background, strips = self.visual_style.rich_style, self.background_colors[1], {}
         for each in {id(cell): cell for cell in cells}.values():  # most cells are the same segment object
             strip = Strip(Segment.apply_style([each], ground), bar.thickness)
             for line_filter in filters:
                 strip = strip.apply_filter(line_filter, background)
-            made[id(each)] = strip
-        disable_caches(made.values())
-        return [made[id(cell)] for cell in cells]
+            strips[id(each)] = strip
+        disable_caches(strips.values())
+        return [strips[id(cell)] for cell in cells]

@@ -69,8 +69,12 @@ class SectionTabs(Widget):
             self._spans.append((line.cell_length, line.cell_length + words.cell_length, section.key))
             line = line + words + Content(" ")
         width = self.content_size.width
-        gap = width - line.cell_length - len(self.note)
-        return line + Content(" " * gap + self.note) if self.note and gap > 0 else line.truncate(width, ellipsis=True)
+        gap_width = width - line.cell_length - len(self.note)
+        return (
+            line + Content(" " * gap_width + self.note)
+            if self.note and gap_width > 0
+            else line.truncate(width, ellipsis=True)
+        )
 
     def on_click(self, event: Click) -> None:
         for start, end, key in self._spans:

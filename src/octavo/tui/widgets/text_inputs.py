@@ -1,18 +1,24 @@
-"""Inputs for one line and for longer texts. Control characters are removed from pasted text."""
+"""Inputs for one line, for longer texts and for file paths, and the time at which their texts are saved as drafts."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+from itertools import islice
+
 from textual.content import Content
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.geometry import Offset
 from textual.strip import Strip
+from textual.suggester import Suggester
 from textual.widgets import Input, TextArea
 from textual.widgets.text_area import EditResult, Location
 
+from octavo.api.folding import fold
 from octavo.api.safety import address as safe_whole
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
-from octavo.tui.terminal.textual_internals import begin, holding
+from octavo.tui.terminal.textual_internals import begin, holding, is_gone_on_with
 from octavo.tui.widgets.long_text import LongText, WrappedRows
 from octavo.tui.widgets.scrolling import ScrollWidget
 
@@ -104,15 +110,15 @@ class TextEditor(TextArea):
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
         """Delete the text in a range. A range that contains only a cut within a long line is widened by one letter,
         because the cut is invisible."""
-        on = self.navigator
+        navigator = self.navigator
         while start != end and not self.get_text_range(start, end):
             first, last = sorted((start, end))
             if last[0] >= self.document.line_count:
                 break  # the last line has no line end to delete
             wider = (
-                (first, on.get_location_right(last))
+                (first, navigator.get_location_right(last))
                 if self.cursor_location == first
-                else (on.get_location_left(first), last)
+                else (navigator.get_location_left(first), last)
             )
             if wider == (first, last):
                 break  # there is no letter beyond the range
@@ -134,11 +140,80 @@ class TextEditor(TextArea):
 
     def _paste(self, text: str) -> None:
         """Replace the selection with pasted text."""
-        put = self.replace(safe_text(text), *self.selection, maintain_selection_offset=False)
-        self.move_cursor(put.end_location)
+        result = self.replace(safe_text(text), *self.selection, maintain_selection_offset=False)
+        self.move_cursor(result.end_location)
 
 
 def _first_line(text: str) -> str:
     """Return the first line of pasted text, cleaned for a one-line input."""
     lines = text.strip()[:MAX_INPUT_LENGTH].splitlines()  # splitting a whole megabyte would be slow
     return safe_whole(lines[0]) if lines else ""
+
+
+MAX_ENTRIES = 5000
+"""Maximum entries read from a folder."""
+
+
+class PathInput(LineInput):
+    """An input that completes file paths, but no other text, such as a URL."""
+
+    def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
+        super().__init__(value, placeholder=placeholder, id=id)
+        self.suggester = PathSuggester()
+        self.select_on_focus = not value.endswith("/")  # the user continues a path that ends with a folder
+
+    def on_key(self, event: Key) -> None:
+        if event.key == "tab" and is_gone_on_with(self) and self.cursor_position == len(self.value):
+            event.stop()
+            event.prevent_default()
+            self.action_cursor_right()
+
+
+class PathSuggester(Suggester):
+    """Suggests how to continue a path, from the files that exist."""
+
+    def __init__(self) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+
+    async def get_suggestion(self, value: str) -> str | None:
+        if not value.startswith(("~/", "/", "./", "../")):
+            return None
+        return await asyncio.to_thread(complete_path, value)
+
+
+def complete_path(path: str) -> str | None:
+    """Return the path completed with the first matching name in its folder. None if there is none. Reads the disk."""
+    folder, _, prefix = path.rpartition("/")
+    try:
+        with os.scandir(os.path.expanduser(f"{folder}/")) as entries:
+            matches = [
+                each
+                for each in islice(entries, MAX_ENTRIES)
+                if fold(each.name).startswith(fold(prefix)) and each.name.isprintable()
+            ]
+            shown = [each for each in matches if prefix or not each.name.startswith(".")]
+            first = min(shown, key=lambda each: (not each.name.startswith(prefix), fold(each.name)), default=None)
+            completed = f"{folder}/{first.name}{'/' if first.is_dir() else ''}" if first is not None else path
+            return None if completed == path else completed
+    except (OSError, ValueError):
+        return None
+
+
+class DraftClock:
+    """Computes when to save a draft: 0.3 seconds after the last key, and at most 1 second after the first unsaved key."""
+
+    AFTER_LAST = 0.3
+    AT_MOST = 1.0
+
+    def __init__(self) -> None:
+        self._first_unsaved: float | None = None
+
+    def seconds_until_save(self, now: float) -> float:
+        """Return how many seconds to wait before saving if no other key follows. The result is never 0."""
+        if self._first_unsaved is None:
+            self._first_unsaved = now
+        return max(0.01, min(self.AFTER_LAST, self._first_unsaved + self.AT_MOST - now))
+
+    def mark_saved(self) -> None:
+        """Note that all typed text is saved."""
+        self._first_unsaved = None

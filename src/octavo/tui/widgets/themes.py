@@ -250,44 +250,46 @@ def adapt_palette(theme: Theme) -> Palette:
     """Return the palette for a theme of Textual."""
     system = theme.to_color_system().generate()
     named = ("background", "surface", "panel", "foreground", "primary", "secondary", "success", "warning", "error")
-    given = {name: Color.parse(system[name]) for name in named}
-    ground, surface, panel = (given[name] for name in named[:3])
+    colors = {name: Color.parse(system[name]) for name in named}
+    background, surface, panel = (colors[name] for name in named[:3])
     strongest = WHITE if theme.dark else BLACK
-    grounds = (ground, surface, panel)
-    text = _first_with_contrast(lambda much: given["foreground"].blend(strongest, much), grounds, MIN_CONTRAST + 2)
+    grounds = (background, surface, panel)
+    text = _first_with_contrast(lambda share: colors["foreground"].blend(strongest, share), grounds, MIN_CONTRAST + 2)
     cursor = _first_with_contrast(
-        lambda much: ground.blend(given["primary"], 0.3 * (1 - much)), (text,), MIN_CONTRAST + 1.5
+        lambda share: background.blend(colors["primary"], 0.3 * (1 - share)), (text,), MIN_CONTRAST + 1.5
     )
 
     def ink(colour: Color) -> str:
-        return _first_with_contrast(lambda much: colour.blend(strongest, much), (*grounds, cursor), MIN_CONTRAST).hex
+        return _first_with_contrast(lambda share: colour.blend(strongest, share), (*grounds, cursor), MIN_CONTRAST).hex
 
-    def tint(colour: Color, much: float) -> str:
-        return _first_with_contrast(lambda less: ground.blend(colour, much * (1 - less)), (text,), MIN_CONTRAST).hex
+    def tint(colour: Color, sharength: float) -> str:
+        return _first_with_contrast(
+            lambda reduction: background.blend(colour, sharength * (1 - reduction)), (text,), MIN_CONTRAST
+        ).hex
 
     return Palette(
-        background=ground.hex,
+        background=background.hex,
         surface=surface.hex,
         panel=panel.hex,
         cursor=cursor.hex,
         text=text.hex,
-        muted=ink(text.blend(ground, 0.35)),
-        hairline=text.blend(ground, 0.75).hex,
-        accent=ink(given["primary"]),
-        success=ink(given["success"]),
-        warning=ink(given["warning"]),
-        error=ink(given["error"]),
-        note=ink(given["secondary"]),
-        add_line=tint(given["success"], 0.15),
-        add_word=tint(given["success"], 0.35),
-        remove_line=tint(given["error"], 0.15),
-        remove_word=tint(given["error"], 0.35),
+        muted=ink(text.blend(background, 0.35)),
+        hairline=text.blend(background, 0.75).hex,
+        accent=ink(colors["primary"]),
+        success=ink(colors["success"]),
+        warning=ink(colors["warning"]),
+        error=ink(colors["error"]),
+        note=ink(colors["secondary"]),
+        add_line=tint(colors["success"], 0.15),
+        add_word=tint(colors["success"], 0.35),
+        remove_line=tint(colors["error"], 0.15),
+        remove_word=tint(colors["error"], 0.35),
     )
 
 
-def contrast(one: Color, other: Color) -> float:
+def contrast(first: Color, second: Color) -> float:
     """Return the WCAG contrast of two colors, from 1 to 21."""
-    low, high = sorted((_luminance(one), _luminance(other)))
+    low, high = sorted((_luminance(first), _luminance(second)))
     return (high + 0.05) / (low + 0.05)
 
 
@@ -298,9 +300,9 @@ def _luminance(colour: Color) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _first_with_contrast(colour: Callable[[float], Color], others: tuple[Color, ...], least: float) -> Color:
-    """Return the first color, in steps from 0 to 1, that has the contrast `least` with all others. If none has, return
+def _first_with_contrast(colour: Callable[[float], Color], others: tuple[Color, ...], min_contrast: float) -> Color:
+    """Return the first color, in steps from 0 to 1, that has the contrast `min_contrast` with all others. If none has, return
     the last."""
     steps = (colour(step / 20) for step in range(21))
     last = colour(1.0)
-    return next((each for each in steps if min(contrast(each, other) for other in others) >= least), last)
+    return next((each for each in steps if min(contrast(each, other) for other in others) >= min_contrast), last)

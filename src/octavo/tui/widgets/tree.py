@@ -43,9 +43,9 @@ class FoldedNodes:
 
     def is_folded(self, depth: int, node: Node) -> bool:
         """Return whether a node at this depth is collapsed."""
-        by_hand = self.folded_by_user.get(node.key)
-        if by_hand is not None:
-            return by_hand
+        chosen = self.folded_by_user.get(node.key)
+        if chosen is not None:
+            return chosen
         return self._folded_depth is not None and depth >= self._folded_depth
 
     def unfold_ancestors(self, path: Sequence[Node]) -> None:
@@ -181,15 +181,15 @@ class Tree(LineList):
             return
         sections = [index for index, (_, node) in enumerate(self.shown) if node.kind == "section"]
         # A blank line before each section.
-        firsts: list[int] = []
-        between: dict[int, tuple[Content, Content]] = {}
+        first_lines: list[int] = []
+        extra_lines: dict[int, tuple[Content, Content]] = {}
         for number, (start, end) in enumerate(pairwise([0, *sections, len(keys)])):
-            firsts += range(start + number, end + number)
-            between[end + number] = (Content(""), Content(""))
+            first_lines += range(start + number, end + number)
+            extra_lines[end + number] = (Content(""), Content(""))
         self.lay_out(
             keys,
-            first_lines=firsts,
-            extra_lines=between,
+            first_lines=first_lines,
+            extra_lines=extra_lines,
             line_count=len(keys) + len(sections),
             unfiltered=outline.count,
         )
@@ -215,8 +215,8 @@ class Tree(LineList):
         if node.kind == "group":
             label = label.stylize_before(self.painter.style("line--heading"))
         is_folded = self.folds.is_folded(depth, node) and not self.filter_words
-        twisty = "  " if not node.children else "▸ " if is_folded else "▾ "
-        left = Content.styled("  " * depth + twisty, muted) + sign + label
+        arrow = "  " if not node.children else "▸ " if is_folded else "▾ "
+        left = Content.styled("  " * depth + arrow, muted) + sign + label
         if node.dim or (self.filter_words and not self._is_match(node)):
             left = left.stylize_before(muted)
         end = _line_end(node, node.right, muted)
@@ -233,8 +233,8 @@ class Tree(LineList):
 
     def item_clicked(self, index: int, x: int, *, is_double: bool) -> None:
         depth, node = self.shown[index]
-        twisty = 1 + 2 * depth
-        if node.children and twisty <= x < twisty + 2 and not self.filter_words:
+        arrow_start = 1 + 2 * depth
+        if node.children and arrow_start <= x < arrow_start + 2 and not self.filter_words:
             self.folds.toggle()
         elif not is_double or node.kind != "group":
             super().item_clicked(index, x, is_double=is_double)

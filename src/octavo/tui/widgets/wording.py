@@ -43,13 +43,13 @@ def offline_since(as_of: datetime | None) -> str:
 
 def time_of_day(moment: datetime) -> str:
     """Return the local time, such as `14:05`, with the weekday if it is not today: `Tue 14:05`."""
-    here, today = _aware(moment).astimezone(), clock().astimezone().date()
-    return f"{here:%H:%M}" if here.date() == today else f"{here:%a %H:%M}"
+    local_time, today = _aware(moment).astimezone(), clock().astimezone().date()
+    return f"{local_time:%H:%M}" if local_time.date() == today else f"{local_time:%a %H:%M}"
 
 
-def plural(number: int, one: str, many: str = "") -> str:
+def plural(number: int, singular: str, plural_form: str = "") -> str:
     """Return a number with its noun: `1 reply`, `2 replies`."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number} {singular if number == 1 else plural_form or singular + 's'}"
 
 
 def _aware(moment: datetime) -> datetime:

@@ -12,12 +12,11 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Input, Static, TextArea
 
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.dialog import STYLES, DialogFrame
-from octavo.tui.widgets.fact_list import FactList
 from octavo.tui.widgets.safe_text import safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
+from octavo.tui.widgets.text_widgets import ChangingText, FactList
 from octavo.tui.writing.page_settings import NAMES, Values
 
 _HINTS = {

@@ -1,4 +1,4 @@
-"""A list of facts, each with a mark for its status: `✓`, `!`, `✗` or `…` while loading."""
+"""Text widgets that request a layout only if the size of their content changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Literal
 from textual.app import RenderResult
 from textual.content import Content
 from textual.geometry import Size
+from textual.visual import VisualType
 from textual.widget import Widget
+from textual.widgets import Static
 
 from octavo.tui.widgets.safe_text import AnyText, safe, safe_lines
 
@@ -55,11 +57,11 @@ class FactList(Widget):
     @facts.setter
     def facts(self, facts: Sequence[Fact]) -> None:
         width = self.size.width
-        before = self.get_content_height(self.size, self.size, width)
+        old_height = self.get_content_height(self.size, self.size, width)
         self._facts = tuple(facts)
         self.display = bool(self._facts)
         # A layout repaints the whole screen, so it is requested only if the height changes.
-        self.refresh(layout=not width or before != self.get_content_height(self.size, self.size, width))
+        self.refresh(layout=not width or old_height != self.get_content_height(self.size, self.size, width))
 
     def on_mount(self) -> None:
         self.display = bool(self._facts)
@@ -91,3 +93,35 @@ class FactList(Widget):
                 left = head + Content("   ") if number == 0 else Content(" " * (column + 6))
                 lines.append(left + line.stylize_before("$octavo-muted"))
         return lines
+
+
+class ChangingText(Static):
+    """A `Static` that ignores an update with equal content, and requests a layout only if its size changes."""
+
+    # A text without width would have no height: a scroll bar that takes its last cell would appear and disappear
+    # forever.
+    DEFAULT_CSS = "ChangingText { min-width: 1; }"
+
+    def update(self, content: VisualType = "", *, layout: bool = True) -> None:
+        new_content = Content(content) if isinstance(content, str) else content
+        old_content = self.content
+        if isinstance(new_content, Content) and isinstance(old_content, Content) and new_content.is_same(old_content):
+            return
+        old_size = self._content_size()
+        super().update(new_content, layout=False)
+        if layout and (old_size is None or old_size != self._content_size()):
+            self.refresh(layout=True)
+
+    def on_resize(self) -> None:
+        # Textual reuses the size it measured for this container size, but the content may have changed since.
+        if self.styles.auto_dimensions and self._content_size() not in (None, self.content_size):
+            self.refresh(layout=True)
+
+    def _content_size(self) -> Size | None:
+        """Return the size of the content at the current width. None while the width is unknown."""
+        width = self.content_size.width
+        if not width:
+            return None
+        rules, is_auto_width = self.styles.get_rules(), self.styles.width is not None and self.styles.width.is_auto
+        text_width = self.visual.get_optimal_width(rules, width) if is_auto_width else width
+        return Size(text_width, self.visual.get_height(rules, width))
