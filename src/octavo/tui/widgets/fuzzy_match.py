@@ -40,7 +40,7 @@ def match(query: str, text: str) -> Match | None:
             return None
         score += word_match.score
         for index in word_match.indexes:
-            matched.update(range(*folded.within(index, index + 1)))
+            matched.update(range(*folded.original_range(index, index + 1)))
     return Match(score - len(text) / 1000, tuple(sorted(matched)))
 
 
