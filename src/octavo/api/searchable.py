@@ -1,8 +1,8 @@
 """Prepares text for full-text indexes. SQLite's `unicode61` finds only whole words and their beginnings.
 
-apart("C++/C#")                    "C++" and "C#" become words that differ from "C" parts("call getStationId")
-"get Station Id StationId": additional words to index mention("/pages/p1")               stands for the title of a
-page, until `with_titles` inserts the title
+to_index_text("C++/C#")            "C++" and "C#" become words that differ from "C"
+word_parts("call getStationId")    "get Station Id StationId": additional words to index
+encode_mention("/pages/p1")        stands for the title of a page, until `with_titles` inserts the title
 """
 
 import re
@@ -36,7 +36,7 @@ def to_index_text(text: str) -> str:
 
 
 def from_index_text(text: str) -> str:
-    """Return the original text for a result of `apart`."""
+    """Return the original text for a result of `to_index_text`."""
     return text if text.isascii() else text.replace(_JOINT, "").translate(_NO_SIGNS)
 
 

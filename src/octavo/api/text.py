@@ -77,8 +77,7 @@ FORMS: dict[str, str] = {}
 def string_form(
     pattern: str, words: str, *, min_length: int | None = None, max_length: int | None = None
 ) -> StringConstraints:
-    """Return a constraint for a string. `words` describes allowed values and follows “must be”. `least` and `most`
-    limit the length."""
+    """Return a constraint for a string. `words` describes allowed values and follows “must be”."""
     FORMS[pattern] = words
     return StringConstraints(pattern=pattern, min_length=min_length, max_length=max_length)
 

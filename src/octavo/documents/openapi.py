@@ -79,7 +79,7 @@ class Operation:
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """A specification. If it could not be read, `trouble` is the error message."""
+    """A specification. If it could not be read, `error` is the error message."""
 
     spec: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""

@@ -38,7 +38,7 @@ class Builder:
         self._lines = (0, 1)
 
     def add(self, tokens: Sequence[Token]) -> None:
-        """Add the tokens of a top-level block. `closed_tags` must already know the tags in it."""
+        """Add the tokens of a top-level block. The tags in it must already be recorded as closed or open."""
         self._tokens, self._index = tokens, 0
         while self._index < len(self._tokens):
             token = self._tokens[self._index]
