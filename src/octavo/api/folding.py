@@ -1,4 +1,4 @@
-r"""Compares text without case, width, accents encoding and invisible characters.
+r"""Compares text regardless of case, width, encoding of accents, and invisible characters.
 
 Text that a user typed or sees is compared in this form. Stored, sent and displayed text stays as it is.
 

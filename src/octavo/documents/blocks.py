@@ -18,7 +18,7 @@ The text of `runs` is as displayed, with escapes resolved. `text` is exactly as 
 |               | source (True: a page too big or too deep to be parsed)  |                                            |
 | math          |                                                         | text: LaTeX                                |
 | divider       |                                                         |                                            |
-| table         | columns (Column...), header_hidden, header_sticky,      | children: row                              |
+| table         | columns (TableColumn...), header_hidden, header_sticky, | children: row                              |
 |               | full_width, search                                      |                                            |
 | row           | head (a further head row)                               | children: cell, one per column at most     |
 | cell          | value (bool of a checkbox, int of a rating), colspan,   | runs: blocks in it are separated by breaks,|

@@ -1,5 +1,4 @@
-"""Finds the conflict markers that the platform leaves around both sides of a conflict between main and a change
-request:
+"""Finds the conflict markers that the platform puts around both sides of a conflict:
 
 <<<<<<< main
 text on main

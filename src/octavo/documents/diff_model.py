@@ -1,6 +1,6 @@
 """The result of a comparison of two pages: a tree of entries in reading order.
 
-Each entry holds the blocks of both sides, so that either page can be rebuilt from the entries.
+Each entry has the blocks of both sides, so that either page can be rebuilt from the entries.
 """
 
 from __future__ import annotations
