@@ -35,8 +35,7 @@ _COMBINING = re.compile(
 
 
 class RemovedText(str):
-    """A removed part of a text with its cuts. When it is inserted again, the cuts are restored and locations stay
-    valid."""
+    """A removed part of a text. Inserting it again restores its cuts, so that locations stay valid."""
 
     rows: list[str]
     separators: list[str]
@@ -265,8 +264,7 @@ class WrappedRows:
         return row, self.get_target_document_column(row, max(x, 0), section)
 
     def get_target_document_column(self, line_index: int, x_offset: int, y_offset: int) -> int:
-        """Return the column at cell `x_offset` in the line `y_offset` of a row. A negative `y_offset` counts from the
-        last line."""
+        """Return the column at cell `x_offset` in a line of a row. A negative `y_offset` counts from the last line."""
         row, offsets = self.document.get_line(line_index), self.get_offsets(line_index)
         section = y_offset if y_offset >= 0 else len(offsets) + 1 + y_offset
         start = offsets[section - 1] if section else 0
@@ -294,6 +292,5 @@ def _line_pattern(width: int) -> re.Pattern[str]:
 
 
 def _one_cell_breaks(row: str, width: int) -> list[int]:
-    """Return where a row of one-cell letters is wrapped, as in Textual: before words, and within words longer than a
-    line."""
+    """Return where a row of one-cell letters is wrapped: before words, and within words longer than a line."""
     return [found.end() for found in _line_pattern(width).finditer(row)][:-1]

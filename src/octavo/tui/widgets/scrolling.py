@@ -51,8 +51,7 @@ def disable_caches(strips: Iterable[Strip], *, filtered: bool = True) -> list[St
 
 
 class ScrollWidget(ScrollView):
-    """A scroll view measured in cells. When its content grows, only its scroll bar is updated. The layout changes only
-    if the widget is sized by its content."""
+    """A scroll view whose scroll bar grows with its content. A layout is only needed if its size is automatic."""
 
     virtual_size = Reactive(Size(0, 0))
 
@@ -69,8 +68,7 @@ class ScrollWidget(ScrollView):
 
 
 class _FastScrollBar(ScrollBar):
-    """A scroll bar that draws its own cells. The CSS rendering of Textual takes as long for a scroll bar as for a page
-    of text."""
+    """A scroll bar that draws its own cells. Textual would need as long for it as for a page of text."""
 
     _cache: tuple[tuple[object, ...], list[Strip]] = ((), [])
     """Everything that determines the look of the bar, and the strips drawn for it."""

@@ -23,8 +23,7 @@ from octavo.tui.widgets.long_text import LongText, WrappedRows
 from octavo.tui.widgets.scrolling import ScrollWidget
 
 MAX_INPUT_LENGTH = 20_000
-"""Maximum characters of a one-line input: more than the server accepts, and few enough to be redrawn with each key
-press."""
+"""Maximum characters of a one-line input: more than the server accepts, and few enough to redraw."""
 MAX_BRACKET_SEARCH = 20_000
 """Longest text in which matching brackets are searched with each key press."""
 
@@ -108,8 +107,7 @@ class TextEditor(TextArea):
         self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete the text in a range. A range that contains only a cut within a long line is widened by one letter,
-        because the cut is invisible."""
+        """Delete the text in a range. A range that contains only an invisible cut is widened by one letter."""
         navigator = self.navigator
         while start != end and not self.get_text_range(start, end):
             first, last = sorted((start, end))
