@@ -14,7 +14,7 @@ from contextvars import copy_context
 from functools import partial
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 from zlib import crc32
 
@@ -44,10 +44,9 @@ from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
 if TYPE_CHECKING:
-    from textual.widgets import Input, TextArea  # nothing of the first screen is written in
+    from textual.widgets import Input
 
 V = TypeVar("V", bound=Screen[Any])
-A = TypeVar("A", bound="TextArea")
 
 State: TypeAlias = tuple[Any, ...]
 """The state of what a node is in, its type, id and classes, and which pseudo-classes it has."""
@@ -503,69 +502,26 @@ def vertical_scroll_bar(widget: Widget, made: Callable[[], ScrollBar]) -> Scroll
     return bar
 
 
-# Of what one writes in
+# Text inputs
 
 
-class Wrapped(Protocol):
-    """A text as it is wrapped: all that a text area asks of it, and the rest is public."""
+class _Lines:
+    """Lines of a wrapped text as `TextArea` looks them up: by number, in a list."""
 
-    width: int
+    def __init__(self, find: Callable[[int], tuple[int, int]]) -> None:
+        self._find = find
 
-    def place(self, y: int) -> tuple[int, int]: ...
-
-
-_TEXT_AREA = (0x30A2777B, 0xE3422575)
-"""The fingerprints of the parts of text areas that are replaced: their module is loaded late."""
+    def __getitem__(self, number: int) -> tuple[int, int]:
+        return self._find(number)
 
 
-class _Places:
-    """What a text area looks up for each line it paints."""
-
-    def __init__(self, wrapped: Wrapped) -> None:
-        self._wrapped = wrapped
-
-    def __getitem__(self, y: int) -> tuple[int, int]:
-        return self._wrapped.place(y)
+def find_lines_with(wrapped: Any, find: Callable[[int], tuple[int, int]]) -> None:
+    """Let `TextArea` use `wrapped` instead of a `WrappedDocument`. `find` returns the row and section of a line."""
+    wrapped._offset_to_line_info = _Lines(find)
 
 
-def holding(text: Callable[[str], Any], wrapped: Callable[[Any], Wrapped]) -> Callable[[type[A]], type[A]]:
-    """Put before a class of text areas: what it holds its text in, and what wraps that. Textual's wraps a line whole with
-    each key, which takes half a second in one of a megabyte, and all of it whenever the area is shown again."""
-
-    def hold(area: A, written: str, language: str | None) -> None:
-        area.document = text(written)
-        rows: Any = wrapped(area.document)
-        rows._offset_to_line_info = _Places(rows)
-        area.wrapped_document = rows
-        from textual.widgets.text_area import DocumentNavigator  # nothing of the first screen is written in
-
-        area.navigator = DocumentNavigator(rows)
-        area._build_highlight_map()
-        area.move_cursor((0, 0))
-        area._rewrap_and_refresh_virtual_size()
-
-    def resized(area: A, event: Resize) -> None:
-        if cast("Wrapped", area.wrapped_document).width == area.wrap_width:
-            event.prevent_default()
-            area._line_cache.clear()
-            area._refresh_size()
-
-    def put(kind: type[A]) -> type[A]:
-        if (fingerprint(kind, "_set_document"), fingerprint(kind, "_on_resize")) == _TEXT_AREA:
-            kind._set_document = hold  # type: ignore[method-assign, assignment]  # of this kind alone
-            kind._on_resize = resized  # type: ignore[method-assign, assignment]  # before that of all text areas
-        return kind
-
-    return put
-
-
-def begin(area: TextArea, text: str) -> None:
-    """Let an area that was just made begin with a text: Textual would wrap it before, and twice."""
-    area._set_document(text, None)
-
-
-def is_gone_on_with(line: Input) -> bool:
-    """Whether what would go on with what is typed is shown behind it."""
+def has_suggestion(line: Input) -> bool:
+    """Return whether the line shows a suggestion behind its text."""
     return bool(line._suggestion)
 
 

@@ -17,6 +17,8 @@ from textual.expand_tabs import expand_tabs_inline, get_tab_widths
 from textual.geometry import Offset, Size
 from textual.widgets.text_area import Document, DocumentBase, EditResult, Location, WrappedDocument
 
+from octavo.tui.terminal.textual_internals import find_lines_with
+
 MOST = 2000
 """Characters of a row: so many are wrapped with each key in it, and read for each line of it that is painted."""
 _CUT = 1500
@@ -160,12 +162,17 @@ class WrappedRows:
 
     def __init__(self, document: LongText, width: int = 0, tab_width: int = _TAB) -> None:
         self.document, self.width, self.tab_width = document, width, tab_width
+        self._offsets: list[Sequence[int]] = []
+        find_lines_with(self, self.place)
         self.wrap(width)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
-        """Wrap all of it at a width; at none it is not wrapped."""
-        self.width, self.tab_width = width, tab_width or self.tab_width
-        self._offsets: list[Sequence[int]] = self.wrapped(self.document.lines)
+        """Wrap the whole text to `width` cells. 0: one line for each row. Does nothing if it is wrapped so already."""
+        tab_width = tab_width or self.tab_width
+        if self._offsets and not self.document.changes and (width, tab_width) == (self.width, self.tab_width):
+            return
+        self.width, self.tab_width = width, tab_width
+        self._offsets = self.wrapped(self.document.lines)
         self.document.changes.clear()
         self._count()
 

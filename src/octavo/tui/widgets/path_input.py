@@ -10,7 +10,7 @@ from textual.events import Key
 from textual.suggester import Suggester
 
 from octavo.api.folding import fold
-from octavo.tui.terminal.textual_internals import is_gone_on_with
+from octavo.tui.terminal.textual_internals import has_suggestion
 from octavo.tui.widgets.text_inputs import LineInput
 
 MOST = 5000
@@ -26,7 +26,7 @@ class PathInput(LineInput):
         self.select_on_focus = not value.endswith("/")  # a folder is gone on with
 
     def on_key(self, event: Key) -> None:
-        if event.key == "tab" and is_gone_on_with(self) and self.cursor_position == len(self.value):
+        if event.key == "tab" and has_suggestion(self) and self.cursor_position == len(self.value):
             event.stop()
             event.prevent_default()
             self.action_cursor_right()

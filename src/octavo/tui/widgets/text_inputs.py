@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from textual.content import Content
 from textual.events import Paste
-from textual.geometry import Offset
+from textual.geometry import Offset, Size
 from textual.strip import Strip
 from textual.widgets import Input, TextArea
-from textual.widgets.text_area import EditResult, Location
+from textual.widgets.text_area import DocumentNavigator, EditResult, Location
 
 from octavo.api.safety import address as safe_whole
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
-from octavo.tui.terminal.textual_internals import begin, holding
 from octavo.tui.widgets.long_text import LongText, WrappedRows
 from octavo.tui.widgets.scrolling import Scrolling
 
@@ -59,7 +58,6 @@ class LineInput(Input, Scrolling):
         self.replace(_first_line(text), *self.selection)
 
 
-@holding(LongText, WrappedRows)
 class TextEditor(TextArea):
     """Several lines to write in, wrapped at words: also a megabyte of them, or one of a megabyte."""
 
@@ -84,7 +82,16 @@ class TextEditor(TextArea):
             id=id,
         )
         self.cursor_blink = False
-        begin(self, safe_text(text))
+        self.document = LongText(safe_text(text))
+        self.wrapped_document = rows = WrappedRows(self.document)  # type: ignore[assignment]  # has its public methods
+        self.navigator = DocumentNavigator(self.wrapped_document)
+        self.virtual_size = Size(0, rows.height)
+
+    def load_text(self, text: str) -> None:
+        """Replace the whole text. The edits before cannot be undone: Textual would replace the document, too."""
+        self.replace(text, self.document.start, self.document.end, maintain_selection_offset=False)
+        self.move_cursor((0, 0))
+        self.history.clear()
 
     def render_line(self, y: int) -> Strip:
         # In two columns, which are padding, Textual wraps the placeholder to no width and raises ValueError.
