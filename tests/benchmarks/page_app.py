@@ -26,7 +26,7 @@ from octavo.tui.app.preloading import AFTER, FOR_PAGES
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.terminal import malloc
 from octavo.tui.terminal.driver import TerminalDriver
-from octavo.tui.terminal.textual_internals import OnceParsed
+from octavo.tui.terminal.textual_internals import CachedStylesheet
 from octavo.tui.widgets.themes import themes
 
 PROBE = 0.002
@@ -44,7 +44,7 @@ class PageApp(App[None]):
         for theme in themes():
             self.register_theme(theme)
         self.theme = themes()[0].name
-        self.stylesheet = OnceParsed(variables=self.get_css_variables())  # as the app does
+        self.stylesheet = CachedStylesheet(variables=self.get_css_variables())  # as the app does
 
     def get_driver_class(self) -> type[Driver]:
         chosen = super().get_driver_class()

@@ -11,7 +11,7 @@ from octavo.tui.app.destinations import elsewhere
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.resources.browser import BrowserScreen
-from octavo.tui.terminal.ascii_twins import TWINS
+from octavo.tui.terminal.line_filters import ASCII_SYMBOLS
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.command_palette import PaletteScreen
 from octavo.tui.widgets.commands import ActiveCommand
@@ -138,7 +138,7 @@ def test_the_signs_are_explained_with_their_twins_in_ascii() -> None:
     explained = {sign: twin for signs, twins in rows for sign, twin in zip(signs.split(), twins.split(), strict=True)}
     assert len(explained) > 15
     for sign, twin in explained.items():
-        assert sign.strip("`").translate(TWINS) == twin.strip("`").replace("\\", "")
+        assert sign.strip("`").translate(ASCII_SYMBOLS) == twin.strip("`").replace("\\", "")
 
 
 async def test_counts_say_what_they_count(stage: Stage) -> None:

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         from octavo.tui.terminal.crash_report import faults_kept
 
         malloc.use_one_arena()
-        graphics.ask(os.environ)
+        graphics.query_terminal(os.environ)
         try:
             session = opening.session() if opening.session is not None else None
         except (ValueError, OSError) as error:

@@ -1,5 +1,4 @@
-"""The first screen: how it looks is found out once, when it is painted; no source of styles is parsed twice, and nothing
-styled again that stays as it is."""
+"""The first screen is styled when it is painted, and screens of views have the current theme."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from octavo.tui.app.first_screen import HeldBack
-from octavo.tui.terminal.textual_internals import OnceParsed
+from octavo.tui.terminal.textual_internals import CachedStylesheet
 
 
 class OneLine(HeldBack[None]):
@@ -39,8 +38,8 @@ async def test_what_changed_while_it_was_made_shows_when_it_is_painted() -> None
         assert line.styles.color == Color.parse("red")
 
 
-def test_a_source_is_parsed_once_for_each_set_of_colours() -> None:
-    sheet = OnceParsed(variables={"ink": "red"})
+def test_each_source_is_parsed_once_for_each_theme() -> None:
+    sheet = CachedStylesheet(variables={"ink": "red"})
     sheet.add_source("Static { color: $ink; }")
     sheet.parse()
     (before,) = sheet.rules
@@ -55,13 +54,7 @@ def test_a_source_is_parsed_once_for_each_set_of_colours() -> None:
 
 
 class Line(Static, can_focus=True):
-    """How often it was given styles."""
-
-    styled = 0
-
-    def notify_style_update(self) -> None:
-        self.styled += 1
-        super().notify_style_update()
+    """A line that can have the focus."""
 
 
 class Box(App[None]):
@@ -72,7 +65,7 @@ class Box(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.stylesheet = OnceParsed(variables=self.get_css_variables())
+        self.stylesheet = CachedStylesheet(variables=self.get_css_variables())
 
     def get_css_variables(self) -> dict[str, str]:
         return {**super().get_css_variables(), "ink": self.ink}
@@ -81,44 +74,6 @@ class Box(App[None]):
         with Vertical():
             yield Line("first")
             yield Line("second")
-
-
-async def test_only_what_may_look_otherwise_is_styled_again() -> None:
-    app = Box()
-    async with app.run_test() as pilot:
-        first, second = app.query(Line)
-        app.screen.set_focus(None)
-        await pilot.pause()
-        first.styled = second.styled = 0
-        app.stylesheet.update(app)
-        assert (first.styled, second.styled) == (0, 0)
-        first.focus()
-        await pilot.pause()
-        assert first.styled
-        assert not second.styled
-        assert [each.styles.color for each in (first, second)] == [Color.parse("green"), Color.parse("red")]
-
-
-async def test_what_it_is_in_the_colours_and_what_was_set_beside_the_rules_are_looked_at() -> None:
-    app = Box()
-    async with app.run_test() as pilot:
-        first, _ = app.query(Line)
-        box = app.query_one(Vertical)
-        app.screen.set_focus(None)
-        await pilot.pause()
-        box.add_class("-changed")
-        assert first.styles.color == Color.parse("blue")
-        box.remove_class("-changed")
-        assert first.styles.color == Color.parse("red")
-        first.styles.base.color = "yellow"
-        app.stylesheet.update(first)
-        assert first.styles.color == Color.parse("red")
-        app.ink = "white"
-        app.refresh_css(animate=False)
-        assert first.styles.color == Color.parse("white")
-        app.stylesheet.add_source("Line { color: black; }")
-        app.stylesheet.update(first)
-        assert first.styles.color == Color.parse("black")
 
 
 class Other(Screen[None]):

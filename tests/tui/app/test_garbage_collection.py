@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from weakref import WeakSet
 
 import pytest
-from rich.segment import Segment
 from textual.app import App as TextualApp
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -22,7 +21,6 @@ from textual.geometry import Region
 from textual.screen import ModalScreen
 from textual.signal import Signal
 from textual.strip import Strip
-from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from octavo.tui.app import garbage_collection
@@ -282,30 +280,7 @@ async def test_what_is_taken_down_before_it_is_there_does_not_look_for_its_parts
         assert len(app.screen_stack) == 1
 
 
-def test_a_painted_line_makes_its_caches_when_it_is_asked_for_them() -> None:
-    line = Strip([Segment("ab"), Segment("cd")])
-    assert line.crop(1, 3).text == "bc"
-    assert line.crop(1, 3) is line.crop(1, 3)
-    assert line.extend_cell_length(6).text == "abcd  "
-    assert [part.text for part in line.divide([1, 4])] == ["a", "bcd"]
-    assert line.apply_offsets(0, 0) is line.apply_offsets(0, 0)
-    with pytest.raises(AttributeError, match="_other_cache"):
-        line._other_cache  # type: ignore[attr-defined]  # noqa: B018  # a name it has no slot for
-
-
 def test_the_caches_of_a_library_are_found_by_name_in_its_modules_and_classes() -> None:
     found = [each.__qualname__ for each in caches("textual.", "rich.")]
     assert {"cached_cell_len", "Color.parse", "StylesCache.get_inner_outer"} <= set(found)
     assert len(found) == len(set(map(id, caches("textual.", "rich."))))
-
-
-async def test_after_a_look_no_widget_keeps_how_large_it_was_where_there_was_other_room() -> None:
-    app = App()
-    async with app.run_test() as pilot:
-        await opened(app)
-        for width in range(40, 50):
-            await pilot.resize_terminal(width, 20)
-        kept = [each._box_model_cache for each in app.screen.walk_children(Widget)]
-        assert sum(map(len, kept)) >= 10
-        app.teardown.garbage.look(nobody_there=True)
-        assert sum(map(len, kept)) == 0

@@ -32,7 +32,7 @@ def ours() -> dict[str, str]:
 
 
 def ask(given: bytes = SMALL, seconds: float = 20) -> Coroutine[Any, Any, child_programs.ProgramOutput]:
-    return child_programs.ask("draw_diagram", given, seconds=seconds, memory=PLENTY, most=1 << 20)
+    return child_programs.run_bounded("draw_diagram", given, seconds=seconds, memory=PLENTY, most=1 << 20)
 
 
 @pytest.mark.parametrize("after", [0, 0.001, 0.02])
@@ -65,5 +65,5 @@ async def test_it_can_be_stopped_and_asked_again() -> None:
 async def test_what_is_late_is_ended_with_what_it_said() -> None:
     before = ours()
     told = await ask(seconds=0)
-    assert told == child_programs.ProgramOutput(b"", late=True)
+    assert told == child_programs.ProgramOutput(b"", exceeded=True)
     assert ours() == before

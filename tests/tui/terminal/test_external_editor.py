@@ -57,7 +57,7 @@ def test_a_text_that_cannot_be_kept_stays_in_its_file(tmp_path: Path, private: P
     assert result.kept is not None
     assert result.kept.read_text() == "new"
     assert "the disk is full" in result.sentence
-    assert "Press ! to open your saved text." in result.said
+    assert "Press ! to open your saved text." in result.message
 
 
 def test_a_text_that_could_not_be_read_back_is_not_opened(tmp_path: Path, private: Path) -> None:
@@ -88,7 +88,7 @@ def test_an_editor_that_fails_leaves_the_text_and_says_where(tmp_path: Path, pri
     assert isinstance(result, NotEdited)
     assert result.kept is not None
     assert result.kept.read_text() == "half a"
-    assert "Press ! to open your saved text." in result.said
+    assert "Press ! to open your saved text." in result.message
     assert "exited with status 3" in result.sentence
     assert stat.S_IMODE(result.kept.stat().st_mode) == 0o600
 

@@ -25,6 +25,6 @@ def test_only_terminals_that_may_show_pictures_are_asked(environment: dict[str, 
 
 
 def test_the_library_is_left_alone_in_others() -> None:
-    graphics.ask({"TERM": "xterm-256color"})
+    graphics.query_terminal({"TERM": "xterm-256color"})
     assert "textual_image" not in sys.modules
     assert not graphics.can_paint()

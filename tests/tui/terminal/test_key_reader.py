@@ -23,7 +23,7 @@ def read(*pieces: str, quiet: bool = True) -> list[str]:
 
 def _told(message: object) -> Sequence[str]:
     if isinstance(message, EscapeOrAlt):
-        return [f"{message.key} or {' '.join(each.key for each in message.apart)}"]
+        return [f"{message.key} or {' '.join(each.key for each in message.separate)}"]
     if isinstance(message, Key):
         return [message.key]
     return [f"pasted {message.text!r}"] if isinstance(message, Paste) else [str(message)]

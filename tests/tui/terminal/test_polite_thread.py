@@ -79,7 +79,7 @@ def test_an_error_is_told_and_other_work_goes_on() -> None:
 
 
 def test_work_waits_for_the_frame_that_answers_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polite_thread, "_LONGEST", 30.0)
+    monkeypatch.setattr(polite_thread, "_LONGEST_WAIT", 30.0)
     thread, done = PoliteThread(), list[str]()
     steps = Steps("a", done)
     steps.may.release(3)
@@ -91,7 +91,7 @@ def test_work_waits_for_the_frame_that_answers_a_key(monkeypatch: pytest.MonkeyP
 
 
 def test_a_key_that_changes_nothing_on_the_screen_holds_work_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polite_thread, "_LONGEST", 0.01)
+    monkeypatch.setattr(polite_thread, "_LONGEST_WAIT", 0.01)
     thread, done = PoliteThread(), list[str]()
     steps = Steps("a", done, count=100_000)
     steps.may.release(100_000)

@@ -19,10 +19,10 @@ from octavo.tui.terminal.external_editor import (
     Edited,
     FileNote,
     NotEdited,
-    about_of,
-    edit_again,
-    forget,
+    delete_file,
     read_back,
+    read_note,
+    reopen_file,
     write_file,
 )
 from octavo.tui.widgets.wording import plural
@@ -65,7 +65,7 @@ def kept_files(app: Shell) -> tuple[KeptFile, ...]:
     """Those of this session, the newest first."""
     found = []
     for path in (*_folder(app).glob("*.md"), *_folder(app).glob("*.yaml")):
-        about = about_of(path)
+        about = read_note(path)
         if about is None:
             kind = path.name.partition("-")[0].partition(".")[0]
             if kind == "page":
@@ -83,9 +83,9 @@ def open_again(app: Shell, file: KeptFile) -> None:
     def keep(text: str) -> str:
         return why_not_saved(partial(_keep, app, file.about), text) if place else ""
 
-    result = edit_again(app, file.path, keep)
+    result = reopen_file(app, file.path, keep)
     if isinstance(result, NotEdited):
-        app.say(result.said, tone="care", seconds=SECONDS)
+        app.say(result.message, tone="care", seconds=SECONDS)
     elif not place:
         app.copy_to_clipboard(result.text)
         app.say(
@@ -104,7 +104,7 @@ def throw_away(app: Shell, file: KeptFile) -> None:
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             try:
-                forget(file.path)
+                delete_file(file.path)
             except OSError as error:
                 app.say(f"Could not delete {file.path}: {error.strerror}.", tone="failed")
 
@@ -129,7 +129,7 @@ async def tell(app: Shell) -> None:
             except NotSaved as error:
                 app.say(str(error), tone="failed")
                 continue
-            forget(file.path)
+            delete_file(file.path)
             _say_where(app, file.about)
         else:
             left.append(file)

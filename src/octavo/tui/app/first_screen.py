@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App, ReturnType
 from textual.dom import DOMNode
+from textual.screen import Screen
 from textual.widget import AwaitMount
-
-from octavo.tui.terminal.textual_internals import has_screen
 
 if TYPE_CHECKING:
     from octavo.tui.shell.session import Session
@@ -54,8 +53,15 @@ class HeldBack(App[ReturnType]):
         self._held.close()
         self.screen.refresh(layout=True)
 
+    def screens_of(self, mode: str) -> list[Screen[Any]]:
+        """Return the screens of a mode, the lowest first. Empty if the mode was not shown yet."""
+        try:
+            return self.get_screen_stack(mode)
+        except KeyError:
+            return []
+
     def switch_mode(self, mode: str) -> AwaitMount:
-        self._is_switching_back = has_screen(self, mode)
+        self._is_switching_back = bool(self.screens_of(mode))
         try:
             return super().switch_mode(mode)
         finally:

@@ -18,7 +18,6 @@ from textual.dom import DOMNode
 from textual.message_pump import MessagePump
 
 from octavo.tui.terminal import malloc
-from octavo.tui.terminal.textual_internals import forget_sizes
 
 PAUSE = 1.5
 """Seconds without a key after which nobody waits for the next."""
@@ -133,7 +132,6 @@ class Garbage:
         if self._closed or nobody_there or self._has_grown():
             for cache in self._caches:
                 cache.cache_clear()
-            forget_sizes(self._pumps())
             if nobody_there and (self._closed or self._late):
                 gc.unfreeze()
             gc.collect()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -41,6 +41,7 @@ from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from textual.driver import Driver
+    from textual.filter import LineFilter
 
     from octavo.api.organizations import Organization
     from octavo.first_picture import FirstPicture
@@ -252,7 +253,7 @@ class Octavo(HasCommands, HeldBack[int]):
         """Called when the terminal goes away: they keep what is being typed (D6)."""
         self._where_unsaved = ""
         """Where the texts are that could not be saved when the app ended, in a sentence. Empty: all were saved."""
-        internals.add_line_filters(self, filters(settings))
+        self._line_filters = tuple(filters(settings))
         internals.replace_crash_screen(
             self,
             lambda error: report_crash(settings.state_folder, error, self._where_unsaved),
@@ -286,6 +287,9 @@ class Octavo(HasCommands, HeldBack[int]):
         from octavo.tui.terminal.driver import TerminalDriver
 
         return TerminalDriver
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), *self._line_filters]
 
     # The session
 
@@ -351,8 +355,8 @@ class Octavo(HasCommands, HeldBack[int]):
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, EscapeOrAlt):
-            is_alt = self.screen_stack and internals.is_bound(self, event.key)
-            for each in (event.with_alt,) if is_alt else event.apart:
+            is_alt = self.screen_stack and event.key in self.screen.active_bindings
+            for each in (event.with_alt,) if is_alt else event.separate:
                 await self.on_event(each)
             return
         if isinstance(event, InputEvent):
@@ -404,7 +408,7 @@ class Octavo(HasCommands, HeldBack[int]):
 
     @property
     def screens(self) -> list[Screen[Any]]:
-        return internals.all_screens(self)
+        return [screen for mode in self.MODES for screen in self.screens_of(mode)]
 
     @property
     def suggestions(self) -> Suggestions:
@@ -439,7 +443,7 @@ class Octavo(HasCommands, HeldBack[int]):
         if isinstance(error, ApiError):
             self.say(str(error), tone="failed")
         else:
-            internals.end_with(self, error)  # type: ignore[arg-type]  # what the loop keeps is an Exception
+            internals.crash(self, error)  # type: ignore[arg-type]  # what the loop keeps is an Exception
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
         """Tell the person what happened, where it hides nothing they look at. Never markup."""
@@ -580,7 +584,7 @@ class Octavo(HasCommands, HeldBack[int]):
         """A task that nobody waits for failed: a bug, which must be seen."""
         error = context.get("exception")
         if isinstance(error, Exception):
-            internals.end_with(self, error)
+            internals.crash(self, error)
         else:
             loop.default_exception_handler(context)
 

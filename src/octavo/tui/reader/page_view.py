@@ -25,7 +25,7 @@ from octavo.tui.reader.streaming_page import PageStream
 from octavo.tui.reader.table_reading import TableReading
 from octavo.tui.reader.thread_marks import PAGE_THREADS, PageThreads
 from octavo.tui.render.styled_lines import ClickableSpan
-from octavo.tui.terminal.text_direction import FROM_RIGHT
+from octavo.tui.terminal.line_filters import FROM_RIGHT
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:

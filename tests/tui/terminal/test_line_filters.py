@@ -4,7 +4,7 @@ import pytest
 from rich.segment import Segment
 from textual.color import Color
 
-from octavo.tui.terminal.ascii_twins import TWINS, AsciiTwins
+from octavo.tui.terminal.line_filters import ASCII_SYMBOLS, AsciiSymbols
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,8 @@ from octavo.tui.terminal.ascii_twins import TWINS, AsciiTwins
     ],
 )
 def test_signs_have_the_twins_of_the_design_and_text_of_people_stays(sign: str, twin: str) -> None:
-    assert AsciiTwins().apply([Segment(sign)], Color(0, 0, 0)) == [Segment(twin)]
+    assert AsciiSymbols().apply([Segment(sign)], Color(0, 0, 0)) == [Segment(twin)]
 
 
 def test_every_twin_is_one_cell_of_ascii() -> None:
-    assert all(len(str(twin)) == 1 and str(twin).isascii() for twin in TWINS.values())
+    assert all(len(str(twin)) == 1 and str(twin).isascii() for twin in ASCII_SYMBOLS.values())
