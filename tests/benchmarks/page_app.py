@@ -22,7 +22,7 @@ from textual.app import App, ComposeResult
 from textual.driver import Driver
 
 from octavo.tui.app.garbage_collection import Garbage
-from octavo.tui.app.preloading import AFTER, FOR_PAGES
+from octavo.tui.app.preloading import DELAY, FOR_PAGES
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.terminal import malloc
 from octavo.tui.terminal.driver import TerminalDriver
@@ -67,7 +67,7 @@ class PageApp(App[None]):
         if not self.is_headless:
             garbage = Garbage()
             self.call_after_refresh(garbage.enable)
-            self.set_timer(AFTER, threading.Thread(target=garbage.begin, daemon=True).start)
+            self.set_timer(DELAY, threading.Thread(target=garbage.start, daemon=True).start)
 
 
 class Probed(PageApp):

@@ -57,7 +57,7 @@ class TreeApp(App[None]):
         self.pages.show(made_pages(self.count))
         self.pages.focus()
         if not self.is_headless:
-            self.call_after_refresh(Garbage().begin)
+            self.call_after_refresh(Garbage().start)
 
 
 def main() -> None:

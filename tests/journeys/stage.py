@@ -436,7 +436,7 @@ class Stage:
         ways: SignInMethods | None = None,
     ) -> AsyncIterator[Run]:
         """Open the app with a session, or without one; `ways` in are those of `origin` unless they are given."""
-        app = Octavo(settings, ways or sessions.Ways(settings, origin), session, start=start, look_every=None)
+        app = Octavo(settings, ways or sessions.Ways(settings, origin), session, start=start, check_interval=None)
         app.notices = NoticeBoard(self.clock.seconds)
         wording.clock = self.clock
         async with app.run_test(size=size) as pilot:

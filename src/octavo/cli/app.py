@@ -76,9 +76,9 @@ def run(options: argparse.Namespace) -> int:
         app = Octavo(settings, ways, session, picture=picture)
         with faults_kept(settings.state_folder) as faults:
             app.run()
-            while app.then is not None:
+            while app.open_next is not None:
                 try:
-                    app = Octavo(settings, *app.then())
+                    app = Octavo(settings, *app.open_next())
                 except (ValueError, OSError, NotSaved) as error:
                     raise Failure(settings_module.in_words(error), FAILED) from error
                 app.run()

@@ -11,15 +11,15 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Static
 
-from octavo.tui.app.first_screen import HeldBack
+from octavo.tui.app.first_screen import DelayedPaintApp
 from octavo.tui.terminal.textual_internals import CachedStylesheet
 
 
-class OneLine(HeldBack[None]):
+class OneLine(DelayedPaintApp[None]):
     CSS = "Static { color: red; } Static.-changed { color: blue; }"
 
     def on_load(self) -> None:
-        self.hold_back()
+        self.delay_paint()
 
     def compose(self) -> ComposeResult:
         yield Static("a line")
@@ -32,7 +32,7 @@ async def test_what_changed_while_it_was_made_shows_when_it_is_painted() -> None
         line.add_class("-changed")
         assert app.opening
         assert line.styles.color == Color.parse("red")
-        app.show_first()
+        app.paint_first_screen()
         assert line.styles.color == Color.parse("blue")
         line.remove_class("-changed")
         assert line.styles.color == Color.parse("red")
@@ -83,7 +83,7 @@ class Other(Screen[None]):
         yield Line("of the other")
 
 
-class Views(HeldBack[None], Box):
+class Views(DelayedPaintApp[None], Box):
     """An app of two views: its own screen, and one more."""
 
     opening = False

@@ -24,8 +24,7 @@ from textual.strip import Strip
 from textual.widgets import Static, TextArea
 
 from octavo.tui.app import garbage_collection
-from octavo.tui.app.garbage_collection import Garbage, caches
-from octavo.tui.app.teardown import Teardown
+from octavo.tui.app.garbage_collection import Garbage, Teardown, caches
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.virtual_lines import VirtualLines
 
@@ -59,7 +58,7 @@ class App(TextualApp[None]):
 def shorter_pauses(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """And what Python does by itself is as it was before."""
     monkeypatch.setattr(garbage_collection, "PAUSE", 0.2)
-    monkeypatch.setattr(garbage_collection, "LATER", 0.7)  # a cursor blinks until then
+    monkeypatch.setattr(garbage_collection, "LONG_PAUSE", 0.7)  # a cursor blinks until then
     gc.collect()  # what there is is kept for good
     before = gc.get_threshold()
     yield
@@ -81,7 +80,7 @@ async def until(holds: Callable[[], bool]) -> None:
 async def test_what_is_closed_is_gone_after_a_pause() -> None:
     app = App()
     async with app.run_test() as pilot:
-        app.teardown.garbage.begin()
+        app.teardown.garbage.start()
         sheet = await opened(app)
         await pilot.press("a")
         await app.pop_screen()
@@ -92,9 +91,9 @@ async def test_what_is_closed_is_gone_after_a_pause() -> None:
 async def test_what_was_open_through_a_look_is_gone_too() -> None:
     app = App()
     async with app.run_test():
-        app.teardown.garbage.begin()
+        app.teardown.garbage.start()
         sheet = await opened(app)
-        app.teardown.garbage.look()
+        app.teardown.garbage.collect()
         await app.pop_screen()
         gc.collect(1)
         assert sheet
@@ -106,28 +105,28 @@ async def test_what_stays_when_nobody_is_there_is_looked_at_no_more_until_it_is_
 ):
     app = App()
     async with app.run_test() as pilot:
-        app.teardown.garbage.begin()
+        app.teardown.garbage.start()
         sheet = await opened(app)
         screen = app.screen
         assert any(each is screen for each in gc.get_objects())
-        app.teardown.garbage.look(nobody_there=True)
+        app.teardown.garbage.collect(is_long_pause=True)
         assert not any(each is screen for each in gc.get_objects())
         del screen
         await app.pop_screen()
         await pilot.press("a")
         app.teardown.garbage.wake()
         for _ in range(3):
-            app.teardown.garbage.look()
+            app.teardown.garbage.collect()
         assert sheet, "what is looked at between keys is what came since"
         await until(lambda: not sheet)
 
 
 async def test_much_is_looked_for_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
-    monkeypatch.setattr(garbage_collection, "STAYED_BLOCKS", 1500)
+    monkeypatch.setattr(garbage_collection, "NEW_BLOCKS", 1500)
     app = App()
     async with app.run_test() as pilot:
-        app.teardown.garbage.begin()
+        app.teardown.garbage.start()
         sheet = await opened(app)
         gc.collect(1)  # one of the looks that Python takes
         await app.pop_screen()
@@ -137,9 +136,9 @@ async def test_much_is_looked_for_between_keys(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_tuple_that_is_being_made_in_a_thread_meanwhile_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage_collection, "STAYED_BLOCKS", 1 << 60)
+    monkeypatch.setattr(garbage_collection, "NEW_BLOCKS", 1 << 60)
     garbage, is_over, broken = Garbage(), threading.Event(), []
-    garbage.begin()
+    garbage.start()
     stays: list[list[int]] = [[] for _ in range(100_000)]
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -172,7 +171,7 @@ async def test_python_takes_no_look_at_everything_while_keys_are_pressed(monkeyp
     monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
     app = App()
     async with app.run_test():
-        app.teardown.garbage.begin()
+        app.teardown.garbage.start()
         looks: list[int] = []
         gc.callbacks.append(seen := lambda phase, info: looks.append(info["generation"]))
         try:
@@ -194,7 +193,7 @@ def test_python_looks_at_little_at_a_time_also_while_as_much_is_let_go_as_is_mad
         if phase == "start":
             seen.append(sum(len(gc.get_objects(each)) for each in range(info["generation"] + 1)))
 
-    Garbage().begin()
+    Garbage().start()
     gc.callbacks.append(looks)
     try:
         for unit in range(5000):

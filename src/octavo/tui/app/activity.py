@@ -1,4 +1,4 @@
-"""Activity: writes that wait or need a person, and the last requests."""
+"""The activity list: unsent changes, editor drafts, offline spaces, and recent API requests."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from octavo.data.offline_spaces import OfflineSpace
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import OutboxEntry, blocked_by
 from octavo.tui.app import editor_files
-from octavo.tui.app.editor_files import KeptFile
+from octavo.tui.app.editor_files import UnsentFile
 from octavo.tui.comments.thread_actions import first_words
 from octavo.tui.content import keeping_offline
 from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
 from octavo.tui.shell.workspace import MAY_BE_SENT
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.confirm import Confirm, Confirmed
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Column, Heading, Row, Rows
@@ -31,17 +32,16 @@ from octavo.tui.widgets.wording import in_a_line, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.confirm import Confirmed
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """A setting that cannot be used."""
+class InvalidSetting:
+    """A setting with an invalid value, described in a sentence."""
 
     sentence: str
 
 
-Line = tuple[str, OutboxEntry | Mistake | KeptFile | OfflineSpace | Activity]
+Line = tuple[str, OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activity]
 STATES = {
     "pending": "pending comment",
     "held": "sending soon",
@@ -51,20 +51,20 @@ STATES = {
     "failed": "failed",
 }
 _HEADINGS: dict[type, str] = {
-    Mistake: "INVALID SETTINGS",
-    KeptFile: "DRAFTS FROM YOUR EDITOR",
+    InvalidSetting: "INVALID SETTINGS",
+    UnsentFile: "DRAFTS FROM YOUR EDITOR",
     OfflineSpace: "AVAILABLE OFFLINE",
     Activity: "API REQUESTS",
 }
-_OF_WRITES = ("WAITING FOR YOUR DECISION", "FAILED", "IN PROGRESS")
-"""Headings of writes. Those that need a decision come first."""
+_WRITE_HEADINGS = ("WAITING FOR YOUR DECISION", "FAILED", "IN PROGRESS")
+"""Headings of unsent changes, in the order of the list."""
 _MOST_NAMED = 5
-"""Writes that are named before they are discarded."""
+"""Most changes that the confirmation of a discard names."""
 
 
 def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
-    if others := [said for each in view.chosen if (said := app.session.outbox.other_account_reason(each))]:
-        return f"{others[0]} Press X to discard the change and keep its text as a draft."
+    if reasons := [why for each in view.chosen if (why := app.session.outbox.other_account_reason(each))]:
+        return f"{reasons[0]} Press X to discard the change and keep its text as a draft."
     if view.kept is not None and not view.chosen:
         return "Offline spaces are updated automatically. Press X to remove this offline copy."
     if view.file is not None and not view.chosen:
@@ -111,7 +111,7 @@ ACTIVITY: Commands[ActivityScreen] = Commands(
 
 
 class ActivityScreen(Dialog[None]):
-    """What is under way, what went wrong, and what can be done about it."""
+    """The dialog with the activity list."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -126,8 +126,8 @@ class ActivityScreen(Dialog[None]):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)
 
-    _files: tuple[KeptFile, ...] = ()
-    """What editors wrote and nobody took, when that was looked for last."""
+    _files: tuple[UnsentFile, ...] = ()
+    """Drafts from editors that were not sent, as found at the last look in the folder."""
 
     @property
     def shell(self) -> Shell:
@@ -167,20 +167,20 @@ class ActivityScreen(Dialog[None]):
 
     def _look_for_files(self) -> None:
         if self.shell.has_session:
-            self._files = editor_files.kept_files(self.shell)
+            self._files = editor_files.unsent_files(self.shell)
             self._show()
 
     def _show(self) -> None:
         if not self.shell.has_session:
-            return  # it ended meanwhile
+            return  # The session ended in the meantime.
         session = self.shell.session
-        entries = sorted(session.outbox.entries, key=lambda entry: _OF_WRITES.index(_heading(entry)))
+        entries = sorted(session.outbox.entries, key=lambda entry: _WRITE_HEADINGS.index(_heading(entry)))
         lines: list[Line] = [(entry.id, entry) for entry in entries]
-        lines += [(f"setting {at}", Mistake(each)) for at, each in enumerate(self.shell.mistakes)]
+        lines += [(f"setting {at}", InvalidSetting(each)) for at, each in enumerate(self.shell.mistakes)]
         lines += [(file.path.name, file) for file in self._files]
         lines += [(f"kept {kept.id}", kept) for kept in session.offline.all]
-        asked = list(session.activity())
-        lines += [(f"{len(asked) - at} {each.moment.timestamp()}", each) for at, each in enumerate(asked, 1)]
+        requests = list(session.activity())
+        lines += [(f"{len(requests) - at} {each.moment.timestamp()}", each) for at, each in enumerate(requests, 1)]
         self.rows.show(lines)
         self._say_why()
 
@@ -197,10 +197,10 @@ class ActivityScreen(Dialog[None]):
                     short_age(what.created_at),
                 )
             )
-        if isinstance(what, Mistake):
+        if isinstance(what, InvalidSetting):
             return Row(cells=(Content.styled("ignored", "$warning"), what.sentence, "", ""))
-        if isinstance(what, KeptFile):
-            return Row(cells=(Content.styled("not sent", "$warning"), what.about.title, "", short_age(what.saved_at)))
+        if isinstance(what, UnsentFile):
+            return Row(cells=(Content.styled("not sent", "$warning"), what.note.title, "", short_age(what.saved_at)))
         if isinstance(what, OfflineSpace):
             style = "$warning" if what.failed or what.state in ("waiting", "lost") else "$octavo-muted"
             detail = (f"  {said_of(what)}", "$octavo-muted")
@@ -224,18 +224,18 @@ class ActivityScreen(Dialog[None]):
         )
 
     def _about(self, entry: OutboxEntry) -> str:
-        """The thread and page it is done to, and the space. A new thread is called by its words."""
+        """Return the thread, page and space of a change, for display. A new thread is named by its first words."""
         space = self.shell.workspace.space(entry.at.space_id)
-        begins = isinstance(entry.op, comments.Create) and entry.context
-        about = f"{first_words(entry.facts.text)} on {entry.context}" if begins else entry.context
+        starts_thread = isinstance(entry.op, comments.Create) and entry.context
+        about = f"{first_words(entry.facts.text)} on {entry.context}" if starts_thread else entry.context
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
     def _why(self, entry: OutboxEntry) -> str:
-        """Why it is not done yet, in a sentence. Empty when all goes well."""
+        """Return why a change is not sent yet, as a sentence. Empty if nothing delays it."""
         return self.shell.session.outbox.other_account_reason(entry) or entry.reason or self._waits_for(entry)
 
     def _waits_for(self, entry: OutboxEntry) -> str:
-        """What it waits for, in a sentence: another write, or the server."""
+        """Return what a change waits for, as a sentence: another change, or the server."""
         outbox = self.shell.session.outbox
         first = blocked_by(entry, outbox.entries) if entry.state == "queued" else None
         if first is None:
@@ -245,7 +245,7 @@ class ActivityScreen(Dialog[None]):
 
     @property
     def chosen(self) -> list[OutboxEntry]:
-        """The writes that are ticked, or else the one the cursor is on."""
+        """The selected changes, else the change in the current row."""
         ticked = [
             what for key, what in self.rows.items if key in self.rows.ticks.keys and isinstance(what, OutboxEntry)
         ]
@@ -253,22 +253,22 @@ class ActivityScreen(Dialog[None]):
         return ticked or ([what] if isinstance(what, OutboxEntry) else [])
 
     @property
-    def file(self) -> KeptFile | None:
-        """The text from an editor the cursor is on."""
+    def file(self) -> UnsentFile | None:
+        """The editor draft in the current row. None if the row is something else."""
         what = self.rows.item[1] if self.rows.item else None
-        return what if isinstance(what, KeptFile) else None
+        return what if isinstance(what, UnsentFile) else None
 
     @property
     def kept(self) -> OfflineSpace | None:
-        """The space kept for offline that the cursor is on."""
+        """The offline space in the current row. None if the row is something else."""
         what = self.rows.item[1] if self.rows.item else None
         return what if isinstance(what, OfflineSpace) else None
 
     @on(Lines.Chosen)
-    def _open_again(self) -> None:
+    def _open_in_editor(self) -> None:
         if (file := self.file) is not None:
             self.dismiss(None)
-            self.app.call_later(editor_files.open_again, self.shell, file)
+            self.app.call_later(editor_files.open_in_editor, self.shell, file)
         elif self.rows.item is not None:
             self.shell.explain("You cannot open this item. For details, see the line below the list.")
 
@@ -276,47 +276,45 @@ class ActivityScreen(Dialog[None]):
     @on(Lines.Highlighted)
     def _say_why(self) -> None:
         what = self.rows.item[1] if self.rows.item else None
-        said = ""
+        text = ""
         match what:
             case OutboxEntry():
                 about = self._about(what)
-                said = " ".join(
+                text = " ".join(
                     filter(
                         None,
                         (self._why(what), f"{about[:1].upper()}{about[1:]}." if about else ""),
                     )
                 )
-            case KeptFile() | Mistake():
-                said = what.sentence
+            case UnsentFile() | InvalidSetting():
+                text = what.sentence
             case OfflineSpace():
                 failed = "; ".join(f"{each.what}: {in_a_line(each.why)}" for each in what.failed[:_MOST_NAMED])
-                said = f"{what.title}: {said_of(what)}." + (f" {failed}." if failed else "")
+                text = f"{what.title}: {said_of(what)}." + (f" {failed}." if failed else "")
             case Activity():
-                said = what.error
+                text = what.error
         if self.rows.ticks.keys:
             number = len(self.rows.ticks.keys)
             them, draft = ("it", "a draft") if number == 1 else ("them", "drafts")
-            said = f"{plural(number, 'change')} selected. Press r to retry {them}, or X to discard {them} and keep the text as {draft}."
-        self.query_one("#why", Static).update(Content(said))
+            text = f"{plural(number, 'change')} selected. Press r to retry {them}, or X to discard {them} and keep the text as {draft}."
+        self.query_one("#why", Static).update(Content(text))
         self.refresh_bindings()
 
     def retry(self) -> None:
-        """Send what is chosen again."""
+        """Send the selected changes again."""
         self._do("send", "again", self.chosen, self.shell.session.outbox.retry)
 
     def discard(self) -> None:
-        """Ask whether what is chosen is to be thrown away, the text from the editor, or what is kept of a space."""
+        """Confirm and discard the selected changes, the editor draft, or the offline copy in the current row."""
         if chosen := self.chosen:
             self._ask_to_discard(chosen)
         elif (file := self.file) is not None:
-            editor_files.throw_away(self.shell, file)
+            editor_files.confirm_and_delete(self.shell, file)
         elif (kept := self.kept) is not None:
             keeping_offline.ask_to_let_go(self.shell, kept)
 
     def _ask_to_discard(self, chosen: Sequence[OutboxEntry]) -> None:
-        from octavo.tui.widgets.confirm import Confirm
-
-        def decided(answer: Confirmed | None) -> None:
+        def discard(answer: Confirmed | None) -> None:
             if answer is not None:
                 self._do("discard", "", chosen, self.shell.session.outbox.discard)
 
@@ -327,10 +325,10 @@ class ActivityScreen(Dialog[None]):
         after = f"{'These changes' if several else 'This change'} will not be sent. Your text will be kept as a draft."
         if any(each.state == "unknown" for each in chosen):
             after += " If a change has already reached the server, it may still take effect."
-        self.app.push_screen(Confirm(title, verb="Discard", intro=named + more, after=after), decided)
+        self.app.push_screen(Confirm(title, verb="Discard", intro=named + more, after=after), discard)
 
     def _do(self, verb: str, how: str, chosen: Sequence[OutboxEntry], step: Callable[[str], Awaitable[None]]) -> None:
-        """Do it with one after the other: what was done stays done when the disk refuses the next."""
+        """Run `step` for each change. Stops at the first change that cannot be saved; the changes before it stay done."""
         app = self.shell
         self.rows.ticks.untick()
 
@@ -345,8 +343,8 @@ class ActivityScreen(Dialog[None]):
         app.background(done())
 
 
-def _heading(what: OutboxEntry | Mistake | KeptFile | OfflineSpace | Activity) -> str:
+def _heading(what: OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activity) -> str:
     if not isinstance(what, OutboxEntry):
         return _HEADINGS[type(what)]
-    decide, told, under_way = _OF_WRITES
-    return decide if what.needs_user else told if what.state == "failed" else under_way
+    decision, failed, in_progress = _WRITE_HEADINGS
+    return decision if what.needs_user else failed if what.state == "failed" else in_progress

@@ -1,4 +1,4 @@
-"""When an app paints its screens: the first one once it is made, one that is switched to again at once."""
+"""When an app paints its screens: the first screen when it is complete, a view that has a screen already without delay."""
 
 from __future__ import annotations
 
@@ -18,39 +18,41 @@ _VIEW = "view"
 
 
 def first_view(session: Session) -> str:
-    """The view a person begins in: the inbox. Who was reading when they left reads on; in a folder nothing else waits."""
-    reads = session.kind == "folder" or session.state.get_fact(_VIEW) == "content"
-    return "content" if reads else "inbox"
+    """Return the first view of a session: the view in which you quit if that was Content, else the inbox. Folders: Content."""
+    is_reading = session.kind == "folder" or session.state.get_fact(_VIEW) == "content"
+    return "content" if is_reading else "inbox"
 
 
 def remember_view(session: Session, mode: str) -> None:
-    """The person went to a view."""
+    """Save the current view for the next start."""
     session.state.set_fact(_VIEW, mode)
 
 
-class HeldBack(App[ReturnType]):
-    """Put before an app: from `hold_back` to `show_first` it paints nothing, and looks up no styles again.
+class DelayedPaintApp(App[ReturnType]):
+    """A base class of apps that paint nothing and compute no styles between `delay_paint` and `paint_first_screen`.
 
-    Focus and classes change often while the first screen is made. What it looks like is found out once, to paint it.
+    Focus and CSS classes change often while the first screen is built. Styles are computed once, before it is painted.
     """
 
     opening = True
-    """Until the first screen holds what is known."""
+    """Whether the first screen is not complete yet."""
     _is_switching_back = False
     """Whether the app switches to a view that has a screen already."""
 
-    def hold_back(self) -> None:
-        # From Python 3.12 on Textual has tasks begin at once: a field of the first screen would look for a screen that
-        # is not there yet, and end the app. They begin in their turn on every Python.
+    def delay_paint(self) -> None:
+        """Paint nothing until `paint_first_screen`."""
+        # From Python 3.12 on, Textual starts tasks eagerly. An input of the first screen would then look for a screen
+        # that does not exist yet, and the app would crash.
         asyncio.get_running_loop().set_task_factory(None)
-        self._held = ExitStack()
-        self._held.enter_context(self.batch_update())
+        self._batch = ExitStack()
+        self._batch.enter_context(self.batch_update())
 
-    def show_first(self) -> None:
+    def paint_first_screen(self) -> None:
+        """Compute the styles of the screens, and paint the first screen."""
         self.opening = False
         for screen in self.screen_stack:
             self.stylesheet.update(screen)
-        self._held.close()
+        self._batch.close()
         self.screen.refresh(layout=True)
 
     def screens_of(self, mode: str) -> list[Screen[Any]]:
@@ -68,7 +70,7 @@ class HeldBack(App[ReturnType]):
             self._is_switching_back = False
 
     def delay_update(self, delay: float = 0.05) -> None:
-        """Delay the next frames. A view that has a screen is painted at once: Textual delays it, as it does a new one."""
+        """Delay the next frames, except when the app switches to a view that has a screen already."""
         if not self._is_switching_back:
             super().delay_update(delay)
 
