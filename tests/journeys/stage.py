@@ -180,7 +180,7 @@ class Run:
     async def press(self, *keys: str) -> None:
         """Press keys, one after the other, and let the app come to rest after the last. Whoever was told that a key does
         nothing has read that first."""
-        while self.app.words.are_ignored:
+        while self.app.words.is_ignored:
             await self.pilot.pause(0.004)
         await self.pilot.press(*keys)
         await self.settle()

@@ -183,7 +183,7 @@ async def test_search_says_where_it_searched_and_what_to_do_without_results(stag
 
 @pytest.mark.parametrize("host", ["api.gitbook.com", "docs.example.com"])
 async def test_the_page_that_creates_keys_is_named_for_its_own_server_only(stage: Stage, host: str) -> None:
-    said = " ".join(SignInScreen._asks_for(host, "It is stored.").plain.split())
+    said = " ".join(SignInScreen._prompt(host, "It is stored.").plain.split())
     assert said.startswith(f"Paste your API key for {host}.")
     assert said.endswith(" It is stored.")
     assert ("gitbook" in said.lower().replace(host, "")) is (host == "api.gitbook.com")

@@ -243,7 +243,7 @@ class Octavo(HasCommands, DelayedPaintApp[int]):
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__()
         self._type_ahead = TypeAhead(self, super().on_event)
-        self.words = self._type_ahead.words
+        self.words = self._type_ahead.text
         self.teardown = Teardown(self)
         self.settings = settings
         self.sign_in_methods = sign_in_methods
@@ -361,7 +361,7 @@ class Octavo(HasCommands, DelayedPaintApp[int]):
         if isinstance(event, InputEvent):
             self.teardown.garbage.key_pressed()
             self.background_refresh.key_pressed()
-        await self._type_ahead.take(event)
+        await self._type_ahead.handle(event)
 
     def on_app_blur(self) -> None:
         self.background_refresh.hide()
