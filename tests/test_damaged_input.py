@@ -406,7 +406,7 @@ def damaged_note(place: Place, data: bytes) -> str:
 def read_picture_of_screen(place: Place, data: bytes) -> str:
     picture = FirstPicture(place.folder, "here", "dark")
     place.file(picture._path.name, data)
-    return str(picture._fitting())
+    return str(picture._read_rows())
 
 
 def read_form_draft(place: Place, data: bytes) -> str:

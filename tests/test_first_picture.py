@@ -127,7 +127,7 @@ from octavo.first_picture import FirstPicture
 
 picture = FirstPicture(Path(sys.argv[1]), "a place", "a look")
 if sys.argv[2:]:
-    picture.keep(["a row"] * os.get_terminal_size(2).lines)
+    picture.save(["a row"] * os.get_terminal_size(2).lines)
 is_shown = picture.show()
 picture.take_down()
 print("It was shown." if is_shown else "Nothing was shown.")

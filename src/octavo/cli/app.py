@@ -151,10 +151,10 @@ def _picture(settings: Settings, opening: Opening, *, fresh: bool) -> FirstPictu
         return None
     from octavo.first_picture import FirstPicture
 
-    look = f"{settings.theme} {settings.ascii} {settings.turns_words} {settings.light_ground}"
+    look = f"{settings.theme} {settings.ascii} {settings.turns_words} {settings.has_light_background}"
     picture = FirstPicture(settings.cache_folder, opening.place, look)
     if fresh:
-        picture.forget()
+        picture.delete()
     else:
         picture.show()
     return picture

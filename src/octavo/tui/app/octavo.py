@@ -505,7 +505,7 @@ class Octavo(HasCommands, DelayedPaintApp[int]):
     def _first_theme(self) -> str:
         """Return the theme of the settings, else the last chosen theme, else dark or light as the terminal is."""
         last = self._session.state.get_fact("theme") if self._session is not None else None
-        default = "light" if self.settings.light_ground else "dark"
+        default = "light" if self.settings.has_light_background else "dark"
         return next((name for name in (self.settings.theme, str(last or "")) if name in self.available_themes), default)
 
     @property

@@ -67,7 +67,7 @@ class PictureRecorder:
         if (screen := self._start_view) is not None:
             screen.keep_place()
         if self._recorded != self._next_start() and not self._take():
-            self._picture.forget()
+            self._picture.delete()
 
     def _take(self) -> bool:
         """Take a picture of the view. Return False if something covers the view or it is no first view."""
@@ -75,7 +75,7 @@ class PictureRecorder:
         if screen is None or not screen.is_as_at_start or not (rows := rows_of(self._app.screen)):
             return False
         screen.keep_place()
-        self._picture.keep(rows)
+        self._picture.save(rows)
         self._recorded = self._next_start()
         return True
 

@@ -1,7 +1,8 @@
-"""Makes a picture small: from a line of JSON with `width`, `height` (what it has to fit) and `ground` (what shines
-through it), and the bytes of its file, to a line of JSON about it and its pixels, three bytes each.
+"""Decodes a picture and scales it down.
 
-The line says `format`, `width`, `height` and `frames` of the file and the `size` of what follows, or only its `trouble`.
+Input: a line of JSON with the largest `width` and `height` and the background color `ground`, then the bytes of the file.
+Output: a line of JSON with `format`, `width`, `height` and `frames` of the file and the scaled `size`, then three bytes for
+each pixel. If the picture cannot be read, the line has the reason as `trouble`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import warnings
 from typing import Any
 
 MOST_PIXELS = 24_000_000
-LARGER = 4
-"""How many times its size a small picture is shown."""
-_ELSEWHERE = re.compile(rb"""href\s*=\s*(?:"(?!#|data:)[^"]*"|'(?!#|data:)[^']*')""", re.IGNORECASE)
-"""What a drawing takes from other files: this machine's are none of its business. Something has to stand in its place,
-else what is before and behind it may become the same again."""
+LARGEST_SCALE = 4
+"""Most times by which a small picture is enlarged."""
+_EXTERNAL_LINK = re.compile(rb"""href\s*=\s*(?:"(?!#|data:)[^"]*"|'(?!#|data:)[^']*')""", re.IGNORECASE)
+"""A link from an SVG file to another file, which it must not read. It is replaced by another attribute: if it were removed,
+the text around it could form a new link."""
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF", "ICO", "TIFF")
 
 
@@ -38,7 +39,7 @@ def main() -> None:
 def _decoded(data: bytes, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     from PIL import Image, ImageOps, UnidentifiedImageError
 
-    Image.MAX_IMAGE_PIXELS = None  # counted here
+    Image.MAX_IMAGE_PIXELS = None  # Checked below.
     warnings.simplefilter("ignore")
     try:
         image = Image.open(io.BytesIO(data), formats=FORMATS)
@@ -70,8 +71,8 @@ def _drawn(data: bytes, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
 
     try:
         if b"<!entity" in data.lower():
-            raise ValueError  # what it says can then not be told from its letters
-        text = _ELSEWHERE.sub(b"none=''", data).decode("utf-8", "replace")
+            raise ValueError  # Entities could hide links from the pattern above.
+        text = _EXTERNAL_LINK.sub(b"none=''", data).decode("utf-8", "replace")
         drawn = resvg_py.svg_to_bytes(svg_string=text, width=min(4_000, asked["width"] * 2))
         image = Image.open(io.BytesIO(drawn), formats=("PNG",))
         if image.width * image.height > MOST_PIXELS:
@@ -86,7 +87,7 @@ def _small(image: Any, asked: dict[str, Any], about: dict[str, Any]) -> tuple[di
 
     scale = min(asked["width"] / image.width, asked["height"] / image.height)
     if scale > 1:
-        scale = min(int(scale), LARGER)
+        scale = min(int(scale), LARGEST_SCALE)
     size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
     clear = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
     image = image.convert("RGBA" if clear else "RGB")
