@@ -35,9 +35,9 @@ class DelayedPaintApp(App[ReturnType]):
     """
 
     opening = True
-    """Whether the first screen is not complete yet."""
+    """True until the first screen is painted."""
     _is_switching_back = False
-    """Whether the app switches to a view that has a screen already."""
+    """True while the app switches to a view that has a screen already."""
 
     def delay_paint(self) -> None:
         """Paint nothing until `paint_first_screen`."""

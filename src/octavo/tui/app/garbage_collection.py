@@ -50,20 +50,20 @@ class Garbage:
         """`pumps` returns the app, screens and widgets that receive messages now."""
         self._pumps = pumps
         self._is_woken = False
-        """Whether idle message loops have released their last message before the next collection."""
+        """True if idle message loops have released their last message before the next collection."""
         self._closed: WeakSet[DOMNode] = WeakSet()
         self._survivors: WeakSet[DOMNode] = WeakSet()
         """Removed widgets that survived a collection, until the next long pause."""
         self._is_started = False
         self._next: asyncio.TimerHandle | None = None
         self._is_urgent = False
-        """Whether the next collection does not wait for a pause."""
+        """True if the next collection does not wait for a pause."""
         self._last_key = 0.0
         self._young_collections = 0
         self._blocks = 0
         """Memory blocks in use after the last full collection."""
         self._has_survivors = False
-        """Whether objects that survived the last full collection are not frozen yet."""
+        """True if objects that survived the last full collection are not frozen yet."""
         self._caches: list[_lru_cache_wrapper[Any]] = []
         """Function caches of Textual and Rich. Their small entries lie between the objects of closed screens and keep that
         memory from being returned. They are filled again within milliseconds."""

@@ -39,7 +39,7 @@ _PERMISSIONS = {
     "reader": "read",
     "guest": "read one space only",
 }
-"""What each demo user can do, by role."""
+"""Permissions of each demo user, by role."""
 
 
 class OrganizationMenu(Chooser[Organization | None, Organization]):
@@ -52,7 +52,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         self._spaces: dict[str, tuple[Space, ...]] = {}
         """Spaces by the id of their organization, as far as they are loaded."""
         self._failed: dict[str, str] = {}
-        """Why the spaces of an organization could not be loaded, by organization id."""
+        """Reason why the spaces of an organization could not be loaded, by organization id."""
 
     @property
     def shell(self) -> Shell:

@@ -252,7 +252,7 @@ class Octavo(HasCommands, DelayedPaintApp[int]):
         self.before_end: set[Callable[[], None]] = set()
         """Functions that save the text being typed. Called before the app ends, also if the terminal is closed."""
         self._unsaved_report = ""
-        """Where the drafts are that could not be saved, as a sentence. Empty if all were saved."""
+        """A sentence with the files of drafts that could not be saved. Empty if all were saved."""
         self._line_filters = tuple(filters(settings))
         internals.replace_crash_screen(
             self,
@@ -304,7 +304,7 @@ class Octavo(HasCommands, DelayedPaintApp[int]):
 
     @property
     def why_no_writes(self) -> str:
-        """Why changes are not sent, as a sentence. Empty if they are."""
+        """Reason why changes are not sent, as a sentence. Empty if they are."""
         return self._session.read_only if self._session is not None else ""
 
     async def start(self, session: Session, view: str = "") -> None:

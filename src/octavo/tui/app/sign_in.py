@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _CREATED_AT = "app.gitbook.com/account/developer"
-"""Where GitBook creates personal access tokens."""
+"""Page on which GitBook creates personal access tokens."""
 _GITBOOK = "api.gitbook.com"
 
 SIGN_IN: Commands[SignInScreen] = Commands(

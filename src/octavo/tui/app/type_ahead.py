@@ -41,9 +41,9 @@ class TypedText:
     def __init__(self, app: App[Any]) -> None:
         self._app = app
         self._has_input = False
-        """Whether the last letter went into an input."""
+        """True if the last letter went into an input."""
         self._is_lost = False
-        """Whether the input of the text was refused or removed."""
+        """True if the input of the text was refused or removed."""
         self._pause: Timer | None = None
 
     def ignore(self) -> None:
@@ -107,11 +107,11 @@ class TypeAhead:
         self._last_target: Callable[[], Widget | None] = lambda: None
         """Returns the widget of the last input. None if it was removed."""
         self._may_close = False
-        """Whether the last input was a click, or a key that may close a dialog."""
+        """True if the last input was a click, or a key that may close a dialog."""
         self._last_press: tuple[Offset, float, ref[Screen[Any]]] | None = None
         """Position, time and screen of the last press of a mouse button."""
         self._is_pressed = False
-        """Whether that button is not released yet."""
+        """True if that button is not released yet."""
         self.text = TypedText(self._app)
 
     async def handle(self, event: Event) -> None:

@@ -48,7 +48,7 @@ class Browser:
 
 @dataclass(frozen=True)
 class NoBrowser:
-    """Why no link can be opened, as a sentence."""
+    """Reason why no link can be opened, as a sentence."""
 
     sentence: str
 

@@ -26,11 +26,11 @@ def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ProgramOutput:
-    """What a program wrote before it ended or was killed."""
+    """The output of a program that has ended or was killed."""
 
     output: bytes
     exceeded: bool
-    """Whether the program exceeded its time or its output limit."""
+    """True if the program exceeded its time or its output limit."""
 
 
 async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int, most: int) -> ProgramOutput:

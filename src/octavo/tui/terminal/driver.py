@@ -37,7 +37,7 @@ class TerminalDriver(LinuxDriver):
         self._pipe: tuple[int, int] | None = None
         """Read and write end of the pipe that wakes the thread. None while no keys are read."""
         self._has_picture = False
-        """Whether the first picture is on the alternate screen already."""
+        """True if the first picture is on the alternate screen already."""
         resume_only_stopped(self, lambda: self._pipe is not None)
 
     def start_application_mode(self) -> None:

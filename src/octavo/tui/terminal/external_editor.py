@@ -71,7 +71,7 @@ class FileNote:
     of: str
     """Namespace of the session."""
     why: str = ""
-    """Why the text was not used, as a sentence. Empty as long as that is unknown."""
+    """Reason why the text was not used, as a sentence. Empty as long as that is unknown."""
     process: int = 0
     """Process id of the Octavo that waits for the editor. 0: none does."""
 

@@ -32,7 +32,7 @@ class ScaledPicture:
     height: int = 0
     frames: int = 1
     trouble: str = ""
-    """Why the picture could not be read. Empty if it was read."""
+    """Reason why the picture could not be read. Empty if it was read."""
 
 
 def may_show(environment: Mapping[str, str]) -> bool:
