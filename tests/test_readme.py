@@ -146,7 +146,7 @@ def test_every_setting_is_in_its_topic() -> None:
         "problems",
         "location",
     }
-    written = {"turns_words": "right_to_left", "inbox_filters": "[inbox.", "keys": "[keys]"}
+    written = {"reorders_right_to_left": "right_to_left", "inbox_filters": "[inbox.", "keys": "[keys]"}
     names = {each.name for each in fields(settings.Settings)} - derived
     assert [name for name in names if f"\n{written.get(name, f'{name} = ')}" not in topic] == []
     sample = " ".join(topic.replace("\n# ", " ").split())

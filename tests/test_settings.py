@@ -130,7 +130,7 @@ def test_words_are_turned_round_where_the_terminal_does_not(
     tmp_path: Path, environ: dict[str, str], turns: bool
 ) -> None:
     pytest.importorskip("bidi")
-    assert read(tmp_path, **environ).turns_words is turns
+    assert read(tmp_path, **environ).reorders_right_to_left is turns
 
 
 def test_nothing_moves_for_those_who_ask_for_access(tmp_path: Path) -> None:

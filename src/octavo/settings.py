@@ -1,7 +1,7 @@
 """Settings, read once from `config.toml` and the environment, and passed down.
 
-A wrong value never keeps the program from starting: Octavo uses the default. Each mistake is reported in a sentence
-with its file, its line, the reason and the valid values.
+Octavo uses the default for an invalid value. Each mistake is reported in a sentence with its file, its line, the reason
+and the valid values.
 
     theme = "dark"
     ascii = false
@@ -134,7 +134,7 @@ class Settings:
     """Whether to animate."""
     thumbnails: bool = False
     """Whether pages show small pictures. Otherwise they show frames, and enter opens the picture."""
-    turns_words: bool = False
+    reorders_right_to_left: bool = False
     """Whether Octavo reorders right-to-left text. Otherwise the terminal does."""
     undo_seconds: float = UNDO_SECONDS
     """Seconds in which a comment can be undone before it is sent, 0 to 30."""
@@ -192,7 +192,7 @@ def read(environ: Mapping[str, str]) -> Settings:
         ascii=values.switch("ascii", not _is_utf8(environ)),
         motion=values.switch("motion", environ.get("ACCESSIBLE", "") in ("", "0")),
         thumbnails=values.switch("thumbnails", False),
-        turns_words=values.turns_words(),
+        reorders_right_to_left=values.reorders_right_to_left(),
         undo_seconds=values.undo_seconds(),
         editor=values.editor(),
         quick_replies=values.quick_replies(),
@@ -369,7 +369,7 @@ class _Values:
                 return word in _TRUE
         return self._refuse(f"must be true or false, not {_quoted(value)}", default, name)
 
-    def turns_words(self) -> bool:
+    def reorders_right_to_left(self) -> bool:
         name = "right_to_left"
         value = self._find(name)
         if value not in (None, "", *_TURNING):

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from octavo.help import text_of
-from octavo.tui.app.destinations import elsewhere
+from octavo.tui.app.destinations import palette_entries
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.resources.browser import BrowserScreen
@@ -237,7 +237,7 @@ async def test_the_palette_has_one_entry_for_one_key_of_a_view(stage: Stage) -> 
     async with stage.play(start="inbox") as run:
         found = [
             (each.detail.partition(",")[0], each.right)
-            for each in elsewhere(run.app, run.app.screen)
+            for each in palette_entries(run.app, run.app.screen)
             if each.place in ("content", "changes", "comments")
         ]
         assert sorted(found) == sorted(set(found))

@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         from octavo.data.state_db import NotSaved
         from octavo.tui.app.octavo import Octavo
         from octavo.tui.terminal import graphics, malloc
-        from octavo.tui.terminal.crash_report import faults_kept
+        from octavo.tui.terminal.crash_report import fault_reports
 
         malloc.use_one_arena()
         graphics.query_terminal(os.environ)
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
             raise Failure(settings_module.in_words(error), FAILED) from error
         ways = Ways(settings, opening.origin, opening.greeting, why_read_only(options))
         app = Octavo(settings, ways, session, picture=picture)
-        with faults_kept(settings.state_folder) as faults:
+        with fault_reports(settings.state_folder) as faults:
             app.run()
             while app.open_next is not None:
                 try:
@@ -151,7 +151,7 @@ def _picture(settings: Settings, opening: Opening, *, fresh: bool) -> FirstPictu
         return None
     from octavo.first_picture import FirstPicture
 
-    look = f"{settings.theme} {settings.ascii} {settings.turns_words} {settings.has_light_background}"
+    look = f"{settings.theme} {settings.ascii} {settings.reorders_right_to_left} {settings.has_light_background}"
     picture = FirstPicture(settings.cache_folder, opening.place, look)
     if fresh:
         picture.delete()

@@ -59,25 +59,25 @@ _HEADINGS: dict[type, str] = {
 _WRITE_HEADINGS = ("WAITING FOR YOUR DECISION", "FAILED", "IN PROGRESS")
 """Headings of unsent changes, in the order of the list."""
 _MOST_NAMED = 5
-"""Most changes that the confirmation of a discard names."""
+"""Most changes that the confirmation of a discard lists."""
 
 
 def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
-    if reasons := [why for each in view.chosen if (why := app.session.outbox.other_account_reason(each))]:
+    if reasons := [why for each in view.selected if (why := app.session.outbox.other_account_reason(each))]:
         return f"{reasons[0]} Press X to discard the change and keep its text as a draft."
-    if view.kept is not None and not view.chosen:
+    if view.offline_space is not None and not view.selected:
         return "Offline spaces are updated automatically. Press X to remove this offline copy."
-    if view.file is not None and not view.chosen:
+    if view.file is not None and not view.selected:
         return "This draft was not sent. Press enter to open the draft in your editor, then send it."
     return _why_not_changed(app, view)
 
 
 def _why_not_discarded(app: Shell, view: ActivityScreen) -> str | None:
-    return None if (view.file or view.kept) and not view.chosen else _why_not_changed(app, view)
+    return None if (view.file or view.offline_space) and not view.selected else _why_not_changed(app, view)
 
 
 def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
-    chosen = view.chosen
+    chosen = view.selected
     if not chosen:
         return "You can retry or discard only unsent changes."
     if all(each.state == "sending" for each in chosen):
@@ -86,11 +86,11 @@ def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
 
 
 def _can_retry(app: Shell, view: ActivityScreen) -> bool:
-    return any(each.state not in ("held", "sending") for each in view.chosen)
+    return any(each.state not in ("held", "sending") for each in view.selected)
 
 
 def _can_discard(app: Shell, view: ActivityScreen) -> bool:
-    return bool(view.chosen or view.file or view.kept)
+    return bool(view.selected or view.file or view.offline_space)
 
 
 def _can_undo(app: Shell, view: ActivityScreen) -> bool:
@@ -185,45 +185,45 @@ class ActivityScreen(Dialog[None]):
         self._say_why()
 
     def _draw(self, line: Line) -> Row:
-        what = line[1]
-        if isinstance(what, OutboxEntry):
-            style = "$error" if what.needs_user else "$warning" if what.state != "failed" else "$octavo-muted"
-            state = MAY_BE_SENT if what.needs_user and what.state == "unknown" else STATES.get(what.state, what.state)
+        item = line[1]
+        if isinstance(item, OutboxEntry):
+            style = "$error" if item.needs_user else "$warning" if item.state != "failed" else "$octavo-muted"
+            state = MAY_BE_SENT if item.needs_user and item.state == "unknown" else STATES.get(item.state, item.state)
             return Row(
                 cells=(
                     Content.styled(state, style),
-                    Content.assemble(what.action, (f"  {self._about(what)}", "$octavo-muted")),
+                    Content.assemble(item.action, (f"  {self._context_of(item)}", "$octavo-muted")),
                     "",
-                    short_age(what.created_at),
+                    short_age(item.created_at),
                 )
             )
-        if isinstance(what, InvalidSetting):
-            return Row(cells=(Content.styled("ignored", "$warning"), what.sentence, "", ""))
-        if isinstance(what, UnsentFile):
-            return Row(cells=(Content.styled("not sent", "$warning"), what.note.title, "", short_age(what.saved_at)))
-        if isinstance(what, OfflineSpace):
-            style = "$warning" if what.failed or what.state in ("waiting", "lost") else "$octavo-muted"
-            detail = (f"  {said_of(what)}", "$octavo-muted")
+        if isinstance(item, InvalidSetting):
+            return Row(cells=(Content.styled("ignored", "$warning"), item.sentence, "", ""))
+        if isinstance(item, UnsentFile):
+            return Row(cells=(Content.styled("not sent", "$warning"), item.note.title, "", short_age(item.saved_at)))
+        if isinstance(item, OfflineSpace):
+            style = "$warning" if item.failed or item.state in ("waiting", "lost") else "$octavo-muted"
+            detail = (f"  {said_of(item)}", "$octavo-muted")
             return Row(
                 cells=(
-                    Content.styled(mark_of(what), style),
-                    Content.assemble(what.title, detail),
-                    megabytes(what.bytes),
-                    short_age(what.read_at),
+                    Content.styled(mark_of(item), style),
+                    Content.assemble(item.title, detail),
+                    megabytes(item.bytes),
+                    short_age(item.read_at),
                 )
             )
-        status = str(what.status) if what.status else "canceled" if what.given_up else "no response"
-        style = "$octavo-muted" if what.given_up else "$error" if what.error else "$success"
+        status = str(item.status) if item.status else "canceled" if item.given_up else "no response"
+        style = "$octavo-muted" if item.given_up else "$error" if item.error else "$success"
         return Row(
             cells=(
-                f"{what.method} {what.attempts}x" if what.attempts > 1 else what.method,
-                what.route,
+                f"{item.method} {item.attempts}x" if item.attempts > 1 else item.method,
+                item.route,
                 Content.styled(status, style),
-                f"{what.ms:.0f}ms",
+                f"{item.ms:.0f}ms",
             )
         )
 
-    def _about(self, entry: OutboxEntry) -> str:
+    def _context_of(self, entry: OutboxEntry) -> str:
         """Return the thread, page and space of a change, for display. A new thread is named by its first words."""
         space = self.shell.workspace.space(entry.at.space_id)
         starts_thread = isinstance(entry.op, comments.Create) and entry.context
@@ -240,29 +240,29 @@ class ActivityScreen(Dialog[None]):
         first = blocked_by(entry, outbox.entries) if entry.state == "queued" else None
         if first is None:
             return outbox.connection.pause_reason if entry.state == "queued" else ""
-        named = f"{first.action} · {about}" if (about := self._about(first)) else first.action
+        named = f"{first.action} · {about}" if (about := self._context_of(first)) else first.action
         return f"Waiting for another change to be sent first: {named}."
 
     @property
-    def chosen(self) -> list[OutboxEntry]:
+    def selected(self) -> list[OutboxEntry]:
         """The selected changes, else the change in the current row."""
         ticked = [
-            what for key, what in self.rows.items if key in self.rows.ticks.keys and isinstance(what, OutboxEntry)
+            item for key, item in self.rows.items if key in self.rows.ticks.keys and isinstance(item, OutboxEntry)
         ]
-        what = self.rows.item[1] if self.rows.item else None
-        return ticked or ([what] if isinstance(what, OutboxEntry) else [])
+        item = self.rows.item[1] if self.rows.item else None
+        return ticked or ([item] if isinstance(item, OutboxEntry) else [])
 
     @property
     def file(self) -> UnsentFile | None:
         """The editor draft in the current row. None if the row is something else."""
-        what = self.rows.item[1] if self.rows.item else None
-        return what if isinstance(what, UnsentFile) else None
+        item = self.rows.item[1] if self.rows.item else None
+        return item if isinstance(item, UnsentFile) else None
 
     @property
-    def kept(self) -> OfflineSpace | None:
+    def offline_space(self) -> OfflineSpace | None:
         """The offline space in the current row. None if the row is something else."""
-        what = self.rows.item[1] if self.rows.item else None
-        return what if isinstance(what, OfflineSpace) else None
+        item = self.rows.item[1] if self.rows.item else None
+        return item if isinstance(item, OfflineSpace) else None
 
     @on(Lines.Chosen)
     def _open_in_editor(self) -> None:
@@ -275,24 +275,24 @@ class ActivityScreen(Dialog[None]):
     @on(Rows.Ticked)
     @on(Lines.Highlighted)
     def _say_why(self) -> None:
-        what = self.rows.item[1] if self.rows.item else None
+        item = self.rows.item[1] if self.rows.item else None
         text = ""
-        match what:
+        match item:
             case OutboxEntry():
-                about = self._about(what)
+                about = self._context_of(item)
                 text = " ".join(
                     filter(
                         None,
-                        (self._why(what), f"{about[:1].upper()}{about[1:]}." if about else ""),
+                        (self._why(item), f"{about[:1].upper()}{about[1:]}." if about else ""),
                     )
                 )
             case UnsentFile() | InvalidSetting():
-                text = what.sentence
+                text = item.sentence
             case OfflineSpace():
-                failed = "; ".join(f"{each.what}: {in_a_line(each.why)}" for each in what.failed[:_MOST_NAMED])
-                text = f"{what.title}: {said_of(what)}." + (f" {failed}." if failed else "")
+                failed = "; ".join(f"{each.what}: {in_a_line(each.why)}" for each in item.failed[:_MOST_NAMED])
+                text = f"{item.title}: {said_of(item)}." + (f" {failed}." if failed else "")
             case Activity():
-                text = what.error
+                text = item.error
         if self.rows.ticks.keys:
             number = len(self.rows.ticks.keys)
             them, draft = ("it", "a draft") if number == 1 else ("them", "drafts")
@@ -302,15 +302,15 @@ class ActivityScreen(Dialog[None]):
 
     def retry(self) -> None:
         """Send the selected changes again."""
-        self._do("send", "again", self.chosen, self.shell.session.outbox.retry)
+        self._do("send", "again", self.selected, self.shell.session.outbox.retry)
 
     def discard(self) -> None:
         """Confirm and discard the selected changes, the editor draft, or the offline copy in the current row."""
-        if chosen := self.chosen:
+        if chosen := self.selected:
             self._ask_to_discard(chosen)
         elif (file := self.file) is not None:
             editor_files.confirm_and_delete(self.shell, file)
-        elif (kept := self.kept) is not None:
+        elif (kept := self.offline_space) is not None:
             keeping_offline.ask_to_let_go(self.shell, kept)
 
     def _ask_to_discard(self, chosen: Sequence[OutboxEntry]) -> None:
@@ -319,7 +319,7 @@ class ActivityScreen(Dialog[None]):
                 self._do("discard", "", chosen, self.shell.session.outbox.discard)
 
         several = len(chosen) > 1
-        named = "\n".join(f"{each.action}  {self._about(each)}".rstrip() for each in chosen[:_MOST_NAMED])
+        named = "\n".join(f"{each.action}  {self._context_of(each)}".rstrip() for each in chosen[:_MOST_NAMED])
         more = f"\nand {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
         title = f"Discard {len(chosen)} changes?" if several else "Discard this change?"
         after = f"{'These changes' if several else 'This change'} will not be sent. Your text will be kept as a draft."
@@ -343,8 +343,8 @@ class ActivityScreen(Dialog[None]):
         app.background(done())
 
 
-def _heading(what: OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activity) -> str:
-    if not isinstance(what, OutboxEntry):
-        return _HEADINGS[type(what)]
+def _heading(item: OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activity) -> str:
+    if not isinstance(item, OutboxEntry):
+        return _HEADINGS[type(item)]
     decision, failed, in_progress = _WRITE_HEADINGS
-    return decision if what.needs_user else failed if what.state == "failed" else in_progress
+    return decision if item.needs_user else failed if item.state == "failed" else in_progress

@@ -59,7 +59,7 @@ _LEVELS = 3
 """Levels that `go_up` can leave in a view: the outline, the page and the page tree."""
 
 
-def elsewhere(app: Shell, screen: Screen[Any]) -> list[Choice[Value]]:
+def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[Value]]:
     """Return the tables of Sites and Admin, and the commands that are not active on `screen`."""
     known = {command.id for command in active_commands(screen)}
     keys = _keys(app)

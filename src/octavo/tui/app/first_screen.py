@@ -1,4 +1,4 @@
-"""When an app paints its screens: the first screen when it is complete, a view that has a screen already without delay."""
+"""Painting the first screen only when it is complete, and repeated views without delay."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VIEW = "view"
 
 
 def first_view(session: Session) -> str:
-    """Return the first view of a session: the view in which you quit if that was Content, else the inbox. Folders: Content."""
+    """Return the first view of a session: Content for a folder or if you quit in Content, else the inbox."""
     is_reading = session.kind == "folder" or session.state.get_fact(_VIEW) == "content"
     return "content" if is_reading else "inbox"
 

@@ -27,7 +27,7 @@ from octavo.tui.terminal import malloc
 from octavo.tui.terminal.textual_internals import before_removal, message_pumps, use_workers
 
 PAUSE = 1.5
-"""Seconds without a key after which a collection disturbs nobody."""
+"""Seconds without a key after which a collection does not delay the user."""
 LONG_PAUSE = 30.0
 """Seconds without a key after which a collection may take longer. Widgets that were in use at the last collection, such as by
 a running request, are collected then. Objects that stay are frozen: later collections ignore them."""
@@ -69,7 +69,7 @@ class Garbage:
         memory from being returned. They are filled again within milliseconds."""
 
     def start(self) -> None:
-        """Start to collect, and freeze all objects that exist now."""
+        """Start to collect in pauses. Objects that exist now are frozen: no collection checks them."""
         malloc.keep_large_blocks_apart()
         self._caches = list(caches("textual.", "rich."))
         self.enable()
@@ -95,13 +95,13 @@ class Garbage:
                 self._schedule(AFTER_KEY)
 
     def add(self, nodes: Iterable[DOMNode]) -> None:
-        """Collect widgets that are being removed in the next pause."""
+        """Add widgets that are being removed. They are collected in the next pause."""
         self._closed.update(nodes)
         if self._is_started:
             self._schedule(PAUSE)
 
     def _schedule(self, seconds: float) -> None:
-        """Check in some seconds whether to collect. An earlier check stays."""
+        """Schedule a check in some seconds, unless one is due earlier."""
         loop = asyncio.get_running_loop()
         if self._next is not None:
             if self._next.when() <= loop.time() + seconds:

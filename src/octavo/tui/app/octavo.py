@@ -266,7 +266,7 @@ class Octavo(HasCommands, DelayedPaintApp[int]):
         self.background_refresh = BackgroundRefresh(self, self, check_interval=check_interval)
         self._session = session
         self.open_next: Callable[[], Opening] | None = None
-        """Returns the session to open after this app has ended. Raises OSError, ValueError or NotSaved."""
+        """Function that returns the session to open after this app has ended. Raises OSError, ValueError or NotSaved."""
         self.mistakes: tuple[str, ...] = settings.problems
         """Invalid settings, a sentence each."""
         self._quitting = False
@@ -492,10 +492,10 @@ class Octavo(HasCommands, DelayedPaintApp[int]):
         self.push_screen(HelpScreen(self.screen, partial(_show_topics, self, None), about))
 
     def show_palette(self) -> None:
-        from octavo.tui.app.destinations import elsewhere
+        from octavo.tui.app.destinations import palette_entries
         from octavo.tui.widgets.command_palette import PaletteScreen
 
-        self.push_screen(PaletteScreen(self.screen, self.theme_picker, elsewhere(self, self.screen)))
+        self.push_screen(PaletteScreen(self.screen, self.theme_picker, palette_entries(self, self.screen)))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Do nothing. Textual would write a file to a path that the caller chooses."""

@@ -29,7 +29,7 @@ _TYPING_KEYS = frozenset({"enter", "backspace", "space"})
 PAUSE = 0.5
 """Seconds without a key after which the next key starts a new text."""
 RETRY_INTERVAL = 0.05
-"""Seconds after which the message loops are asked again: a widget may have been removed before it answered."""
+"""Seconds after which the message loops are called again, because a removed widget does not pass the call on."""
 
 
 class TypedText:
@@ -47,7 +47,7 @@ class TypedText:
         self._pause: Timer | None = None
 
     def ignore(self) -> None:
-        """Ignore what is typed until the next pause, because its input was refused."""
+        """Ignore typed keys until the next pause, because the input for them could not be opened."""
         self._is_lost, self._has_input = True, False
         self._wait_for_pause()
 
@@ -69,7 +69,7 @@ class TypedText:
         self._is_lost = self._has_input = False
 
     def drops(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return whether a key or paste is ignored. `may_close`: the key before may have closed the input as intended."""
+        """Return whether a key or paste must be ignored. `may_close`: the last key may have closed the input on purpose."""
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
             return False
@@ -111,7 +111,7 @@ class TypeAhead:
         self._last_press: tuple[Offset, float, ref[Screen[Any]]] | None = None
         """Position, time and screen of the last press of a mouse button."""
         self._is_pressed = False
-        """True if that button is not released yet."""
+        """True while that button is pressed."""
         self.text = TypedText(self._app)
 
     async def handle(self, event: Event) -> None:

@@ -162,7 +162,7 @@ class PageView(Reader):
         """Who turns words round, of a page in a script that is written from right to left."""
         if self.document is None or not FROM_RIGHT.search(self.document.source):
             return ""
-        turns = "Octavo reorders" if self.app.settings.turns_words else "The terminal reorders"  # type: ignore[attr-defined]  # every app it is in has settings
+        turns = "Octavo reorders" if self.app.settings.reorders_right_to_left else "The terminal reorders"  # type: ignore[attr-defined]  # every app it is in has settings
         return f"{turns} right-to-left text. To change this, set right_to_left in the settings."
 
     class RowWanted(Message):

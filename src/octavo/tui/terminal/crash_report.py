@@ -60,7 +60,7 @@ class FaultLog(logging.Handler):
 
 
 @contextmanager
-def faults_kept(folder: Path) -> Iterator[FaultLog]:
+def fault_reports(folder: Path) -> Iterator[FaultLog]:
     """Write errors that are logged meanwhile to report files in `folder`."""
     faults, log = FaultLog(folder), logging.getLogger("octavo")
     log.addHandler(faults)

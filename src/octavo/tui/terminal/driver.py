@@ -47,18 +47,18 @@ class TerminalDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no annotations here.
         if settings is not None:
             self.attrs_before = settings
-        if self._turns_words:
+        if self._reorders_right_to_left:
             self.write(_EXPLICIT)
 
     def stop_application_mode(self) -> None:
-        if self._turns_words:
+        if self._reorders_right_to_left:
             self.write(_IMPLICIT)
         super().stop_application_mode()
 
     @property
-    def _turns_words(self) -> bool:
+    def _reorders_right_to_left(self) -> bool:
         settings = getattr(app_of(self), "settings", None)
-        return settings is not None and bool(settings.turns_words)
+        return settings is not None and bool(settings.reorders_right_to_left)
 
     def write(self, data: str) -> None:
         if self._has_picture and data == _ALTERNATE_SCREEN:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 CELL = 10, 20
-"""Width and height of a cell in pixels, as far as scaled pictures go."""
+"""Assumed width and height of a cell in pixels."""
 _TERMS = ("xterm-kitty", "xterm-ghostty", "foot", "mlterm", "contour", "rio", "yaft")
 _PROGRAMS = frozenset({"WezTerm", "iTerm.app", "ghostty", "mintty", "contour", "rio", "Black Box"})
 _MARKS = ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WEZTERM_PANE")

@@ -65,7 +65,7 @@ def filters(settings: Settings) -> Iterator[LineFilter]:
     """Yield the line filters that the settings ask for, in the order in which Textual applies them."""
     if settings.ascii:
         yield AsciiSymbols()
-    if settings.turns_words:
+    if settings.reorders_right_to_left:
         yield RightToLeft()
 
 

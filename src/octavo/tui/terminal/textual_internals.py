@@ -117,7 +117,7 @@ def is_whole(widget: Widget) -> bool:
 
 @_replaces(Widget, "on_event")
 async def _skip_late_mount(original: Callable[..., Any], widget: Widget, event: Event) -> None:
-    """Do not send `Mount` to a widget that is removed before, or while the app exits: it has no children to set up."""
+    """Do not send `Mount` to a widget that is being removed, or while the app exits: the widget has no children."""
     if not (isinstance(event, Mount) and (is_being_removed(widget) or is_ending(widget.app))):
         await original(widget, event)
 
@@ -153,10 +153,10 @@ _LAST_MAP = "_octavo_last_map"
 
 @_replaces(Compositor, "reflow")
 def _compare_with_last_layout(original: Callable[..., Any], compositor: Compositor, parent: Widget, size: Size) -> Any:
-    """Compare a layout with the layout before, to find the widgets that become visible.
+    """Compare a layout with the previous layout to find the widgets that become visible.
 
-    Textual compares with its newest map. If the region of a widget was asked for after the last layout, that map has the
-    new widgets already, and they get no event with their size.
+    Textual compares with its newest map of regions. If a scroll has updated that map since the previous layout, the new
+    widgets are in it already, and Textual sends them no events with their size.
     """
     compositor._full_map = getattr(compositor, _LAST_MAP, {})
     result = original(compositor, parent, size)
@@ -208,10 +208,10 @@ def _unless_removed(node: DOMNode, callback: TimerCallback) -> TimerCallback:
 
 @_replaces(Timer, "_start")
 def _start_for_target(_: Callable[..., Any], timer: Timer) -> None:
-    """Start a timer that calls nothing when its target is being removed, and that runs in the context of its target.
+    """Start a timer that calls nothing if its target is being removed, and that runs in the context of its target.
 
-    A busy widget handles a timer late, maybe after its children are removed. Textual runs a timer in the context of its
-    creator: a notification created in a dialog would keep the closed dialog in memory.
+    A busy widget handles a timer late, maybe after its children are removed. Textual runs a timer in the context in which
+    it was created: the timer of a notification that a dialog shows would keep the closed dialog in memory.
     """
     context, target, callback = copy_context(), timer._target(), timer._callback
     if target is not None:
@@ -383,7 +383,7 @@ def resume_only_stopped(driver: LinuxDriver, is_running: Callable[[], bool]) -> 
 
 
 def key_events(parser: XTermParser, sequence: str, *, alt: bool = False) -> list[Key]:
-    """Return the key events for an escape sequence, with `alt` as if alt was pressed, too. Empty: it is not known."""
+    """Return the key events for an escape sequence. Empty if it is unknown. `alt`: the alt key is pressed, too."""
     return list(parser._sequence_to_key_events(sequence, alt=alt))
 
 

@@ -17,18 +17,18 @@ NARROW = 48
 
 
 def main() -> None:
-    asked = json.load(sys.stdin)
-    before = ""
+    request = json.load(sys.stdin)
+    previous = ""
     for gap, padding, label in SPACINGS:
         drawing = termaid.render(
-            asked["source"], use_ascii=asked["ascii"], gap=gap, padding_x=padding, max_label_width=label
+            request["source"], use_ascii=request["ascii"], gap=gap, padding_x=padding, max_label_width=label
         )
-        if drawing != before:
+        if drawing != previous:
             sys.stdout.write(json.dumps(drawing) + "\n")
             sys.stdout.flush()
         if max(map(len, drawing.splitlines()), default=0) <= NARROW:
             return
-        before = drawing
+        previous = drawing
 
 
 if __name__ == "__main__":
