@@ -69,7 +69,7 @@ def _why_not_signed_out(app: Octavo, _: object) -> str | None:
 
 
 def _sign_out(app: Octavo, _: object) -> None:
-    from octavo.tui.widgets.confirm import Confirm  # lazy: slow to load
+    from octavo.tui.widgets.confirm import ConfirmDialog  # lazy: slow to load
 
     if (account := app.session.account) is None:
         return
@@ -80,7 +80,7 @@ def _sign_out(app: Octavo, _: object) -> None:
             app.background(_delete_account(app, account))
 
     app.push_screen(
-        Confirm(
+        ConfirmDialog(
             f"Sign out of {account.name} at {account.host}?",
             verb="Sign out",
             intro="The API key and the cached pages of this account will be deleted from this computer.",
@@ -103,11 +103,11 @@ ACCOUNT: Commands[Octavo] = Commands(
     "account",
     (
         Command("sign_in", "f3", "Sign in", "Sign in again or sign in to another account", run=_sign_in,
-                there=_is_signed_in, offered=_lacks_key, shown=False),
+                is_available=_is_signed_in, offered_on_failure=_lacks_key, shown=False),
         Command("switch", "f4", "Switch account", "Switch to another account", run=_switch,
-                there=_is_signed_in, offered=_lacks_key, shown=False),
+                is_available=_is_signed_in, offered_on_failure=_lacks_key, shown=False),
         Command("sign_out", "", "Sign out", "Sign out and delete the API key and cached pages",
-                run=_sign_out, why_not=_why_not_signed_out, there=_is_signed_in, offered=_lacks_key),
+                run=_sign_out, why_not=_why_not_signed_out, is_available=_is_signed_in, offered_on_failure=_lacks_key),
     ),
     find=lambda app: app,
 )  # fmt: skip

@@ -99,7 +99,7 @@ def open_in_editor(app: Shell, file: UnsentFile) -> None:
 
 def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
     """Delete the file after a confirmation."""
-    from octavo.tui.widgets.confirm import Confirm  # lazy: slow to load
+    from octavo.tui.widgets.confirm import ConfirmDialog  # lazy: slow to load
 
     def delete(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -109,7 +109,7 @@ def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
                 app.say(f"Could not delete {file.path}: {error.strerror}.", tone="failed")
 
     intro = "The text that you wrote in the editor will be lost. You cannot undo this."
-    app.push_screen(Confirm(f"Discard your draft “{file.note.title}”?", verb="Discard", intro=intro), delete)
+    app.push_screen(ConfirmDialog(f"Discard your draft “{file.note.title}”?", verb="Discard", intro=intro), delete)
 
 
 async def recover_drafts(app: Shell) -> None:

@@ -58,7 +58,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
     def shell(self) -> Shell:
         return cast("Shell", self.app)
 
-    def begin(self) -> None:
+    def select_initial(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
         for organization in self._organizations[:MOST_COUNTED]:
             at = OrganizationRef(organization_id=organization.id)
@@ -119,7 +119,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
             for each in self._organizations
         ]
 
-    def take(self, choice: Choice[Organization]) -> None:
+    def accept(self, choice: Choice[Organization]) -> None:
         self.dismiss(choice.value)
 
     def _show(self) -> None:
@@ -142,7 +142,7 @@ def choose_role(app: Shell, restart: Callable[[Callable[[], Session]], None]) ->
         if role is not None and role != acting.now:
             restart(lambda: acting.become(role))
 
-    app.push_screen(Picker("Switch demo user", choices, now=acting.now), switch)
+    app.push_screen(Picker("Switch demo user", choices, initial=acting.now), switch)
 
 
 def choose_topic(app: Shell) -> None:

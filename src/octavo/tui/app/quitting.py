@@ -52,7 +52,7 @@ def _quit(app: Shell) -> None:
     if not entries:
         app.background(app.action_quit())
         return
-    from octavo.tui.widgets.confirm import Confirm  # lazy: slow to load
+    from octavo.tui.widgets.confirm import ConfirmDialog  # lazy: slow to load
 
     def quit_app(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -75,4 +75,4 @@ def _quit(app: Shell) -> None:
     elif pending:
         after += f" {plural(pending, 'pending comment')} will stay in your review."
     title = f"Quit with {plural(len(entries), 'unsent change')}?"
-    app.push_screen(Confirm(title, verb="Quit", intro=intro, after=after), quit_app)
+    app.push_screen(ConfirmDialog(title, verb="Quit", intro=intro, after=after), quit_app)
