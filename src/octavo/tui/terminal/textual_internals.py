@@ -179,19 +179,9 @@ def vertical_scroll_bar(widget: Widget, make: Callable[[], ScrollBar]) -> Scroll
     return bar
 
 
-class _Lines:
-    """Lines of a wrapped text as `TextArea` looks them up: by number, in a list."""
-
-    def __init__(self, find: Callable[[int], tuple[int, int]]) -> None:
-        self._find = find
-
-    def __getitem__(self, number: int) -> tuple[int, int]:
-        return self._find(number)
-
-
-def find_lines_with(wrapped: Any, find: Callable[[int], tuple[int, int]]) -> None:
-    """Let `TextArea` use `wrapped` instead of a `WrappedDocument`. `find` returns the row and section of a line."""
-    wrapped._offset_to_line_info = _Lines(find)
+def use_as_lines(wrapped: Any) -> None:
+    """Let `TextArea` look up lines by number in `wrapped`, which replaces a `WrappedDocument`."""
+    wrapped._offset_to_line_info = wrapped
 
 
 def has_suggestion(line: Input) -> bool:
