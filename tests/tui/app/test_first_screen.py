@@ -25,7 +25,7 @@ class OneLine(DelayedPaintApp[None]):
         yield Static("a line")
 
 
-async def test_what_changed_while_it_was_made_shows_when_it_is_painted() -> None:
+async def test_changes_before_the_first_paint_are_painted() -> None:
     app = OneLine()
     async with app.run_test():
         line = app.query_one(Static)
@@ -38,7 +38,7 @@ async def test_what_changed_while_it_was_made_shows_when_it_is_painted() -> None
         assert line.styles.color == Color.parse("red")
 
 
-def test_each_source_is_parsed_once_for_each_theme() -> None:
+def test_css_source_is_parsed_once_for_each_theme() -> None:
     sheet = CachedStylesheet(variables={"ink": "red"})
     sheet.add_source("Static { color: $ink; }")
     sheet.parse()
@@ -93,7 +93,7 @@ class Views(DelayedPaintApp[None], Box):
     AUTO_FOCUS = None
 
 
-async def test_a_view_wears_the_theme_that_was_chosen_while_another_was_on_show() -> None:
+async def test_hidden_view_gets_the_theme_that_was_chosen_meanwhile() -> None:
     app = Views()
     async with app.run_test() as pilot:
         await app.switch_mode("other")
@@ -108,7 +108,7 @@ async def test_a_view_wears_the_theme_that_was_chosen_while_another_was_on_show(
         assert line.styles.color == Color.parse("white")
 
 
-async def test_a_view_that_is_there_is_painted_without_a_wait_and_one_that_is_made_once_it_is_filled() -> None:
+async def test_repeated_view_is_painted_without_delay_a_new_one_when_complete() -> None:
     app = Views()
     async with app.run_test() as pilot:
         await app.switch_mode("other")

@@ -77,7 +77,7 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_what_is_closed_is_gone_after_a_pause() -> None:
+async def test_closed_screen_is_freed_after_a_pause() -> None:
     app = App()
     async with app.run_test() as pilot:
         app.teardown.garbage.start()
@@ -88,7 +88,7 @@ async def test_what_is_closed_is_gone_after_a_pause() -> None:
         await until(lambda: not sheet)
 
 
-async def test_what_was_open_through_a_look_is_gone_too() -> None:
+async def test_screen_open_during_a_collection_is_freed_later() -> None:
     app = App()
     async with app.run_test():
         app.teardown.garbage.start()
@@ -100,9 +100,7 @@ async def test_what_was_open_through_a_look_is_gone_too() -> None:
         await until(lambda: not sheet)
 
 
-async def test_what_stays_when_nobody_is_there_is_looked_at_no_more_until_it_is_closed_and_nobody_is_there_again() -> (
-    None
-):
+async def test_frozen_screen_is_freed_in_the_next_long_pause_after_closing() -> None:
     app = App()
     async with app.run_test() as pilot:
         app.teardown.garbage.start()
@@ -121,7 +119,7 @@ async def test_what_stays_when_nobody_is_there_is_looked_at_no_more_until_it_is_
         await until(lambda: not sheet)
 
 
-async def test_much_is_looked_for_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_grown_memory_is_collected_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
     monkeypatch.setattr(garbage_collection, "NEW_BLOCKS", 1500)
     app = App()
@@ -135,7 +133,7 @@ async def test_much_is_looked_for_between_keys(monkeypatch: pytest.MonkeyPatch) 
             await pilot.press("a")
 
 
-def test_a_tuple_that_is_being_made_in_a_thread_meanwhile_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tuple_built_by_another_thread_meanwhile_is_intact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage_collection, "NEW_BLOCKS", 1 << 60)
     garbage, is_over, broken = Garbage(), threading.Event(), []
     garbage.start()
@@ -167,7 +165,7 @@ def test_a_tuple_that_is_being_made_in_a_thread_meanwhile_is_made(monkeypatch: p
     assert stays
 
 
-async def test_python_takes_no_look_at_everything_while_keys_are_pressed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_keys_start_no_full_collection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
     app = App()
     async with app.run_test():
@@ -184,7 +182,7 @@ async def test_python_takes_no_look_at_everything_while_keys_are_pressed(monkeyp
         assert 2 not in looks
 
 
-def test_python_looks_at_little_at_a_time_also_while_as_much_is_let_go_as_is_made() -> None:
+def test_collections_stay_short_while_objects_are_freed_and_created() -> None:
     page = VirtualLines(range(5000), lambda _: 4, lambda unit: [Line([Piece(f"{unit}")] * 2) for _ in range(4)])
     rest: deque[list[list[int]]] = deque(maxlen=600)
     seen: list[int] = []
@@ -224,7 +222,7 @@ class Slow(Vertical):
         await self.may_go.wait()
 
 
-async def test_a_part_that_is_gone_before_the_whole_is_not_painted() -> None:
+async def test_removed_child_of_a_mounted_widget_is_not_painted() -> None:
     app = App()
     async with app.run_test() as pilot:
         slow = Slow()
@@ -241,7 +239,7 @@ async def test_a_part_that_is_gone_before_the_whole_is_not_painted() -> None:
         await going
 
 
-async def test_what_goes_begins_nothing_any_more() -> None:
+async def test_removed_screen_starts_no_workers() -> None:
     app, begun = App(), []
 
     async def look(sheet: Sheet) -> None:
@@ -271,7 +269,7 @@ class Looking(ModalScreen[None]):
         assert self.query_one("#part").parent is self
 
 
-async def test_what_is_taken_down_before_it_is_there_does_not_look_for_its_parts() -> None:
+async def test_widget_removed_before_its_mount_gets_no_mount_event() -> None:
     app = App()
     async with app.run_test() as pilot:
         app.push_screen(Looking())
@@ -279,7 +277,7 @@ async def test_what_is_taken_down_before_it_is_there_does_not_look_for_its_parts
         assert len(app.screen_stack) == 1
 
 
-def test_the_caches_of_a_library_are_found_by_name_in_its_modules_and_classes() -> None:
+def test_caches_of_functions_and_methods_are_found() -> None:
     found = [each.__qualname__ for each in caches("textual.", "rich.")]
     assert {"cached_cell_len", "Color.parse", "StylesCache.get_inner_outer"} <= set(found)
     assert len(found) == len(set(map(id, caches("textual.", "rich."))))

@@ -14,7 +14,7 @@ from tests.journeys.stage import Stage
 __all__ = ["library", "stage"]
 
 
-async def test_of_a_view_that_was_gone_to_just_now_no_picture_is_taken_before_it_is_laid_out(stage: Stage) -> None:
+async def test_no_picture_is_taken_before_the_first_layout(stage: Stage) -> None:
     async with stage.play() as run:
         picture = FirstPicture(stage.folder, "demo", "dark")
         recorder = PictureRecorder(run.app, picture)

@@ -7,7 +7,7 @@ from textual.app import App
 from octavo.tui.app.preloading import DELAY, LONGEST_DELAY, run_when_idle
 
 
-async def test_it_is_begun_once_what_is_on_show_is_live() -> None:
+async def test_preloading_starts_when_the_view_is_loaded() -> None:
     app: App[None] = App()
     awaited, begun = [True], list[bool]()
     async with app.run_test() as pilot:
@@ -19,7 +19,7 @@ async def test_it_is_begun_once_what_is_on_show_is_live() -> None:
         assert begun == [True], "once"
 
 
-async def test_where_no_answer_comes_it_is_begun_all_the_same() -> None:
+async def test_preloading_starts_even_without_a_response() -> None:
     app: App[None] = App()
     begun = list[bool]()
     async with app.run_test() as pilot:

@@ -36,15 +36,15 @@ class Kind(NamedTuple):
     """Those it asks of itself."""
 
 
-def test_nothing_else_overrides_what_is_private_to_textual() -> None:
+def test_no_other_module_overrides_private_parts_of_textual() -> None:
     assert {each for module in OURS if module != INTERNALS for each in overrides(module)} == set()
 
 
-def test_nothing_else_uses_what_is_private_to_textual() -> None:
+def test_no_other_module_uses_private_parts_of_textual() -> None:
     assert {each for module in OURS if module != INTERNALS for each in uses(module)} == set()
 
 
-def test_both_see_what_there_is() -> None:
+def test_known_overrides_and_uses_are_found() -> None:
     assert {"CachedStylesheet._parse_cache"} <= overrides(INTERNALS)
     assert {"CachedStylesheet._variables", "_pruning", "_compositor", "textual._compositor"} <= uses(INTERNALS)
 
@@ -147,7 +147,7 @@ def is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
-async def test_work_that_another_of_its_group_takes_the_place_of_before_it_began_is_closed() -> None:
+async def test_replaced_worker_that_never_started_is_closed() -> None:
     app, done = App[None](), []
 
     async def work(number: int) -> None:
@@ -162,7 +162,7 @@ async def test_work_that_another_of_its_group_takes_the_place_of_before_it_began
     assert done == [2]
 
 
-def test_every_replaced_part_of_the_installed_textual_is_known() -> None:
+def test_installed_textual_has_all_known_parts() -> None:
     assert set() == textual_internals.OTHER_PARTS
 
 
@@ -185,7 +185,7 @@ assert all(vars(kind).get(part) is was for kind, part, was in found.values())
 
 
 @pytest.mark.parametrize("how", ["other", "gone"])
-def test_other_parts_of_textual_are_left_alone(how: str) -> None:
+def test_changed_parts_of_textual_are_not_replaced(how: str) -> None:
     named = [f"{kind.__module__}:{kind.__name__}:{name}" for kind, name in textual_internals.PARTS]
     subprocess.run([sys.executable, "-c", ALTERED, how, *named], check=True)
 
@@ -223,7 +223,7 @@ async def test_pane_shown_after_a_scroll_gets_a_resize_event() -> None:
         await until(pilot, lambda: pane.resizes == 1)
 
 
-async def test_an_app_with_other_parts_of_textual_has_the_stylesheet_of_textual(
+async def test_stylesheet_of_textual_is_used_if_its_parts_changed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert type(textual_internals.new_stylesheet({})) is textual_internals.CachedStylesheet
