@@ -1,1 +1,1 @@
-"""What a view may ask of the app, and what all views are made of. It knows no screen."""
+"""Base of all views: the `Shell` protocol that the app implements, `View`, routes, and the state that views share."""

@@ -1,4 +1,4 @@
-"""Commands that copy the title or link of the selected thing, or open it in the browser."""
+"""Commands that copy the title or link of the selected item, or open it in the browser."""
 
 from __future__ import annotations
 
@@ -17,58 +17,58 @@ from octavo.tui.widgets.commands import Command, Commands
 Named = Organization | Space | ChangeRequest | Comment
 
 
-_KINDS: Mapping[type[Named], str] = MappingProxyType(
+_KIND_NAMES: Mapping[type[Named], str] = MappingProxyType(
     {ChangeRequest: "change request", Space: "space", Organization: "organization", Comment: "comment"}
 )
 
 
-def _named(things_at_hand: Sequence[Model]) -> Named | None:
-    """What copying and opening are about: the first of what is at hand, where that has a name and an address."""
+def _linked_item(things_at_hand: Sequence[Model]) -> Named | None:
+    """Return the selected item if it has a title and a link, else None."""
     first = next(iter(things_at_hand), None)
     return first if isinstance(first, Named) else None
 
 
-def _kind(thing: Named) -> str:
-    return _KINDS[type(thing)]
+def _kind_name(thing: Named) -> str:
+    return _KIND_NAMES[type(thing)]
 
 
-def _address(thing: Named) -> str:
+def _url(thing: Named) -> str:
     return thing.urls.app or (thing.urls.published or "" if isinstance(thing, Comment) else "")
 
 
-def _copy_name(app: Shell, thing: Named) -> None:
+def _copy_title(app: Shell, thing: Named) -> None:
     if isinstance(thing, Comment):
         clipboard.copy(app, thing.body.text, "Copied the comment.")
         return
     number = f"#{thing.number} " if isinstance(thing, ChangeRequest) else ""
-    clipboard.copy(app, f"{number}{thing.title}", f"Copied the title of the {_kind(thing)}.")
+    clipboard.copy(app, f"{number}{thing.title}", f"Copied the title of the {_kind_name(thing)}.")
 
 
-def _copy_address(app: Shell, thing: Named) -> None:
-    clipboard.copy(app, _address(thing), f"Copied a link to the {_kind(thing)}.")
+def _copy_url(app: Shell, thing: Named) -> None:
+    clipboard.copy(app, _url(thing), f"Copied a link to the {_kind_name(thing)}.")
 
 
-def _open(app: Shell, thing: Named) -> None:
+def _open_in_browser(app: Shell, thing: Named) -> None:
     from octavo.tui.shell.outside import open_outside
 
-    open_outside(app, _address(thing))
+    open_outside(app, _url(thing))
 
 
-def _why_no_address(app: Shell, thing: Named) -> str | None:
+def _why_no_url(app: Shell, thing: Named) -> str | None:
     from octavo.tui.shell.outside import said_without_address
 
-    return said_without_address(app, _kind(thing)) if not _address(thing) or app.session.is_here else None
+    return said_without_address(app, _kind_name(thing)) if not _url(thing) or app.session.is_here else None
 
 
 ADDRESS: Commands[Named] = Commands(
     "thing",
     (
-        Command("yank", "y", "Copy", "Copy the title, or the text of the comment", run=_copy_name, shown=False),
-        Command("yank_url", "Y", "Copy link", "Copy a link to the selected item", run=_copy_address, why_not=_why_no_address, shown=False),
-        Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", run=_open, why_not=_why_no_address, shown=False),
+        Command("yank", "y", "Copy", "Copy the title, or the text of the comment", run=_copy_title, shown=False),
+        Command("yank_url", "Y", "Copy link", "Copy a link to the selected item", run=_copy_url, why_not=_why_no_url, shown=False),
+        Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", run=_open_in_browser, why_not=_why_no_url, shown=False),
     ),
     context="selected item",
     nothing="First, select an item that has a title and a link.",
-    find=lambda view: _named(view.things_at_hand),
+    find=lambda view: _linked_item(view.things_at_hand),
 )  # fmt: skip
-"""What can be done in a view with the first of the things at hand, where it has a name and an address."""
+"""Commands for the selected item of a view, if the item has a title and a link."""

@@ -1,4 +1,4 @@
-"""Asking for a file of this machine: its path, completed while it is typed, and looked at before it is taken."""
+"""Dialog that asks for a local file: the path is completed while typing, and the file is checked."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-_LAST = "file chosen last"
-_ABOUT = {
+_FOLDER_FACT = "file chosen last"
+_HINTS = {
     "customization_font": "A WOFF2 or WOFF font file. Octavo reads the font weight from the file name.",
     "import_file": "A Markdown, HTML, or DOCX file, or a ZIP archive.",
     "text": "A UTF-8 text file.",
@@ -24,21 +24,21 @@ _ABOUT = {
 def ask_for_file(
     app: Shell, title: str, kind: str, then: Callable[[str], None], *, written: str = "", trouble: str = ""
 ) -> None:
-    """Ask for a file that is sent as `kind`, or whose `text` is. `then` gets its path as it was typed. `trouble`: why
-    `written` was not taken."""
-    last = app.session.state.get_fact(_LAST)
-    begin = written or (last if isinstance(last, str) else "~/")
+    """Ask for a local file and call `then` with its path as typed. `kind` is the kind of upload, or `text`. `trouble`
+    says why the path `written` was rejected."""
+    folder = app.session.state.get_fact(_FOLDER_FACT)
+    initial = written or (folder if isinstance(folder, str) else "~/")
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.background(_look(app, title, kind, then, answer.text))
+            app.background(_check(app, title, kind, then, answer.text))
 
-    field = Field("Path (press tab to complete)", begin, required="Enter the path to a file.", is_path=True)
-    about = _ABOUT.get(kind, "")
-    app.push_screen(Confirm(f"{title}: choose a file", verb="Choose", intro=about, after=trouble, field=field), decided)
+    field = Field("Path (press tab to complete)", initial, required="Enter the path to a file.", is_path=True)
+    hint = _HINTS.get(kind, "")
+    app.push_screen(Confirm(f"{title}: choose a file", verb="Choose", intro=hint, after=trouble, field=field), decided)
 
 
-async def _look(app: Shell, title: str, kind: str, then: Callable[[str], None], written: str) -> None:
+async def _check(app: Shell, title: str, kind: str, then: Callable[[str], None], written: str) -> None:
     try:
         if kind == "text":
             await asyncio.to_thread(uploads.read_text, written)
@@ -49,5 +49,5 @@ async def _look(app: Shell, title: str, kind: str, then: Callable[[str], None], 
     except NotSendable as error:
         ask_for_file(app, title, kind, then, written=written, trouble=str(error))
         return
-    app.session.state.set_fact(_LAST, f"{written.rpartition('/')[0]}/")
+    app.session.state.set_fact(_FOLDER_FACT, f"{written.rpartition('/')[0]}/")
     then(written)

@@ -1,4 +1,5 @@
-"""Taking something along as a file: where to is asked, it is written whole or not at all, and what was written is said."""
+"""Exports of pages, spaces and files: asks for the path, writes the file completely or not at all, and shows the
+result. Start at `choose`."""
 
 from __future__ import annotations
 
@@ -29,42 +30,43 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 FILE_BYTES = 256 << 20
-"""Bytes of one file that are taken."""
+"""Largest file that is downloaded, in bytes."""
 AT_ONCE = 4
-"""Pages that are read at once for an export."""
-_FOLDER = "folder to save to"
+"""Pages that an export loads in parallel."""
+_FOLDER_FACT = "folder to save to"
 Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Export:
-    """Something to save. `content` gives its bytes, when it is known where they go."""
+    """Something to save. `content` yields its bytes as soon as the path is chosen."""
 
     what: str
-    """What it is called in sentences: a title, the name of a file."""
+    """Name in sentences: a title, or the name of a file."""
     name: str
-    """The name of the file or folder that is proposed."""
+    """Suggested name of the file or folder."""
     content: Callable[[], AsyncIterator[bytes]] | None = None
     files: Callable[[Report], AsyncIterator[tuple[tuple[str, ...], bytes]]] | None = None
-    """Instead of `content`: what goes to a folder, each with its path there. It reports how far it is."""
+    """Yields the files of a folder, each with its path in the folder. Used instead of `content`. It reports its
+    progress."""
     intro: str = ""
 
 
 @dataclass
 class Saving:
-    """An export under way, which can be stopped: nothing of it stays then."""
+    """A running export. If its task is cancelled, nothing is saved."""
 
     export: Export
     task: asyncio.Task[None]
     so_far: str = ""
-    """How far it is: 12 of 300 pages."""
+    """Progress: 12 of 300 pages."""
 
 
-_under_way: WeakKeyDictionary[Shell, list[Saving]] = WeakKeyDictionary()
+_running: WeakKeyDictionary[Shell, list[Saving]] = WeakKeyDictionary()
 
 
 def save_file(app: Shell, file: File) -> None:
-    """Ask where a file of a space is to be saved, and save it there."""
+    """Ask where to save a file of a space, and save it."""
     url = file.download_url
     if not url:
         app.say(f"Could not save {file.name or 'this file'}: the server did not send a download link.", tone="care")
@@ -75,9 +77,10 @@ def save_file(app: Shell, file: File) -> None:
 
 
 def choose(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
-    """Ask what is to be saved and as what: the page on show, given by id and title, or all of what is called `title`."""
-    whole = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
-    stops = {f"Stop saving {each.export.what}": each for each in _under_way.get(app, ())}
+    """Ask what to export and in which format: the current page, given by id and title, or all of the space or change
+    request called `title`."""
+    scope = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
+    stops = {f"Stop saving {each.export.what}": each for each in _running.get(app, ())}
     exports: dict[str, Export] = {}
     if page is not None:
         page_id, name = page
@@ -88,10 +91,10 @@ def choose(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[
         exports["This page and its subpages as PDF"] = Export(
             name, f"{slug(name)}.pdf", lambda: _pdf(app, pdf.Get(at=at, page=page_id))
         )
-    exports[f"{whole} as Markdown"] = Export(
-        title, slug(title), files=lambda report: _pages(app, at, report), intro="A folder with one file per page."
+    exports[f"{scope} as Markdown"] = Export(
+        title, slug(title), files=lambda report: _space_files(app, at, report), intro="A folder with one file per page."
     )
-    exports[f"{whole} as PDF"] = Export(title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=at)))
+    exports[f"{scope} as PDF"] = Export(title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=at)))
 
     def chosen(what: str | None) -> None:
         if what in stops:
@@ -107,45 +110,45 @@ def choose(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[
 
 
 def slug(title: str) -> str:
-    """A title as the name of a file without its ending."""
+    """Return a title as the name of a file without its extension."""
     return re.sub(r"[\s_]+", "-", title.strip().lstrip("#").lower()) or "page"
 
 
 async def _markdown(app: Shell, at: ContentRef, page_id: str) -> AsyncIterator[bytes]:
-    yield await _page(app, at, page_id)
+    yield await _page_bytes(app, at, page_id)
 
 
-async def _page(app: Shell, at: ContentRef, page_id: str) -> bytes:
+async def _page_bytes(app: Shell, at: ContentRef, page_id: str) -> bytes:
     page: Page = await app.session.live.send(page_as_written(at, page_id))
     return text_of(page).encode("utf-8", "replace")
 
 
 async def _pdf(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
-    # Not kept as other answers are: whoever has its address may read what it leads to.
-    made = await app.session.live.send(op)
-    async with aclosing(app.session.download(made.url, FILE_BYTES)) as chunks:
+    # Not cached: anyone who has the URL in the response can read the PDF.
+    exported = await app.session.live.send(op)
+    async with aclosing(app.session.download(exported.url, FILE_BYTES)) as chunks:
         async for chunk in chunks:
             yield chunk
 
 
-async def _pages(app: Shell, at: ContentRef, report: Report) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
-    """Every page of a space as a file, and the tree of them as platforms read it."""
+async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
+    """Yield every page of a space as a file, and the table of contents as `SUMMARY.md`."""
     tree = await app.session.live.send(content.ListPages(at=at))
     pages = [page for page in tree.walk() if page.type == "document"]
     app.say(f"Exporting {plural(len(pages), 'page')}… To stop the export, open Export again.")
     paths = {page.id: path_of(page) for page in pages}
-    yield ("SUMMARY.md",), "\n".join(["# Table of contents", "", *_summary(tree.pages, paths, 0), ""]).encode()
+    yield ("SUMMARY.md",), "\n".join(["# Table of contents", "", *_contents_lines(tree.pages, paths, 0), ""]).encode()
     for first in range(0, len(pages), AT_ONCE):
         group = pages[first : first + AT_ONCE]
         report(f"{first} of {plural(len(pages), 'page')}")
-        texts = await asyncio.gather(*(_page(app, at, page.id) for page in group))
+        texts = await asyncio.gather(*(_page_bytes(app, at, page.id) for page in group))
         for page, text in zip(group, texts, strict=True):
             yield paths[page.id], text
 
 
 def path_of(page: Page) -> tuple[str, ...]:
-    """Where the file of a page goes: where a repository has it, else at its path, a page with others below it as the
-    README of their folder."""
+    """Return the path of a page in an export: its path in the Git repository, else its path in the space. A page with
+    subpages is the README of their folder."""
     if page.git is not None and page.git.path:
         return tuple(step for step in page.git.path.split("/") if step) or ("README.md",)
     steps = tuple(step for step in (page.path or "").split("/") if step)
@@ -154,30 +157,30 @@ def path_of(page: Page) -> tuple[str, ...]:
     return (*steps[:-1], f"{steps[-1]}.md")
 
 
-def _summary(pages: Iterable[Page], paths: Mapping[str, tuple[str, ...]], depth: int) -> Iterator[str]:
+def _contents_lines(pages: Iterable[Page], paths: Mapping[str, tuple[str, ...]], depth: int) -> Iterator[str]:
     for page in pages:
         title = re.sub(r"([\[\]\\])", r"\\\1", page.title or "Untitled")
         if page.type == "group":
             yield from ("", f"## {title}", "")
-            yield from _summary(page.pages, paths, 0)
+            yield from _contents_lines(page.pages, paths, 0)
             continue
         if page.id in paths:
             yield f"{'  ' * depth}* [{title}]({quote('/'.join(map(safe_name, paths[page.id])))})"
         elif page.href:
             yield f"{'  ' * depth}* [{title}](<{page.href}>)"
-        yield from _summary(page.pages, paths, depth + 1)
+        yield from _contents_lines(page.pages, paths, depth + 1)
 
 
 def ask_where(app: Shell, export: Export, *, written: str = "", trouble: str = "") -> None:
-    """Ask where `export` goes: a path, with a folder that was used before. `trouble`: why it did not go to `written`."""
+    """Ask for the path of `export`, and save it. `trouble` says why the path `written` was rejected."""
     name = safe_name(export.name)
-    where = written or short_path(_folder(app) / name)
+    where = written or short_path(_initial_folder(app) / name)
     label = "Save to a new folder" if export.files else "Save to a file or folder"
     field = Field(label, where, required="Enter a path.", is_path=True)
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            _begin(app, export, answer.text)
+            _start(app, export, answer.text)
 
     app.push_screen(
         Confirm(f"Save {export.what}?", verb="Save", intro=export.intro, after=trouble, field=field), decided
@@ -187,7 +190,7 @@ def ask_where(app: Shell, export: Export, *, written: str = "", trouble: str = "
 def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            _begin(app, export, str(path), replace=True)
+            _start(app, export, str(path), replace=True)
         else:
             ask_where(app, export, written=short_path(path))
 
@@ -195,9 +198,9 @@ def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
     app.push_screen(Confirm("Replace the file?", verb="Replace", intro=intro), decided)
 
 
-def _begin(app: Shell, export: Export, written: str, *, replace: bool = False) -> None:
-    def ended(task: asyncio.Task[None]) -> None:
-        _under_way[app].remove(saving)
+def _start(app: Shell, export: Export, written: str, *, replace: bool = False) -> None:
+    def on_end(task: asyncio.Task[None]) -> None:
+        _running[app].remove(saving)
         if task.cancelled():
             app.say(f"Stopped saving {export.what}. Nothing was saved.", tone="care")
 
@@ -206,8 +209,8 @@ def _begin(app: Shell, export: Export, written: str, *, replace: bool = False) -
 
     task = app.background(_save(app, export, written, report, replace=replace))
     saving = Saving(export, task)
-    _under_way.setdefault(app, []).append(saving)
-    task.add_done_callback(ended)
+    _running.setdefault(app, []).append(saving)
+    task.add_done_callback(on_end)
 
 
 async def _save(app: Shell, export: Export, written: str, report: Report, *, replace: bool = False) -> None:
@@ -218,10 +221,10 @@ async def _save(app: Shell, export: Export, written: str, report: Report, *, rep
         return
     try:
         if export.files is not None:
-            said = plural(await save_folder(path, export.files(report)), "file")
+            size = plural(await save_folder(path, export.files(report)), "file")
         else:
             assert export.content is not None, "an export needs either data or files"
-            said = size_in_words(await save(path, export.content(), replace=replace))
+            size = size_in_words(await save(path, export.content(), replace=replace))
     except FileExists as error:
         if export.files is None:
             _ask_to_replace(app, export, path)
@@ -232,20 +235,20 @@ async def _save(app: Shell, export: Export, written: str, report: Report, *, rep
     except ApiError as error:
         app.say(f"Could not save {export.what}: {error}", tone="failed")
     else:
-        app.session.state.set_fact(_FOLDER, str(path.parent))
-        app.say(f"Saved {export.what} to {short_path(path)} ({said}).")
+        app.session.state.set_fact(_FOLDER_FACT, str(path.parent))
+        app.say(f"Saved {export.what} to {short_path(path)} ({size}).")
 
 
-def _folder(app: Shell) -> Path:
-    """Where one saved to last, else where downloads go, else where Octavo was started."""
-    last = app.session.state.get_fact(_FOLDER)
-    for folder in (Path(last) if isinstance(last, str) else None, Path("~/Downloads").expanduser()):
+def _initial_folder(app: Shell) -> Path:
+    """Return the folder of the last export, else the downloads folder, else the current folder."""
+    saved = app.session.state.get_fact(_FOLDER_FACT)
+    for folder in (Path(saved) if isinstance(saved, str) else None, Path("~/Downloads").expanduser()):
         if folder is not None and folder.is_dir():
             return folder
     return Path.cwd()
 
 
 def short_path(path: Path) -> str:
-    """`path` with ~ for home."""
+    """Return `path` with `~` for the home folder."""
     home = os.path.expanduser("~")
     return f"~{str(path)[len(home) :]}" if home != "/" and path.is_relative_to(home) else str(path)

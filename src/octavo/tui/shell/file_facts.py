@@ -1,4 +1,4 @@
-"""What is known of a file, in words: its format, kind, size, and how many pixels it has."""
+"""Format, kind, size and dimensions of a file as text."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ _FORMATS = {
 
 
 def format_of(file: File) -> str:
-    """`PNG`, `PDF`; nothing when neither its type nor its name says."""
-    kind = _type(file)[1]
+    """Return a format such as `PNG` or `PDF`. Empty if neither the MIME type nor the name tells."""
+    kind = _mime_type(file)[1]
     ending = file.name.rpartition(".")[2][:8].upper() if "." in file.name else ""
     return _FORMATS.get(kind, kind.removeprefix("x-").upper() if len(kind) <= 6 else "") or ending
 
 
 def kind_of(file: File) -> str:
-    """What a file is, in a word or two: `PNG image`, `PDF`, `CSV text`."""
-    family, name = _type(file)[0], format_of(file)
+    """Return the kind of a file, such as `PNG image`, `PDF` or `CSV text`."""
+    family, name = _mime_type(file)[0], format_of(file)
     if family in ("image", "audio", "video", "text", "font") and name.lower() != family:
         return f"{name} {family}".strip()
     return name or family or "file"
 
 
 def pixels_of(file: File) -> str:
-    """`640 × 480`; nothing for what is no picture."""
+    """Return the dimensions of an image, such as `640 × 480`. Empty for other files."""
     sides = file.dimensions
     return f"{sides.width:.0f} × {sides.height:.0f}" if sides is not None else ""
 
 
 def in_short(file: File) -> str:
-    """`PDF, 1.2 MB`; of a picture its pixels as well."""
+    """Return format and size, such as `PDF, 1.2 MB`. For an image, also its dimensions."""
     facts = (format_of(file), pixels_of(file), size_in_words(file.size) if file.size else "")
     return ", ".join(filter(None, facts))
 
 
 def size_in_words(size: int) -> str:
-    """`812 bytes`, `3.4 kB`, `12 MB`."""
+    """Return a size, such as `812 bytes`, `3.4 kB` or `12 MB`."""
     if size < 1000:
         return "1 byte" if size == 1 else f"{size} bytes"
     amount = float(size)
@@ -53,6 +53,6 @@ def size_in_words(size: int) -> str:
     return f"{amount:.1f} {unit}" if amount < 9.95 else f"{amount:.0f} {unit}"
 
 
-def _type(file: File) -> tuple[str, str]:
+def _mime_type(file: File) -> tuple[str, str]:
     family, _, kind = file.content_type.partition(";")[0].strip().lower().partition("/")
     return family, kind

@@ -1,4 +1,4 @@
-"""What those parts of the shell that views share may ask of the app: its session, its screens, saying and going."""
+"""Protocol of the app for parts of this package that need no workspace: session, screens, notifications, navigation."""
 
 from __future__ import annotations
 
@@ -26,47 +26,47 @@ class Host(Protocol):
     sign_in_methods: SignInMethods
     notices: NoticeBoard
     mistakes: tuple[str, ...]
-    """What is wrong with the settings, a sentence each."""
+    """Errors in the settings file, a sentence each."""
     before_end: set[Callable[[], None]]
-    """Called when the terminal goes away: they keep what is being typed (D6)."""
+    """Callbacks that save unfinished input when the terminal closes."""
     opening: bool
-    """Until the first screen holds what is known."""
+    """True until the first screen shows its data."""
 
     @property
     def session(self) -> Session:
-        """What is on show is of this. There is one wherever a view but sign-in is."""
+        """The current session. Every view except sign-in has a session."""
 
     @property
     def has_session(self) -> bool:
-        """Whether one is signed in."""
+        """Whether an account is signed in."""
 
     @property
     def ending(self) -> bool:
-        """Whether the app was told to end: what is on the screen is being taken down."""
+        """Whether the app is quitting and its screens are being removed."""
 
     async def start(self, session: Session, view: str = "") -> None:
-        """Leave what was, and show `session`: a view of it, or the one a person of it begins in."""
+        """End the current session and show `session` in `view`, or in the default view of the user."""
 
     def signal(self, name: str) -> Signal[Any]:
-        """A signal that outlives who listens to it."""
+        """Return a new signal whose subscriptions end with their subscribers."""
 
     def go(self, route: Route) -> None:
-        """Go to a place."""
+        """Navigate to a route."""
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
-        """Tell the person what happened, where it hides nothing they look at. Never markup."""
+        """Show a notification where it covers no focused content. `message` is plain text, never markup."""
 
     def explain(self, sentence: str) -> None:
-        """Say why a key cannot act."""
+        """Show why a key is disabled."""
 
     def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run `work` to its end whatever screen is shown. An error that is not an ApiError is a bug, and seen."""
+        """Run `work` to its end on whatever screen is shown. An exception other than ApiError is reported as a bug."""
 
     def page_shown(self, screen: Any) -> None:
-        """A page is on show in `screen`, which is what a start shows."""
+        """Note that `screen` shows a page. The startup ends with the first page."""
 
     async def action_quit(self) -> None:
-        """End, with what is typed kept."""
+        """Save unfinished input and quit."""
 
     # Of Textual
 
@@ -75,7 +75,7 @@ class Host(Protocol):
 
     @property
     def screens(self) -> list[Screen[Any]]:
-        """Those of all views."""
+        """Screens of all views."""
 
     @property
     def screen_stack(self) -> list[Screen[Any]]: ...

@@ -1,4 +1,4 @@
-"""Info: what is known of what the cursor is on, and why keys are dim there."""
+"""The Info dialog: details of the selected item, and why keys are disabled."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from octavo.tui.widgets.commands import active_commands
 
 
 def show_info(view: View) -> None:
-    """Tell of the things a view has at hand, over it."""
+    """Open the Info dialog for the selected item of a view. `enter` copies a detail."""
 
     def chosen(value: str | None) -> None:
         if value:
             clipboard.copy(view.shell, value, "Copied.")
 
-    there = not view.shell.session.is_here
+    has_links = not view.shell.session.is_here
     view.shell.push_screen(
-        InfoScreen(view.things_at_hand, view, view.shell.session.offline.get, addresses=there), chosen
+        InfoScreen(view.things_at_hand, view, view.shell.session.offline.get, addresses=has_links), chosen
     )
 
 
 class InfoScreen(Chooser[str | None, str]):
-    """Facts of some things, one below the other, then the dim keys of the screen below. Enter copies a fact."""
+    """Details of items, followed by the disabled keys of the screen below. `enter` copies a detail."""
 
     PLACEHOLDER: ClassVar[str] = "Find a detail or a keyboard shortcut"
     FOOT: ClassVar[str] = "enter copy · esc close"
@@ -45,25 +45,25 @@ class InfoScreen(Chooser[str | None, str]):
         *,
         addresses: bool = True,
     ) -> None:
-        """`kept`: how far keeping a space for offline got. `addresses`: whether a browser comes to what they are the
-        addresses of."""
+        """`kept` returns the offline copy of a space by its id. Without `addresses`, details that are links are
+        omitted."""
         super().__init__("Info", empty="No details to show. Select an item first.")
-        self._kept = kept
-        self._things, self._below, self._left_out = things, below, () if addresses else LINKS
+        self._offline_space = kept
+        self._items, self._screen_below, self._omitted = things, below, () if addresses else LINKS
 
     def choices(self) -> Sequence[Choice[str]]:
-        found: list[Choice[str]] = []
-        for thing in self._things:
-            kind, facts = facts_of(thing)
-            if isinstance(thing, Space) and (kept := self._kept(thing.id)) is not None:
-                facts.append(("offline", said_of(kept)))
-            shown = [(name, value) for name, value in facts if name not in self._left_out]
-            found += [Choice(value, name, detail=value, group=kind.upper()) for name, value in shown]
-        for command in active_commands(self._below):
+        choices: list[Choice[str]] = []
+        for item in self._items:
+            kind, details = facts_of(item)
+            if isinstance(item, Space) and (offline_space := self._offline_space(item.id)) is not None:
+                details.append(("offline", said_of(offline_space)))
+            shown = [(name, value) for name, value in details if name not in self._omitted]
+            choices += [Choice(value, name, detail=value, group=kind.upper()) for name, value in shown]
+        for command in active_commands(self._screen_below):
             if command.reason:
                 name = f"{command.key}  {command.title}"
-                found.append(Choice("", name, group="UNAVAILABLE SHORTCUTS", off=command.reason))
-        return found
+                choices.append(Choice("", name, group="UNAVAILABLE SHORTCUTS", off=command.reason))
+        return choices
 
     def take(self, choice: Choice[str]) -> None:
         self.dismiss(choice.value)

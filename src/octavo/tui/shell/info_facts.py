@@ -1,4 +1,4 @@
-"""Details of a thing that its view has no room for: ids, people, dates, permissions, links."""
+"""Details of an item that its view has no room for: ids, people, dates, permissions, links."""
 
 from __future__ import annotations
 
@@ -25,87 +25,90 @@ LINKS = ("link", "published link")
 
 
 def facts_of(thing: Model) -> tuple[str, list[tuple[str, str]]]:
-    """What kind of thing it is, and each fact with its name. What the server does not say is left out."""
+    """Return the kind of an item, and its details as names and values. Empty values are omitted."""
     match thing:
         case Comment():
-            return "comment", _said(_of_comment(thing))
+            return "comment", _as_text(_comment_details(thing))
         case Page():
-            return "page", _said(_of_page(thing))
+            return "page", _as_text(_page_details(thing))
         case Space():
-            return "space", _said(_of_space(thing))
+            return "space", _as_text(_space_details(thing))
         case ChangeRequest():
-            return "change request", _said(_of_change_request(thing))
+            return "change request", _as_text(_change_request_details(thing))
         case Organization():
-            return "organization", _said(_of_organization(thing))
+            return "organization", _as_text(_organization_details(thing))
     kind = str(getattr(thing, "object", "")).removeprefix("site-") or type(thing).__name__
     return kind.replace("-", " ").lower(), of_fields(thing)
 
 
 class _Field(NamedTuple):
-    """A field of a thing that says something."""
+    """A field of a model that has a value."""
 
     path: str
-    """The fields that lead to this field: `organization.last_seen_at`."""
+    """Path of the field, such as `organization.last_seen_at`."""
     short: str
-    """The label of this field alone."""
+    """Label of the field alone."""
     long: str
-    """The label with the names of the fields that lead to this field."""
+    """Label with the names of its parent fields."""
     value: object
 
 
 def of_fields(
     thing: Model, without: Collection[str] = (), called: Mapping[str, str] = MappingProxyType({})
 ) -> list[tuple[str, str]]:
-    """Return every field of a thing that says anything, each with its label: the label that `called` has for its path, else
-    the label of the field alone. Fields that would have the same label are told apart by where they are."""
-    fields = list(_of_fields(thing, without))
+    """Return every field of a model that has a value, with its label.
+
+    `called` maps paths of fields to labels. Other fields get their own label, or the long label if two labels would be
+    equal.
+    """
+    fields = list(_iter_fields(thing, without))
     count = Counter(called.get(each.path, each.short) for each in fields)
-    return _said(
+    return _as_text(
         (called.get(each.path) or (each.short if count[each.short] == 1 else each.long), each.value) for each in fields
     )
 
 
-def _of_fields(
+def _iter_fields(
     thing: Model, without: Collection[str], path: str = "", short: str = "", long: str = ""
 ) -> Iterator[_Field]:
-    """Yield the fields of a thing at `path`. `short` and `long` are the beginnings of their labels."""
+    """Yield the fields of a model at `path`. `short` and `long` are prefixes of their labels."""
     for name, value in thing:
         if name in without or name == "object" or value is None:
             continue
-        here = f"{path}.{name}".removeprefix(".")
-        said, in_full = (f"{begin} {field_label(name)}".strip() for begin in (short, long))
+        field_path = f"{path}.{name}".removeprefix(".")
+        short_label, long_label = (f"{prefix} {field_label(name)}".strip() for prefix in (short, long))
         match value:
             case Urls():
-                yield _Field(here, "link", "link", value.app)
-                yield _Field(here, "published link", "published link", value.published or value.public)
+                yield _Field(field_path, "link", "link", value.app)
+                yield _Field(field_path, "published link", "published link", value.published or value.public)
             case User():
-                is_about_them = name == "user"
-                yield _Field(f"{here}.name", "name" if is_about_them else said, in_full, value.name)
-                mail = "email" if is_about_them else f"{said} email"
-                yield _Field(f"{here}.email", mail, f"{in_full} email", value.email)
+                is_own_name = name == "user"
+                yield _Field(f"{field_path}.name", "name" if is_own_name else short_label, long_label, value.name)
+                email_label = "email" if is_own_name else f"{short_label} email"
+                yield _Field(f"{field_path}.email", email_label, f"{long_label} email", value.email)
             case Model() if name == "permissions":
-                yield _Field(here, "your permissions", "your permissions", _rights(value))
+                yield _Field(field_path, "your permissions", "your permissions", _permission_names(value))
             case Model() if title := getattr(value, "title", ""):
-                yield _Field(f"{here}.title", said, in_full, title)
+                yield _Field(f"{field_path}.title", short_label, long_label, title)
             case Model():
-                # What has an ID is a thing itself, and the names of its fields say enough.
-                is_thing = "id" in type(value).model_fields
-                yield from _of_fields(value, without, here, "" if is_thing else said, in_full)
+                # A model with an ID is an item of its own, so short labels are clear enough.
+                has_id = "id" in type(value).model_fields
+                yield from _iter_fields(value, without, field_path, "" if has_id else short_label, long_label)
             case _:
-                yield _Field(here, said, in_full, _in_words(thing, name, value))
+                yield _Field(field_path, short_label, long_label, _display_value(thing, name, value))
 
 
-def _in_words(thing: Model, name: str, value: object) -> object:
-    """Return the value of a field that is no model as it is shown."""
+def _display_value(thing: Model, name: str, value: object) -> object:
+    """Return the displayed value of a field that holds no model."""
     match value:
         case bool():
             return "yes" if value else "no"
         case tuple() if is_coded(type(thing), name):
             return ", ".join(label(str(each)) for each in value)
         case tuple():
-            return ", ".join(_called(each) for each in value)
+            return ", ".join(_name_of(each) for each in value)
         case dict():
-            return ", ".join(f"{key}: {_of_json(key, each)}" for key, each in value.items())
+            return ", ".join(f"{key}: {_display_json(key, each)}" for key, each in value.items())
         case str() if is_coded(type(thing), name):
             return label(value)
     return value
@@ -113,45 +116,45 @@ def _in_words(thing: Model, name: str, value: object) -> object:
 
 @cache
 def is_coded(model: type[Model], name: str) -> bool:
-    """Return whether a field of a model holds codes of the API, which are shown as their labels (`api/labels.py`)."""
+    """Return whether a field of a model holds codes of the API, which are shown as labels (`api/labels.py`)."""
     if name in ("language", "languages"):
         return True
     info = model.model_fields[name]
-    waiting: list[object] = [*info.metadata, info.annotation]
-    while waiting:
-        each = waiting.pop()
+    unchecked: list[object] = [*info.metadata, info.annotation]
+    while unchecked:
+        each = unchecked.pop()
         if isinstance(each, Known):
             return True
-        waiting += get_args(each)
+        unchecked += get_args(each)
     return False
 
 
-def _of_json(key: str, value: object) -> object:
-    """Return a value of JSON that has no model: the fields that name a kind or a state hold codes."""
+def _display_json(key: str, value: object) -> object:
+    """Return the displayed value of a JSON entry. Entries named `kind`, `status` or `type` hold codes."""
     return label(value) if isinstance(value, str) and key in ("kind", "status", "type") else value
 
 
-def _called(value: object) -> str:
+def _name_of(value: object) -> str:
     if not isinstance(value, Model):
         return str(value)
-    named = (getattr(value, name, "") for name in ("title", "name", "label", "id"))
-    return str(next(filter(None, named), "") or " ".join(f"{label} {each}" for label, each in of_fields(value)))
+    names = (getattr(value, name, "") for name in ("title", "name", "label", "id"))
+    return str(next(filter(None, names), "") or " ".join(f"{label} {each}" for label, each in of_fields(value)))
 
 
-def _said(facts: Iterator[tuple[str, object]]) -> list[tuple[str, str]]:
-    shown = ((name, _when(value) if isinstance(value, datetime) else str(value or "")) for name, value in facts)
+def _as_text(facts: Iterator[tuple[str, object]]) -> list[tuple[str, str]]:
+    shown = ((name, _format_time(value) if isinstance(value, datetime) else str(value or "")) for name, value in facts)
     return [(name, value) for name, value in shown if value]
 
 
-def _when(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M %Z}".rstrip() + f" · {long_age(moment)}"
 
 
-def _rights(permissions: Model) -> str:
+def _permission_names(permissions: Model) -> str:
     return ", ".join(field_label(name) for name, given in permissions if given is True)
 
 
-def _of_comment(comment: Comment) -> Iterator[tuple[str, object]]:
+def _comment_details(comment: Comment) -> Iterator[tuple[str, object]]:
     target = comment.target
     yield "ID", comment.id
     yield "author", comment.posted_by.name
@@ -165,11 +168,11 @@ def _of_comment(comment: Comment) -> Iterator[tuple[str, object]]:
     yield "page ID", target.page.id if target.page else ""
     yield "block", target.node.id if target.node else ""
     yield "revision", target.revision
-    yield "your permissions", _rights(comment.permissions)
+    yield "your permissions", _permission_names(comment.permissions)
     yield "link", comment.urls.app
 
 
-def _of_page(page: Page) -> Iterator[tuple[str, object]]:
+def _page_details(page: Page) -> Iterator[tuple[str, object]]:
     yield "ID", page.id
     yield "title", page.title
     yield "path", page.path
@@ -181,7 +184,7 @@ def _of_page(page: Page) -> Iterator[tuple[str, object]]:
     yield "published link", page.urls.published
 
 
-def _of_space(space: Space) -> Iterator[tuple[str, object]]:
+def _space_details(space: Space) -> Iterator[tuple[str, object]]:
     yield "ID", space.id
     yield "title", space.title
     yield "visibility", label(space.visibility)
@@ -190,31 +193,31 @@ def _of_space(space: Space) -> Iterator[tuple[str, object]]:
     yield "revision", space.revision
     yield "created", space.created_at
     yield "last changed", space.updated_at
-    yield "your permissions", _rights(space.permissions)
+    yield "your permissions", _permission_names(space.permissions)
     yield "link", space.urls.app
     yield "published link", space.urls.published
 
 
-def _of_change_request(each: ChangeRequest) -> Iterator[tuple[str, object]]:
-    yield "ID", each.id
-    yield "number", each.number
-    yield "subject", each.subject
-    yield "status", each.status
-    yield "author", each.created_by.name if each.created_by else ""
-    yield "created", each.created_at
-    yield "last changed", each.updated_at
-    yield "outdated", "yes, main has newer changes" if each.outdated else ""
-    yield "revision", each.revision
-    yield "first revision", each.revision_initial
-    yield "last update from main", each.revision_merged_ancestor
-    yield "merged revision", each.revision_merged
-    yield "link", each.urls.app
+def _change_request_details(change_request: ChangeRequest) -> Iterator[tuple[str, object]]:
+    yield "ID", change_request.id
+    yield "number", change_request.number
+    yield "subject", change_request.subject
+    yield "status", change_request.status
+    yield "author", change_request.created_by.name if change_request.created_by else ""
+    yield "created", change_request.created_at
+    yield "last changed", change_request.updated_at
+    yield "outdated", "yes, main has newer changes" if change_request.outdated else ""
+    yield "revision", change_request.revision
+    yield "first revision", change_request.revision_initial
+    yield "last update from main", change_request.revision_merged_ancestor
+    yield "merged revision", change_request.revision_merged
+    yield "link", change_request.urls.app
 
 
-def _of_organization(organization: Organization) -> Iterator[tuple[str, object]]:
+def _organization_details(organization: Organization) -> Iterator[tuple[str, object]]:
     yield "ID", organization.id
     yield "title", organization.title
     yield "plan", organization.plan
     yield "created", organization.created_at
-    yield "your permissions", _rights(organization.permissions)
+    yield "your permissions", _permission_names(organization.permissions)
     yield "link", organization.urls.app

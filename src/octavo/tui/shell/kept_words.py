@@ -1,4 +1,4 @@
-"""Status of a space that is available offline, in words."""
+"""Status of a space that is available offline, as text."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from octavo.tui.widgets.wording import long_age, plural
 
 
 def is_new(kept: OfflineSpace) -> bool:
-    """Whether it is read for the first time just now."""
+    """Whether a space is being downloaded for the first time."""
     return kept.state == "reading" and kept.read_at is None
 
 
 def progress_of(kept: OfflineSpace) -> str:
-    """How far reading it got: `12/340`."""
+    """Return the progress of a download, such as `12/340`."""
     return f"{kept.read + len(kept.failed)}/{kept.of}" if kept.of else "…"
 
 
 def mark_of(kept: OfflineSpace) -> str:
-    """Return the status for a row, in a word or two."""
+    """Return the status for a row, in one to three words."""
     if kept.state == "lost":
         return "offline copy only"
     if kept.read_at is not None:
@@ -32,18 +32,18 @@ def said_of(kept: OfflineSpace) -> str:
     failed = f"{plural(len(kept.failed), 'item')} could not be downloaded" if kept.failed else ""
     match kept.state:
         case "lost":
-            said = ["offline copy of a space you can no longer access", size, updated, kept.why]
+            parts = ["offline copy of a space you can no longer access", size, updated, kept.why]
         case "reading" if kept.read_at is None:
-            said = [f"downloading, {progress_of(kept)}", size]
+            parts = [f"downloading, {progress_of(kept)}", size]
         case "waiting" if kept.read_at is None:
-            said = [f"waiting, {progress_of(kept)} downloaded", size, kept.why]
+            parts = [f"waiting, {progress_of(kept)} downloaded", size, kept.why]
         case _:
-            said = ["available offline", size, updated, kept.why]
-    return ", ".join(filter(None, (*said, failed)))
+            parts = ["available offline", size, updated, kept.why]
+    return ", ".join(filter(None, (*parts, failed)))
 
 
 def megabytes(size: int) -> str:
-    """`12 MB`, `340 kB`."""
+    """Return a size, such as `12 MB` or `340 kB`."""
     return (
         f"{size / 1_000_000:.0f} MB"
         if size >= 10_000_000

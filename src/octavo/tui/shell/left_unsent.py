@@ -1,4 +1,4 @@
-"""What the person wrote and did not send, for every view: where it hangs, and the mark that says so."""
+"""Unsent texts of the session, shared by all views, and the marks of rows that have some."""
 
 from __future__ import annotations
 
@@ -19,93 +19,95 @@ if TYPE_CHECKING:
     from octavo.tui.shell.session import Session
 
 AGAIN = 2.0
-"""Seconds between two attempts to save what could not be saved."""
+"""Seconds between two attempts to save a draft."""
 
 
 class LeftUnsent:
-    """Follows the drafts and the held comments of a session. The index is made anew only when one begins or goes.
+    """Follows the drafts and pending comments of a session. The index is rebuilt only when a text appears or
+    disappears.
 
     A draft that could not be saved is saved again until that works.
     """
 
     def __init__(self, app: Host, changed: Callable[[], None]) -> None:
-        """`changed` is called before the views are told."""
+        """`changed` is called before the signal `changed` is published."""
         self.changed: Signal[None] = app.signal("left unsent")
-        """Other words are not sent, or they hang elsewhere."""
+        """Published when an unsent text has appeared, disappeared or moved."""
         self.reworded: Signal[None] = app.signal("drafts")
-        """Some of them may be other words."""
+        """Published when an unsent text may have changed."""
         self.index = UnsentIndex()
-        self._tell = changed
+        self._before_publish = changed
         self._session: Session | None = None
         self._app = app
-        self._again: Timer | None = None
-        """Saves again what could not be saved, as long as there is any."""
-        self._made_of: tuple[frozenset[str], frozenset[str], tuple[str, ...]] = frozenset(), frozenset(), ()
+        self._save_timer: Timer | None = None
+        """Timer that saves drafts again. None while all drafts are saved."""
+        self._indexed: tuple[frozenset[str], frozenset[str], tuple[str, ...]] = frozenset(), frozenset(), ()
         self._leave: list[Callable[[], None]] = []
 
     def follow(self, session: Session) -> None:
-        """Follow what is written in `session`."""
+        """Follow the unsent texts of `session`."""
         self._session = session
-        self._leave = [session.drafts.observe(self._look), session.outbox.observe(self._look)]
-        self._look()
+        self._leave = [session.drafts.observe(self._on_texts_changed), session.outbox.observe(self._on_texts_changed)]
+        self._on_texts_changed()
 
     def leave(self) -> None:
-        """Follow nothing, and know nothing."""
+        """Stop following, and clear the index."""
         while self._leave:
             self._leave.pop()()
-        if self._again is not None:
-            self._again.stop()
-        self._again = None
-        self._session, self.index, self._made_of = None, UnsentIndex(), (frozenset(), frozenset(), ())
+        if self._save_timer is not None:
+            self._save_timer.stop()
+        self._save_timer = None
+        self._session, self.index, self._indexed = None, UnsentIndex(), (frozenset(), frozenset(), ())
 
-    def _look(self) -> None:
+    def _on_texts_changed(self) -> None:
         if self._session is None:
             return
-        held = [each for each in self._session.outbox.entries if each.state == "pending"]
-        late = self._session.drafts.late_keys()
-        made_of = self._session.drafts.keys(), late, tuple(each.id for each in held)
-        if late and self._again is None:
-            self._again = self._app.set_interval(AGAIN, self._save_again)
-        elif not late and self._again is not None:
-            self._again.stop()
-            self._again = None
-        if made_of != self._made_of:
-            self._made_of, self.index = made_of, UnsentIndex(made_of[0], held, late)
-            self._tell()
+        pending = [each for each in self._session.outbox.entries if each.state == "pending"]
+        unsaved = self._session.drafts.late_keys()
+        current = self._session.drafts.keys(), unsaved, tuple(each.id for each in pending)
+        if unsaved and self._save_timer is None:
+            self._save_timer = self._app.set_interval(AGAIN, self._retry_saving)
+        elif not unsaved and self._save_timer is not None:
+            self._save_timer.stop()
+            self._save_timer = None
+        if current != self._indexed:
+            self._indexed, self.index = current, UnsentIndex(current[0], pending, unsaved)
+            self._before_publish()
             self.changed.publish(None)
         self.reworded.publish(None)
 
-    def _save_again(self) -> None:
+    def _retry_saving(self) -> None:
         if self._session is not None:
             self._app.background(self._session.drafts.save_again())
 
     @property
     def trouble(self) -> str:
-        """How many texts are not on disk as they are now, and why. Empty: all are."""
-        late = self._made_of[1]
-        if self._session is None or not late:
+        """How many drafts could not be saved, and why. Empty if all are saved."""
+        unsaved = self._indexed[1]
+        if self._session is None or not unsaved:
             return ""
-        return f"{plural(len(late), 'draft')} not saved yet: {self._session.drafts.unsaved_reason}"
+        return f"{plural(len(unsaved), 'draft')} not saved yet: {self._session.drafts.unsaved_reason}"
 
 
 def mark(words: Iterable[UnsentText], *, tight: bool = False) -> Content:
-    """The sign of drafts and of held comments with a word, or where room is `tight` without. Empty where there are none."""
-    among: Sequence[UnsentText] = tuple(words)
-    held, late = sum(bool(each.entry_id) for each in among), sum(each.is_late for each in among)
-    return _mark(len(among) - held - late, held, late, tight) if among else Content("")
+    """Return the mark for drafts and pending comments: a sign and a word, with `tight` only the sign. Empty without
+    any."""
+    texts: Sequence[UnsentText] = tuple(words)
+    pending, unsaved = sum(bool(each.entry_id) for each in texts), sum(each.is_late for each in texts)
+    return _mark_content(len(texts) - pending - unsaved, pending, unsaved, tight) if texts else Content("")
 
 
 def beside(words: Iterable[UnsentText], said: str) -> Content:
-    """What is `said` at the right end of a row, after the mark of what is not sent there."""
-    said_there, sign = Content.styled(said, "$octavo-muted"), mark(words)
-    return Content.assemble(sign, "  ", said_there) if sign else said_there
+    """Return the right end of a row: the mark of its unsent texts, then `said`."""
+    label, unsent = Content.styled(said, "$octavo-muted"), mark(words)
+    return Content.assemble(unsent, "  ", label) if unsent else label
 
 
 @lru_cache(100)
-def _mark(drafts: int, held: int, late: int, tight: bool) -> Content:
+def _mark_content(drafts: int, pending: int, unsaved: int, tight: bool) -> Content:
     note, error = "$octavo-note", "$error"
-    parts = [("!", "not saved yet" if late == 1 else f"{late} not saved yet", error)] * bool(late)
+    parts = [("!", "not saved yet" if unsaved == 1 else f"{unsaved} not saved yet", error)] * bool(unsaved)
     parts += [("✎", "draft" if drafts == 1 else f"{drafts} drafts", note)] * bool(drafts)
-    parts += [("◌", "pending" if held == 1 else f"{held} pending", note)] * bool(held)
-    said = [Content.styled(sign if tight else f"{sign} {words}", style) for sign, words, style in parts]
-    return Content("" if tight else " ").join(said)
+    parts += [("◌", "pending" if pending == 1 else f"{pending} pending", note)] * bool(pending)
+    marks = [Content.styled(sign if tight else f"{sign} {label}", style) for sign, label, style in parts]
+    return Content("" if tight else " ").join(marks)

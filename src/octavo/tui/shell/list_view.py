@@ -1,4 +1,4 @@
-"""A view of a list with what its cursor is on beside it: that can be hidden, put below the list, or have all the room."""
+"""Base of views with a list and a preview. The preview can be hidden, moved below the list, or zoomed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Narrows(Protocol):
-    """By what a list can be narrowed. Of a kind, one at a time holds."""
+    """A filter of a list. At most one filter of each kind is active."""
 
     @property
     def kind(self) -> str: ...
@@ -35,7 +35,7 @@ N = TypeVar("N", bound=Narrows)
 
 
 class Narrowing(Generic[N]):
-    """By what a list is narrowed: of each kind of filter one at most."""
+    """The active filters of a list: at most one of each kind."""
 
     def __init__(self, view: View, changed: Callable[[], None]) -> None:
         self._view, self._changed = view, changed
@@ -43,17 +43,17 @@ class Narrowing(Generic[N]):
 
     @property
     def names(self) -> list[str]:
-        """What all that is shown has to be."""
+        """Names of the active filters."""
         return [each.name for each in self.by]
 
     def set(self, *by: N) -> None:
-        """Narrow the list by these instead."""
+        """Replace the active filters."""
         self.by = by
         self._changed()
 
     def choose(self, title: str, more: Iterable[tuple[N, str]], save: Callable[[], None] | None = None) -> None:
-        """Let the user add or remove a filter. `more` are the filters to add, each with the number of items that it leaves.
-        `save` keeps the current filters."""
+        """Let the user add or remove a filter. `more` are the filters to add, each with the number of items that it
+        leaves. `save` saves the current filters as a tab."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
@@ -66,41 +66,41 @@ class Narrowing(Generic[N]):
         if save is not None:
             choices.append(Choice(save, "Save this filter as a tab", group="SAVE"))
 
-        def chosen(one: N | Callable[[], None] | None) -> None:
-            if callable(one):
-                one()
-            elif one is not None:
-                kept = (each for each in now if each.kind != one.kind)
-                self.set(*kept, *(() if one in now else (one,)))
+        def chosen(choice: N | Callable[[], None] | None) -> None:
+            if callable(choice):
+                choice()
+            elif choice is not None:
+                others = (each for each in now if each.kind != choice.kind)
+                self.set(*others, *(() if choice in now else (choice,)))
 
         self._view.app.push_screen(Picker(title, choices, empty="You cannot filter this list."), chosen)
 
 
 class Preview:
-    """What is beside a list: it can be hidden, put below the list, or have all the room."""
+    """The panes beside a list. They can be hidden, moved below the list, or zoomed."""
 
-    def __init__(self, view: View, rows: Widget, beside: Sequence[Widget]) -> None:
-        self.view, self._rows, self._beside = view, rows, beside
+    def __init__(self, view: View, rows: Widget, panes: Sequence[Widget]) -> None:
+        self.view, self._rows, self._panes = view, rows, panes
 
     @property
     def has_focus(self) -> bool:
-        """Whether something in it has the focus."""
-        return any(each.has_focus_within for each in self._beside)
+        """Whether the focus is in the preview."""
+        return any(each.has_focus_within for each in self._panes)
 
     def hide(self) -> None:
-        """Hide it, or show it again."""
+        """Show or hide the preview."""
         self.view.remove_class("-only-preview")
         self.view.toggle_class("-no-preview")
         if self.has_focus:
             self._rows.focus()
 
     def move(self) -> None:
-        """Put it below the list, or beside it again."""
+        """Move the preview below or beside the list."""
         self.view.remove_class("-only-preview", "-no-preview")
         self.view.toggle_class("-below")
 
     def zoom(self) -> None:
-        """Show only the pane with the keys, or both."""
+        """Show only the focused pane, or both panes."""
         if self.view.has_class("-no-preview") or self.view.has_class("-only-preview"):
             self.view.remove_class("-no-preview", "-only-preview")
         else:
@@ -108,13 +108,15 @@ class Preview:
 
 
 class ListView(View, Generic[T]):
-    """A list of `T`, under its sections where it has any, and what its cursor is on. A view of one lays it out in its `body`,
-    names the groups of keys it wants (`SECTIONS`, `PANES`) and has its own."""
+    """A list of `T` with optional tabs, and a preview of the selected row.
+
+    Subclasses create their widgets in `body` with `list_beside`. They add `SECTIONS` and `PANES` to their commands.
+    """
 
     ORDERS: ClassVar[Mapping[str, str]] = {}
-    """The ways to order the list, and what each is called. The first holds until somebody chooses another."""
+    """Sort orders of the list with their labels. The first is the default."""
     KEPT_ORDER: ClassVar[str] = ""
-    """Under which name that choice is kept."""
+    """Name of the fact that stores the sort order."""
 
     rows: Rows[T]
     sections: Sections
@@ -123,7 +125,7 @@ class ListView(View, Generic[T]):
     def list_beside(
         self, rows: Rows[T], *beside: Widget, sections: tuple[Section, ...] = (), begin: str = ""
     ) -> Iterable[Widget]:
-        """The widgets: the list with what is beside it, under `sections` with one of them, or the first, to begin with."""
+        """Yield the widgets: the tabs with tab `begin`, or the first, selected, then the list and the panes beside it."""
         self.rows, self.preview = rows, Preview(self, rows, beside)
         self.sections = Sections(sections, begin or (sections[0].key if sections else ""))
         if sections:
@@ -135,37 +137,37 @@ class ListView(View, Generic[T]):
 
     @property
     def ticked(self) -> list[T]:
-        """Those that are ticked, in the order of the list."""
+        """The selected rows, in the order of the list."""
         return self.rows.ticks.items
 
     def why_not(self, id: str) -> str | None:
-        """Return why a command cannot run now. While the list is loading, it is because of that."""
+        """Return why a command cannot run now. While the list is loading, the loading is the reason."""
         reason = super().why_not(id)
         is_loading = reason is not None and self.rows.state.is_waiting and not self.rows.keys
         return STILL_LOADING if is_loading else reason
 
     def draw_list(self) -> None:
-        """Show what is in the list as it is now."""
+        """Redraw the rows of the list."""
         self.rows.redraw()
 
     def says(self, answer: Snapshot[Any], what: str, waits_for: str) -> None:
-        """Say in the list that it waits for its answer, or why there is none."""
+        """Show in the list that its data is loading, or why loading failed."""
         if answer.value is None:
             self.rows.show(())
             self.rows.state.wait_for(waits_for)
         if answer.error is not None:
             self.rows.state.fail(f"Could not load {in_a_line(what)}", str(answer.error))
 
-    # In what order
+    # Sort order
 
     @cached_property
     def order(self) -> str:
-        """One of `ORDERS`."""
-        kept = self.shell.session.state.get_fact(self.KEPT_ORDER)
-        return kept if isinstance(kept, str) and kept in self.ORDERS else next(iter(self.ORDERS))
+        """Key of the current sort order in `ORDERS`."""
+        saved = self.shell.session.state.get_fact(self.KEPT_ORDER)
+        return saved if isinstance(saved, str) and saved in self.ORDERS else next(iter(self.ORDERS))
 
     def choose_order(self, title: str) -> None:
-        """Ask in what order things are to be listed."""
+        """Ask for the sort order."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
@@ -179,7 +181,7 @@ class ListView(View, Generic[T]):
         self.app.push_screen(Picker(title, choices, now=self.order), chosen)
 
     def go_up(self) -> bool:
-        """From beside the list to the list."""
+        """Move the focus from the preview to the list. Return False if the preview has no focus."""
         if not self.preview.has_focus:
             return False
         self.remove_class("-only-preview")
@@ -187,7 +189,7 @@ class ListView(View, Generic[T]):
         return True
 
 
-def _no_room(app: Shell, preview: Preview) -> str | None:
+def _why_no_move(app: Shell, preview: Preview) -> str | None:
     if preview.view.has_class("-tiny") or preview.view.has_class("-narrow"):
         return "The terminal is too narrow for a preview beside the list."
     return None
@@ -202,16 +204,16 @@ SECTIONS: Commands[ListView[Any]] = Commands(
     ),
     find=lambda view: view,
 )  # fmt: skip
-"""How one goes through the sections of a list."""
+"""Commands that switch between the tabs of a list."""
 PANES: Commands[Preview] = Commands(
     "pane",
     (
         Command("preview", "p", "Preview", "Show or hide the preview", run=lambda _, preview: preview.hide(), shown=False),
         Command("side", "P", "Move preview", "Move the preview below or beside the list", run=lambda _, preview: preview.move(),
-                why_not=_no_room, shown=False),
+                why_not=_why_no_move, shown=False),
         Command("zoom", "z", "Zoom", "Show only the focused pane, or both panes", run=lambda _, preview: preview.zoom(), shown=False),
     ),
     context="list and preview",
     find=lambda view: view.preview,
 )  # fmt: skip
-"""Where what is beside a list is shown."""
+"""Commands for the preview of a list."""

@@ -1,4 +1,4 @@
-"""What others did while one worked, in a few words for the frame."""
+"""Summary of changes by other people, for the status bar."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ if TYPE_CHECKING:
     from octavo.data.polling import RemoteChanges
 
 SEEN_AFTER = timedelta(seconds=10)
-"""How long it is there at least: a key pressed in the moment it comes does not say that it was read."""
+"""How long news is shown at least. A key that is pressed at the moment the news arrives does not dismiss it."""
 
 
 class NewsLine:
-    """`2 new replies · 1 merge`, until the person comes back to the keys."""
+    """News such as `2 new replies · 1 merge`, shown until the user presses a key."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
         self._news: RemoteChanges | None = None
-        self._since: datetime | None = None
+        self._shown_since: datetime | None = None
 
     def add(self, news: RemoteChanges) -> None:
-        """There is this more."""
+        """Add changes to the news."""
         self._news = news if self._news is None else self._news + news
-        if self.words and self._since is None:
-            self._since = wording.clock()
+        if self.words and self._shown_since is None:
+            self._shown_since = wording.clock()
         self._changed()
 
     def seen(self) -> None:
-        """Somebody is at the keys."""
-        if self._since is not None and wording.clock() - self._since >= SEEN_AFTER:
+        """Dismiss the news after a key press, unless it has just arrived."""
+        if self._shown_since is not None and wording.clock() - self._shown_since >= SEEN_AFTER:
             self.forget()
 
     def forget(self) -> None:
-        """There is nothing new any more."""
-        self._news = self._since = None
+        """Clear the news."""
+        self._news = self._shown_since = None
         self._changed()
 
     @property
     def words(self) -> str:
-        """All that is new. Empty when nothing is."""
+        """All news in a line. Empty without news."""
         news = self._news
         if news is None:
             return ""
-        said = (
+        counts = (
             (news.threads, "new thread", ""),
             (news.replies, "new reply", "new replies"),
             (news.reviews, "new review", ""),
             (news.change_requests, "new change request", ""),
             (news.merges, "merge", ""),
         )
-        return " · ".join(plural(number, one, many) for number, one, many in said if number)
+        return " · ".join(plural(number, one, many) for number, one, many in counts if number)

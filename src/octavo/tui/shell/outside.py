@@ -1,4 +1,4 @@
-"""Links to outside: shown in full and confirmed before a browser opens them; and the message where there is no link."""
+"""Links to websites: the full URL is confirmed before the browser opens it. Start at `open_address`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
 
 SOON = 10.0
-"""Seconds in which a program that cannot open an address says so by ending."""
+"""Seconds within which a browser that cannot open a link is expected to exit."""
 
 
 def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") -> None:
-    """Show where an address outside leads, and open it when the person says so, or copy it (T6).
+    """Show the full URL of a link and ask whether to open or copy it.
 
-    `words` are those of the link. `trouble` says why it could not be opened: then it can only be copied.
+    `words` is the text of the link. `trouble` says why an attempt to open it failed: then the link can only be copied.
     """
     from octavo.tui.terminal import browser, clipboard
     from octavo.tui.widgets.confirm import Confirm
@@ -34,14 +34,14 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
     if not isinstance(target, links.ToUrl):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")
         return
-    found = browser.NoBrowser(trouble) if trouble else browser.find(target.url, os.environ)
+    browser_or_error = browser.NoBrowser(trouble) if trouble else browser.find(target.url, os.environ)
     is_mail = target.url.startswith("mailto:")
 
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
             return
-        if isinstance(found, browser.Browser):
-            _browse(app, found, target.url)
+        if isinstance(browser_or_error, browser.Browser):
+            _start_browser(app, browser_or_error, target.url)
         else:
             clipboard.copy(
                 app,
@@ -49,53 +49,53 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
                 "Copied the email address." if is_mail else "Copied the link.",
             )
 
-    said = [links.host_mismatch_warning(words, target), links.punycode_warning(target.host)]
-    if isinstance(found, browser.Browser):
+    warnings = [links.host_mismatch_warning(words, target), links.punycode_warning(target.host)]
+    if isinstance(browser_or_error, browser.Browser):
         where = "This link opens an external website." if target.host not in links.APP_HOSTS else ""
-        verb, said = "Open in browser", [where, *said]
+        verb, warnings = "Open in browser", [where, *warnings]
     elif is_mail:
-        verb, said = (
+        verb, warnings = (
             "Copy address",
-            ["Octavo cannot send email. Copy the address, then paste it into your email app.", *said],
+            ["Octavo cannot send email. Copy the address, then paste it into your email app.", *warnings],
         )
     else:
-        verb, said = "Copy link", [f"{found.sentence} Copy the link instead.", *said]
+        verb, warnings = "Copy link", [f"{browser_or_error.sentence} Copy the link instead.", *warnings]
     title = f"Email {target.host}?" if is_mail else f"Open {target.host}?"
-    after = "\n".join(filter(None, said))
-    app.push_screen(Confirm(title, verb=verb, intro=_address(target), after=after), decided)
+    after = "\n".join(filter(None, warnings))
+    app.push_screen(Confirm(title, verb=verb, intro=_highlight_host(target), after=after), decided)
 
 
 def address_of_page(page: Page | None) -> str:
-    """The web address of a page; empty when there is none."""
+    """Return the web URL of a page. Empty if it has none."""
     return (page.urls.app or page.urls.published or "") if page is not None else ""
 
 
 def said_without_address(app: Shell, what: str) -> str:
     """Return a sentence why a page, space or link cannot be opened in a browser."""
     if app.session.is_here:
-        place = "the demo" if app.session.kind == "demo" else "this folder"
-        return f"This {what} has no link: {place} is not on the web."
+        source = "the demo" if app.session.kind == "demo" else "this folder"
+        return f"This {what} has no link: {source} is not on the web."
     return f"The server has no link for this {what}."
 
 
 def open_address(app: Shell, address: str, what: str, *, words: str = "") -> None:
-    """Ask whether the browser is to open an address; when there is none, say so."""
+    """Ask whether to open a URL in the browser. If the URL is empty, show why it is missing."""
     if address:
         open_outside(app, address, words=words)
     else:
         app.say(said_without_address(app, what), tone="care")
 
 
-def _address(target: links.ToUrl) -> Content:
-    """An address in full, who is behind it set off."""
+def _highlight_host(target: links.ToUrl) -> Content:
+    """Return a URL with its host highlighted."""
     before, host, rest = target.url.partition(target.host)
     return Content.assemble((before, "$octavo-muted"), (host, "bold $accent"), (rest, "$octavo-muted"))
 
 
-def _browse(app: Shell, browser: Browser, url: str) -> None:
-    """Start the browser. One that cannot be started, or soon ends in failure, is said, and the address offered."""
+def _start_browser(app: Shell, browser: Browser, url: str) -> None:
+    """Start the browser. If it cannot be started, or soon exits with an error, show that and offer to copy the link."""
 
-    def watch(started: subprocess.Popen[bytes]) -> None:
+    def report_failure(started: subprocess.Popen[bytes]) -> None:
         try:
             code = started.wait(SOON)
         except subprocess.TimeoutExpired:
@@ -115,5 +115,5 @@ def _browse(app: Shell, browser: Browser, url: str) -> None:
     except OSError as error:
         open_outside(app, url, trouble=f"Could not start {browser.name}: {error.strerror}.")
         return
-    threading.Thread(target=watch, args=(started,), daemon=True).start()
+    threading.Thread(target=report_failure, args=(started,), daemon=True).start()
     app.say("Opened the link in the browser.")

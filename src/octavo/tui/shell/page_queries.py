@@ -1,4 +1,4 @@
-"""Pages as they are asked for: to be read, and as a place has them."""
+"""Operations that load a page: to read it, and to compare or export it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 def page_to_read(at: ContentRef, page_id: str) -> GetPage:
-    """What is asked for a page that is read: with what it includes in its place, where the server can give that.
+    """Return the operation for a page to read, with reusable content inserted if the server can insert it.
 
-    Its links stay as they are written, for that is what one copies and sees as its source: pages and files are known
-    by their paths and names as well as by their ids.
+    Links stay as written, because users copy them and see them in the source. Paths and names of pages and files are
+    resolved by the app.
     """
     return GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
 
 
 def page_as_written(at: ContentRef, page_id: str) -> GetPage:
-    """What is asked for a page that is compared or taken along: what it includes is not its own."""
+    """Return the operation for a page to compare or export, without the text of its reusable content."""
     return GetPage(at=at, page_id=page_id, format="markdown")
 
 
@@ -38,5 +38,5 @@ async def page_there(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page 
 
 
 def text_of(page: Page | None) -> str:
-    """The Markdown of a page, nothing where there is none."""
+    """Return the Markdown of a page. Empty without a page."""
     return (page.markdown or "") if page is not None else ""

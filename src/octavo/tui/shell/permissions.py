@@ -1,4 +1,4 @@
-"""Reasons why the user cannot do something in a space, with one of its change requests or with a thread."""
+"""Reasons why the user cannot do something in a space, with a change request or with a thread."""
 
 from __future__ import annotations
 
@@ -15,52 +15,55 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 UNDECIDED = ("draft", "open")
-"""The states in which a change request is still worked on."""
+"""Statuses of change requests that are neither merged nor archived."""
 
 
 NEVER_DELETED = "A change request cannot be deleted. Press L to archive it."
-_NEED_COMMENT_RIGHT = ("comment", "reply", "reply_resolve", "react")
-"""What takes the right to comment."""
+_NEED_COMMENT_PERMISSION = ("comment", "reply", "reply_resolve", "react")
+"""Actions that need the permission to comment."""
 
 
-_RIGHTS = {
+_PERMISSION_PHRASES = {
     "admin": "administer {}",
     "edit": "edit {}",
     "create": "create items in {}",
     "create_content": "create content",
 }
-"""What permissions allow, if their names do not say so. `{}` stands for the name of the owner."""
+"""Descriptions of permissions whose names do not describe them. `{}` stands for the name of the owner."""
 
 
 def lacks_right(owners: Sequence[Any], right: str, deed: str, one: str) -> str | None:
-    """Return a sentence why the user cannot do `deed` if one of `owners` denies `right`, else None. An owner that does not
-    list its permissions denies nothing: the server decides. `one` is the name for an owner without a title."""
+    """Return a sentence why the user cannot do `deed` if one of `owners` denies `right`, else None.
+
+    An owner that does not list its permissions denies nothing: the server decides. `one` is the name for an owner
+    without a title.
+    """
     for owner in owners if right else ():
         if not has_right(owner, right):
             name = getattr(owner, "title", "") or f"this {one}"
-            needed = _RIGHTS.get(right, right.replace("_", " ")).format(name)
+            permission = _PERMISSION_PHRASES.get(right, right.replace("_", " ")).format(name)
             return (
-                f"Your role in {name} does not let you {deed}. You need permission to {needed}. "
+                f"Your role in {name} does not let you {deed}. You need permission to {permission}. "
                 "Ask an organization admin for access."
             )
     return None
 
 
 def has_right(owner: Any, right: str) -> bool:
-    """Whether one has a right on something, as far as it says so."""
+    """Whether an item grants a permission, or does not list it."""
     permissions = getattr(owner, "permissions", None)
     return permissions is None or bool(getattr(permissions, right, True))
 
 
 def why_no_editing(app: Shell) -> str | None:
-    """Why no page can be edited here, whoever asks, in a sentence."""
-    from octavo.api.content import Edit  # the first screen does without
+    """Return a sentence why nobody can edit pages on this server, else None."""
+    from octavo.api.content import Edit  # lazy: the operation that edits pages, not needed for the first screen
 
     return app.session.live.unavailable(Edit) if app.has_session else None
 
 
 def not_allowed_in(app: Shell, space_id: str, right: str) -> str | None:
-    """Why what takes this right in a space cannot be done, in a sentence."""
+    """Return a sentence why the user lacks the permission `right` in a space, else None."""
     space = app.workspace.space(space_id)
     if space is not None and not getattr(space.permissions, right):
         return f"Your role in {space.title} does not let you {right}. Ask an admin of the space for access."
@@ -70,8 +73,10 @@ def not_allowed_in(app: Shell, space_id: str, right: str) -> str | None:
 def not_allowed(
     app: Shell, change_request: ChangeRequest, space: SpaceRef | None, right: str, *states: str
 ) -> str | None:
-    """Why what takes this right, and a change request in one of `states`, cannot be done: a sentence. Without
-    `states` any will do."""
+    """Return a sentence why an action with a change request is not possible, else None.
+
+    The action needs the permission `right`, and one of `states` if there are any.
+    """
     if space is None:
         return why_without_space(change_request)
     if states and change_request.status not in states:
@@ -87,17 +92,19 @@ def why_without_space(change_request: ChangeRequest) -> str:
 def not_allowed_with(
     app: Shell, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> str | None:
-    """Why a `deed` cannot be done where people talk, in a sentence: `comment`, or with a thread `reply`, `resolve`,
-    `reply_resolve`, `react`, `edit` or `delete`. `message` is the one of the thread that is meant, where it is not the
-    first."""
+    """Return a sentence why an action in a discussion is not possible, else None.
+
+    `deed` is `comment`, or with a thread `reply`, `resolve`, `reply_resolve`, `react`, `edit` or `delete`. `message` is
+    the message of the thread, by default the first.
+    """
     message = message or thread
     if message is not None and app.workspace.held(message.id) is not None:
-        held = "Only you can see this pending comment. Press e to edit it, X to remove it, or H to list all pending comments."
-        return None if deed in ("edit", "delete") else held
-    if why := (thread and _not_there_yet(app, thread.id)) or (message and _not_there_yet(app, message.id)):
-        return why
-    if deed in _NEED_COMMENT_RIGHT and (why := not_allowed_in(app, at.space_id, "comment")):
-        return why
+        explanation = "Only you can see this pending comment. Press e to edit it, X to remove it, or H to list all pending comments."
+        return None if deed in ("edit", "delete") else explanation
+    if reason := (thread and _why_not_sent(app, thread.id)) or (message and _why_not_sent(app, message.id)):
+        return reason
+    if deed in _NEED_COMMENT_PERMISSION and (reason := not_allowed_in(app, at.space_id, "comment")):
+        return reason
     if deed in ("reply", "reply_resolve") and thread is not None and _is_denied(thread, "reply"):
         return "You can read this thread, but you cannot reply to it. Ask an admin of the space for access."
     if deed in ("resolve", "reply_resolve") and thread is not None:
@@ -115,12 +122,12 @@ def not_allowed_with(
 
 
 def _is_denied(message: Comment | Reply, right: str) -> bool:
-    """Whether the server said so: not all of them say it of every right."""
+    """Whether the server explicitly denies a permission on a message. Not every server lists every permission."""
     return right in message.permissions.model_fields_set and not getattr(message.permissions, right)
 
 
-def _not_there_yet(app: Shell, message_id: str) -> str | None:
-    """Why nothing can be done with a message the server does not have, in a sentence."""
+def _why_not_sent(app: Shell, message_id: str) -> str | None:
+    """Return a sentence why nothing can be done with a message that the server does not have, else None."""
     if app.workspace.on_its_way(message_id) == NOT_SENT:
         return "This comment was not sent. Press ! to see why, then retry or discard it."
     if app.workspace.on_its_way(message_id) == MAY_BE_SENT:

@@ -1,4 +1,4 @@
-"""Saying what is under way, for as long as it is."""
+"""Notifications about running work."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 LONGEST = 90.0
-"""Seconds: an answer that was lost is looked for for a minute."""
+"""Longest time in seconds that the notification stays. Reading back a write whose response was lost takes a minute."""
 
 
 @contextmanager
 def meanwhile(app: Shell, words: str) -> Iterator[None]:
-    """Show `words` while what is done inside goes on."""
+    """Show `words` as a notification while the `with` block runs."""
     number = app.notices.say(words, seconds=LONGEST)
     try:
         yield

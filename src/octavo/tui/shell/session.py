@@ -1,4 +1,4 @@
-"""What the app is connected to, and the ways in. The composition root builds both; the app only uses them."""
+"""The session of the app, and the ways to sign in. The package `cli` creates both."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from octavo.data.writes.outbox import Outbox
 
 @dataclass(frozen=True)
 class Acting:
-    """Whom else one can be in the demo."""
+    """The roles that the demo offers to the user."""
 
     roles: tuple[str, ...]
-    """From the highest down."""
+    """Names of the roles, from the highest to the lowest."""
     now: str
-    """Who one is."""
+    """Name of the current role."""
     become: Callable[[str], Session]
-    """The session of another. Raises OSError."""
+    """Returns a session with the given role. Raises OSError."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """An account on a server, which this machine is signed in to."""
+    """An account on a server to which this machine is signed in."""
 
     name: str
-    """Its profile. Empty: its key is in the environment, and no profile is its own."""
+    """Name of its profile. Empty if its API key comes from the environment: the account then has no profile."""
     origin: str
     host: str
     user: str
-    """The name of the user, as far as it is known."""
+    """Name of the user. Empty while it is not loaded."""
 
 
 @dataclass(frozen=True)
 class Session:
-    """One account on one server, or the embedded platform."""
+    """A connection to one account on a server, or to the embedded platform."""
 
     live: Live
     outbox: Outbox
@@ -50,84 +50,86 @@ class Session:
     state: StateDb
     kind: Literal["demo", "folder", "server"]
     label: str
-    """What the frame calls it: the person and host, or DEMO."""
+    """Label in the top bar: user and host, or `DEMO`."""
     activity: Callable[[], Iterator[Activity]]
-    """The last requests, the newest first: mostly only that is looked at, with each answer and each line of the frame."""
+    """Yields the last requests, newest first. Lazy because most callers read only the first."""
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
-    """The bytes at an address that an answer named, as they come, and how many they may be. Raises ApiError."""
+    """Yields the bytes of a URL from a response, up to the given number of bytes. Raises ApiError."""
     upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
-    """Puts bytes to an address that an answer named, once and without the key: how many they are, and their MIME type.
-    Raises ApiError."""
+    """Sends bytes to a URL from a response, once and without the API key. Arguments: URL, chunks, number of bytes, MIME
+    type. Raises ApiError."""
     close: Callable[[], Awaitable[None]]
     offline: OfflineSpaces
-    """The spaces that are kept for offline."""
+    """The spaces that are available offline."""
     index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
-    """The words of what was read, to be found without the server."""
+    """Local full-text index of the pages that were read."""
     pictures: ImageCache = field(default_factory=lambda: ImageCache(None))
-    """Pictures that were looked at before."""
+    """Cache of images."""
     waited: Callable[[], float] = lambda: 0.0
-    """Seconds that the answer to some request has been waited for by now."""
+    """Returns for how many seconds the oldest pending request has been waiting for its response."""
     low: Callable[[], float] = lambda: 0.0
-    """Seconds for which what nobody waits for is not asked, because the limits of the server run low."""
+    """Returns for how many seconds background requests pause because the rate limit of the server runs low."""
     read_only: str = ""
-    """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
+    """Sentence why nothing can be changed. Empty if changes are sent."""
     acting: Acting | None = None
-    """Whom else one can be here: only in the demo."""
+    """Roles that the user can switch between. None outside the demo."""
     account: Account | None = None
-    """The account on a server. None: this is an embedded platform."""
+    """The account on the server. None for an embedded platform."""
     again: Callable[[], Session] | None = None
-    """Opens the same once more. Raises OSError or ValueError."""
+    """Opens the same session again. Raises OSError or ValueError. None if the session cannot be reopened."""
     open: Callable[[], None] = lambda: None
-    """Called when the first screen is painted: nothing needs to be sent before."""
+    """Called after the first paint. No request has to be sent earlier."""
     left_out: Callable[[], Awaitable[Sequence[str]]] | None = None
-    """What of a folder could not be loaded as it is, each in the words of a sentence, once that is known."""
+    """Returns what of a folder could not be loaded, as parts of a sentence, when the folder is loaded. None if the
+    session is no folder."""
 
     progress: Callable[[], str] = lambda: ""
-    """How far a folder is loaded, in a sentence. Empty when all of it is."""
+    """Returns the loading progress of a folder in a sentence. Empty when the whole folder is loaded."""
     look_at_files: Callable[[], Awaitable[bool]] | None = None
-    """Loads what changed in the files of a folder, and says whether anything did. Raises OSError. None: it is no folder."""
+    """Reloads the files of a folder that have changed, and returns whether any file had. Raises OSError. None if the
+    session is no folder."""
 
     @property
     def is_here(self) -> bool:
-        """Whether the platform is in this program, so that no browser comes to its pages."""
+        """Whether the platform runs inside Octavo, so that a browser cannot open its pages."""
         return self.kind != "server"
 
 
 @dataclass(frozen=True)
 class SignedIn:
-    """Facts to show before one starts: who the key belongs to, what it may do, where it is kept."""
+    """A new session, and facts about its API key: the owner, the permissions and the storage."""
 
     session: Session
     facts: tuple[tuple[Literal["ok", "care"], str], ...]
 
 
 Opening = tuple["SignInMethods", Session | None]
-"""What the app opens with. Without a session it shows the sign-in screen."""
+"""The sign-in methods and the first session. Without a session, the app shows the sign-in screen."""
 
 
 class SignInMethods(Protocol):
-    """The ways in and out. Each raises `octavo.api.errors.ApiError`, OSError or ValueError with a sentence."""
+    """Ways to sign in and out. Each method raises ApiError, OSError or ValueError with a sentence."""
 
     @property
     def host(self) -> str:
-        """The host a pasted key is for."""
+        """Host for which the user pastes an API key."""
 
     @property
     def greeting(self) -> str:
-        """Why a key is asked for again, in a sentence. Empty the first time."""
+        """Sentence why a new API key is needed. Empty on the first sign-in."""
 
     @property
     def before(self) -> str:
-        """The label of the session that was on show before. Empty if there was none."""
+        """Label of the previous session. Empty if there was none."""
 
     async def keeping(self) -> str:
-        """Where a key would be kept, in sentences. It may take a while to find out."""
+        """Return sentences that say where an API key would be stored. Finding out may take a while."""
 
     async def sign_in(self, key: str) -> SignedIn:
-        """Check `key`, keep it, and connect."""
+        """Check `key`, store it, and connect to the server."""
 
     async def back(self) -> Session:
-        """Open the session that was on show before."""
+        """Open the previous session again."""
 
     async def demo(self) -> Session:
         """Connect to the demo library."""
@@ -136,14 +138,15 @@ class SignInMethods(Protocol):
         """Load a folder of pages into the embedded platform, and connect to it."""
 
     def accounts(self) -> Sequence[Account]:
-        """The accounts this machine is signed in to."""
+        """Return the accounts to which this machine is signed in."""
 
     def asking(self, greeting: str, before: Session) -> SignInMethods:
-        """The same, with a key asked for again at the server of the session that was on show."""
+        """Return sign-in methods that ask for a new API key of the server of session `before`, with `greeting` as the
+        reason."""
 
     def use(self, name: str) -> Opening:
-        """Make another account the current one, and connect to it, or ask for its key."""
+        """Make another account the current account, and connect to it. The session is None if its API key is missing."""
 
     async def sign_out(self, account: Account) -> Callable[[], Opening]:
-        """Delete the key of an account and the account. Once its session has ended, what this returns deletes its pages
-        and says what to open."""
+        """Delete an account and its API key. The returned function deletes the cached pages of the account and returns
+        what to open next. Call it after the session of the account has ended."""

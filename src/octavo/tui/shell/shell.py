@@ -1,4 +1,4 @@
-"""What views and what they are made of may ask of the app. Nobody but the app itself knows more of it than this."""
+"""Protocol of the app for views and their parts. Only the package `octavo.tui.app` knows more of the app."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class Suggestions(Protocol):
-    """Suggested wordings, put into pages: writing knows how, and threads show them."""
+    """Applies suggested changes to pages. The package `writing` implements it, and threads use it."""
 
     def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
-        """Why what a message suggests cannot be put into the page, in a sentence."""
+        """Return a sentence why the suggestion in a message cannot be applied, else None."""
 
     def apply(self, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
-        """Put what a message suggests into the page."""
+        """Apply the suggestion in a message to its page."""
 
 
 class Shell(Host, Protocol):
-    """The app, as those below it know it: what all views share, and what is written."""
+    """The app as views know it: the shared state, the queue of writes, and the navigation history."""
 
     workspace: Workspace
     writes: Writes
@@ -33,13 +33,13 @@ class Shell(Host, Protocol):
 
     @property
     def suggestions(self) -> Suggestions:
-        """What becomes of suggested wordings."""
+        """Applies suggested changes."""
 
     def undo(self) -> None:
-        """Take back the last write, or stop it while it waits."""
+        """Undo the last write, or cancel it if it is not sent yet."""
 
     def show_view(self, view: str) -> None:
-        """Show another view."""
+        """Switch to a view by its mode, such as `changes`."""
 
     def show_help(self) -> None:
-        """Show what can be done where the focus is, over it."""
+        """Show the help of the focused widget in a dialog."""

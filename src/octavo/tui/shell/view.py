@@ -1,4 +1,4 @@
-"""What every view can do: follow answers, say where we are, and say why a key is dim."""
+"""The base class of views: it follows API responses, shows the frame, and explains disabled keys. Start at `View`."""
 
 from __future__ import annotations
 
@@ -37,34 +37,35 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 
 ITEMS_READ = 2000
-"""Items of a list that is read whole. Beyond them, screens say that there is more."""
+"""Most items of a list that is loaded completely. A longer list says that there is more."""
 
 
-def _nothing() -> None:
-    """There is nothing to leave yet."""
+def _do_nothing() -> None:
+    """Do nothing: the placeholder until `watch` returns."""
 
 
 @dataclass(eq=False)
 class _Slot:
-    """What is followed in a slot."""
+    """The operation that a slot follows."""
 
     op: Operation[Any]
     answer: Answer
-    leave: Callable[[], None] = _nothing
+    leave: Callable[[], None] = _do_nothing
 
 
 class Subscriptions:
-    """Answers a screen or widget shows, each in a slot. A slot that follows something else leaves what it followed.
+    """API responses that a screen or widget shows, each in a named slot. A slot that follows another operation stops
+    following the first.
 
-    `shower` is shown nothing any more from the moment it is being taken down: what it shows things in goes before it.
+    Nothing is shown any more as soon as `owner` is being removed: its children are removed before it.
     """
 
-    def __init__(self, shower: Widget) -> None:
-        self._shower = shower
+    def __init__(self, owner: Widget) -> None:
+        self._owner = owner
         self._slots: dict[str, _Slot] = {}
-        self._rests_on: tuple[Answer, ...] = ()
+        self._dependencies: tuple[Answer, ...] = ()
         self._patient: set[str] = set()
-        """The slots of what is one of many."""
+        """Slots whose response is one of many and is not awaited."""
 
     def follow(
         self,
@@ -76,8 +77,8 @@ class Subscriptions:
         anew: bool = True,
         most: int = 0,
     ) -> None:
-        """Show the response to `op` now and whenever it changes. Without `anew`, a response that others follow is not
-        fetched again. A list is read on until it has `most` items."""
+        """Show the response to `op` now and whenever it changes. Without `anew`, a response that is already followed
+        elsewhere is not fetched again. A list is loaded until it has `most` items."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -85,30 +86,30 @@ class Subscriptions:
         if op is None or show is None:
             return
         (self._patient.discard if rank is Rank.NOW else self._patient.add)(slot)
-        self._octavo.workspace.following.add(self)
-        # `watch` shows what is known before it returns, and showing may follow something else in this slot.
-        live = self._octavo.session.live
+        self._shell.workspace.following.add(self)
+        # `watch` shows cached data before it returns, and `show` may follow another operation in this slot.
+        live = self._shell.session.live
         followed = self._slots[slot] = _Slot(op, live.followed(op))
-        leave = live.watch(op, partial(self._shown, show), rank=rank, anew=anew, most=most)
+        leave = live.watch(op, partial(self._show, show), rank=rank, anew=anew, most=most)
         if self._slots.get(slot) is followed:
             followed.leave = leave
         else:
             leave()
 
     def rest_on(self, *ops: Operation[Any]) -> None:
-        """What is shown here is also made of the answers to these, which others follow: its age is theirs too."""
-        self._octavo.workspace.following.add(self)
-        self._rests_on = tuple(map(self._octavo.session.live.followed, ops))
+        """Include the age of the responses to `ops` in the age of this widget. Other widgets follow these operations."""
+        self._shell.workspace.following.add(self)
+        self._dependencies = tuple(map(self._shell.session.live.followed, ops))
 
-    def _shown(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
-        if internals.is_being_removed(self._shower):
-            return  # there is nothing left to show it in
-        self._octavo.workspace.look_at_link()
+    def _show(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
+        if internals.is_being_removed(self._owner):
+            return  # The widgets that show the response are removed already.
+        self._shell.workspace.look_at_link()
         show(with_age(snapshot))
 
     @property
-    def _octavo(self) -> Shell:
-        return cast("Shell", self._shower.app)
+    def _shell(self) -> Shell:
+        return cast("Shell", self._owner.app)
 
     def follow_whole(
         self,
@@ -119,100 +120,101 @@ class Subscriptions:
         *,
         rank: Rank = Rank.NOW,
     ) -> None:
-        """Show a list as `follow` does, read on until it is whole or has `most` items."""
+        """Show a list like `follow`, loaded until it is complete or has `most` items."""
         self.follow(slot, op, show, rank=rank, most=most)
 
     def op(self, slot: str) -> Operation[Any] | None:
-        """What `slot` follows now."""
+        """Return the operation that `slot` follows, else None."""
         return self._slots[slot].op if slot in self._slots else None
 
     def ops(self) -> tuple[Operation[Any], ...]:
-        """All that is followed."""
+        """Return all operations that are followed."""
         return tuple(each.op for each in self._slots.values())
 
     def awaited(self) -> Iterator[Answer]:
-        """What of it is not one of many, and what it rests on."""
+        """Yield the responses that this widget waits for, and those that its age depends on."""
         yield from (each.answer for slot, each in self._slots.items() if slot not in self._patient)
-        yield from self._rests_on
+        yield from self._dependencies
 
     @property
     def is_on_show(self) -> bool:
-        """Whether it is on the screen one looks at, or below a dialog on that."""
-        shower = self._shower
-        if not internals.is_whole(shower):
+        """Whether the owner is on the current screen, or on the screen below its dialogs."""
+        owner = self._owner
+        if not internals.is_whole(owner):
             return False
-        stack = self._octavo.screen_stack
-        bottom = max((at for at, each in enumerate(stack) if not each.is_modal), default=0)
-        return shower.screen in stack[bottom:]
+        stack = self._shell.screen_stack
+        bottom = max((at for at, screen in enumerate(stack) if not screen.is_modal), default=0)
+        return owner.screen in stack[bottom:]
 
     def stop(self) -> None:
         """Follow nothing any more."""
         while self._slots:
             self._slots.popitem()[1].leave()
-        self._rests_on = ()
+        self._dependencies = ()
 
 
 def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
-    """What is shown although the server was not reached says how old it is."""
+    """Return `snapshot` with the age of its data in its error if the server could not be reached."""
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
         return snapshot
     error = copy(snapshot.error)
-    # That nobody answers stands in the frame, and in the log.
-    why = "" if isinstance(error, NotSent) else f" {error}"
-    error.args = (f"Last updated {long_age(snapshot.fetched_at)}.{why}",)
+    # The top bar and the log already show that the server is unreachable.
+    reason = "" if isinstance(error, NotSent) else f" {error}"
+    error.args = (f"Last updated {long_age(snapshot.fetched_at)}.{reason}",)
     return replace(snapshot, error=error)
 
 
-def report_missing_parts(rows: Rows[Any], what: str, answers: Sequence[Snapshot[Any]]) -> None:
-    """Say in a list that is made of several answers that some of them are not here, did not come or are not whole."""
-    failed = [each.error for each in answers if each.error is not None]
+def report_missing_parts(rows: Rows[Any], what: str, snapshots: Sequence[Snapshot[Any]]) -> None:
+    """Show in a list made of several responses that some are not loaded, failed or are incomplete."""
+    failed = [each.error for each in snapshots if each.error is not None]
     if rows.extent.here and failed and all(isinstance(each, NotSent) for each in failed):
-        oldest = min((each.fetched_at for each in answers if each.fetched_at is not None), default=None)
-        unread = sum(each.value is None for each in answers)
-        more = f" · some {what} not loaded yet" if unread else ""
+        oldest = min((each.fetched_at for each in snapshots if each.fetched_at is not None), default=None)
+        missing = sum(each.value is None for each in snapshots)
+        more = f" · some {what} not loaded yet" if missing else ""
         rows.state.is_from_before(f"{offline_since(oldest)}{more}")
     elif failed:
         more = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
         rows.state.fail(f"Could not load some {what}", f"{failed[0]}{more}")
-    elif any(each.value is None for each in answers):
+    elif any(each.value is None for each in snapshots):
         rows.state.wait_for(what)
     else:
-        rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in answers))
+        rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
 
 
 def is_covered(view: View, pane: Widget) -> bool:
-    """Whether there is room for one pane only, and that is another than `pane`: then no key acts on what is in it."""
+    """Whether the terminal has room for one pane only and shows another pane than `pane`. Keys then do not act on
+    `pane`."""
     if not view.has_class("-tiny"):
         return False
-    around = [each for each in pane.ancestors_with_self if isinstance(each, Widget)]
-    is_beside = view.has_class("-aside") and all(each.id != "aside" for each in around)
-    return is_beside or any(each.has_class("hairline") for each in around) != view.has_class("-on-left")
+    ancestors = [each for each in pane.ancestors_with_self if isinstance(each, Widget)]
+    is_in_main = view.has_class("-aside") and all(each.id != "aside" for each in ancestors)
+    return is_in_main or any(each.has_class("hairline") for each in ancestors) != view.has_class("-on-left")
 
 
-def _pane_beside(view: View) -> Widget | None:
-    """Nothing has the focus on a screen that has no parts yet, and keys come for it then too."""
+def _fallback_pane(view: View) -> Widget | None:
+    """Return the pane that gets the keys which the focused list does not handle, else None."""
     pane = view.keys_go_on_to if isinstance(view.focused, Lines) else None
     return None if pane is None or is_covered(view, pane) else pane
 
 
-@internals.with_bindings_of(_pane_beside)
+@internals.with_bindings_of(_fallback_pane)
 class View(HasCommands, Screen[None]):
-    """A screen inside the frame: the top bar, its body, the status line and the keys."""
+    """A screen inside the frame: the top bar, its body, the status bar and the key bar."""
 
     HELP: ClassVar[str] = ""
-    """What one does here, in a sentence or two: the start of its help."""
+    """First sentences of the help of this view."""
 
     VIEW: str = ""
-    """The mode whose tab is lit."""
+    """Mode of the highlighted tab."""
 
     IS_STOP: ClassVar[bool] = True
-    """One can come back to it."""
+    """Whether the navigation history can return to this view."""
 
     QUITS_FROM: ClassVar[frozenset[str]] = frozenset()
-    """The ids of lists in which `q` quits although escape goes up from them."""
+    """Ids of lists in which `q` quits although `esc` goes up from them."""
 
     body: Callable[[], Iterable[Widget]]
-    """The widgets between the frame's lines. Each view has its own."""
+    """Returns the widgets between the top bar and the status bar. Every view defines its own."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -232,7 +234,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def things_at_hand(self) -> Sequence[Model]:
-        """What the keys are about: the thing under the cursor, then what it is in."""
+        """The selected item, followed by the items that contain it. Commands act on them."""
         return ()
 
     @property
@@ -245,7 +247,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def keys_go_on_to(self) -> Widget | None:
-        """The pane that gets the keys nothing else has while a list beside it has the focus."""
+        """The pane that gets the keys which the focused list does not handle. None without such a pane."""
         return None
 
     def follow(
@@ -256,40 +258,42 @@ class View(HasCommands, Screen[None]):
         *,
         anew: bool = True,
     ) -> None:
-        """Show the answer to `op` now and whenever it changes, instead of what `slot` followed before. Not `anew`: what is
-        followed already is not asked again because of one more."""
+        """Show the response to `op` now and whenever it changes, instead of the previous operation of `slot`. Without
+        `anew`, a response that is already followed elsewhere is not fetched again."""
         if op is not None and not self.shell.has_session:
-            return  # a session that has ended is asked nothing, whatever was about to be
+            return  # The session has ended, and a late callback asks to follow something.
         self.subscriptions.follow(slot, op, show, anew=anew)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Remember which pane has the keys, for where there is room for one. It stays so while the terminal has not."""
+        """Remember which pane had the focus last: a narrow terminal shows only this pane."""
         on_left = any(
-            isinstance(each, Widget) and each.has_class("hairline") for each in event.widget.ancestors_with_self
+            isinstance(ancestor, Widget) and ancestor.has_class("hairline")
+            for ancestor in event.widget.ancestors_with_self
         )
-        # What it looks like depends on that only where there is little room.
+        # Only narrow layouts have styles for this class, so wide layouts need no style update.
         self.set_class(on_left, "-on-left", update=self.has_class("-tiny") or self.has_class("-narrow"))
 
     def on_unmount(self) -> None:
         self.subscriptions.stop()
 
     def go_up(self) -> bool:
-        """Go up one level inside this view, such as from a page to the list it is in. False at its top."""
+        """Go up one level inside this view, such as from a page to its list. Return False at the top level."""
         return False
 
     def climb(self, to: Widget, when: bool) -> bool:
-        """Go up to a pane, when one is below it. Whether one was."""
+        """Focus the pane `to` if `when`. Return `when`."""
         if when:
             to.focus()
         return when
 
     def go_up_or_leave(self) -> None:
-        """Go up one level; from the top to where this view was opened from."""
+        """Go up one level, or at the top level return to the screen from which this view was opened."""
         if not self.go_up():
             self.shell.trail.leave_screen()
 
     def show_nowhere(self, rows: Rows[Any] | Tree, what: str) -> bool:
-        """Say in a list why there is no organization to show anything of, or that it is asked for. False: there is one."""
+        """Show in a list why no organization is selected, or that the organizations are loading. Return False if an
+        organization is selected."""
         if self.shell.workspace.organization is not None:
             return False
         if rows.keys:
@@ -301,19 +305,19 @@ class View(HasCommands, Screen[None]):
         return True
 
     def ask_again(self) -> None:
-        """Ask again for everything on show. What is shown stays until the answers are here."""
+        """Fetch everything on this screen again. The current data stays until the responses arrive."""
         for op in dict.fromkeys((*self.shell.workspace.ops, *self.subscriptions.ops())):
             self.shell.background(self.live.refresh(op))
 
     def status(self, crumbs: str, facts: str = "") -> None:
-        """Say where we are, and what is known about it, in the status line."""
+        """Show the location and facts about it in the status bar."""
         for bar in self.query(StatusBar):
             bar.crumbs, bar.facts = crumbs, facts
 
     @on(Notices.UndoWanted)
-    def _undo(self) -> None:
+    def _on_undo_requested(self) -> None:
         self.shell.undo()
 
     @on(TopBar.ViewWanted)
-    def _switch(self, message: TopBar.ViewWanted) -> None:
+    def _on_view_requested(self, message: TopBar.ViewWanted) -> None:
         self.shell.show_view(message.view)
