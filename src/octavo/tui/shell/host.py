@@ -68,7 +68,7 @@ class Host(Protocol):
     async def action_quit(self) -> None:
         """Save unfinished input and quit."""
 
-    # Of Textual
+    # Methods of `textual.app.App`
 
     @property
     def screen(self) -> Screen[Any]: ...

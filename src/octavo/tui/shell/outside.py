@@ -102,7 +102,7 @@ def _start_browser(app: Shell, browser: Browser, url: str) -> None:
             started.wait()
             return
         if code:
-            with suppress(RuntimeError):  # the app has ended meanwhile
+            with suppress(RuntimeError):  # The app has quit in the meantime.
                 app.call_from_thread(
                     open_outside,
                     app,

@@ -273,7 +273,7 @@ class Writes:
 
 def _route_to_write(app: Host, entry: OutboxEntry, view: str) -> ToThread:
     """Return the route to the thread of a write, made in `view`. The thread is None if it is not loaded."""
-    from octavo.api import comments  # the first screen does without
+    from octavo.api import comments  # lazy: the operations on comments, not needed for the first screen
     from octavo.data.queries import open_threads_of
 
     at, thread_id, live = entry.at, entry.facts.thread, app.session.live

@@ -1,1 +1,1 @@
-"""Pages written in change requests: in the editor of the person, and in the tree."""
+"""Editing pages: in the external editor, in the page tree, and by applying suggested changes."""

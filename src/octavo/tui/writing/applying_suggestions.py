@@ -1,4 +1,4 @@
-"""Suggested wordings put into the pages of a change request: on top of what was suggested for, once, and taken back."""
+"""Applies suggested changes to pages of a change request in one edit, and reverts them."""
 
 from __future__ import annotations
 
@@ -17,50 +17,56 @@ from octavo.data.writes.content_writes import edit, page_source
 from octavo.data.writes.direct import SendResult
 from octavo.documents.suggestions import apply_suggestion, find_block_source
 
-_TIMES = 3
-"""How often it is tried again when others write all the time."""
+_MAX_ATTEMPTS = 3
+"""Attempts before the edit fails because other people keep editing the change request."""
 
 
 @dataclass(frozen=True)
 class Wording:
-    """A suggested wording of a block."""
+    """A suggested text for a block."""
 
     page: str
     key: str
-    """Of the block."""
+    """Key of the block."""
     revision: str | None
-    """Where the block says what it is suggested for. None: nobody knows, so it is not written over."""
+    """Revision in which the suggestion was made. None if it is unknown: the block is then not overwritten."""
     text: str
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of wordings that were to be put into pages."""
+    """Result of applying suggestions."""
 
     fates: tuple[tuple[Wording, Literal["applied", "same", "changed", "gone"]], ...]
-    """`same`: the page says so already. `changed`: its block was edited since. `gone`: there is no such page any more."""
+    """Each suggestion with its result.
+
+    `same`: the block already has the text. `changed`: the block was edited since. `gone`: the page no longer exists.
+    """
     before: Mapping[str, Raw]
-    """The pages that were written, by their ids, as they were."""
+    """The old text of each page that was written, by page id."""
     after: Mapping[str, Raw]
 
     @property
     def applied(self) -> int:
-        """How many were put in."""
+        """Number of suggestions that were applied."""
         return sum(fate == "applied" for _, fate in self.fates)
 
 
 async def apply(live: Live, at: ChangeRequestRef, wordings: Sequence[Wording]) -> SendResult[Outcome]:
-    """Put in those whose blocks are as they were: one edit, sent once. `changed`: none could be, and the answer says why."""
+    """Apply the suggestions whose blocks are unchanged, in one edit.
+
+    The result is `changed` if no suggestion could be applied: its outcome says why.
+    """
     try:
-        was = {each: await _was(live, at, each) for each in wordings}
-        for _ in range(_TIMES):
-            about = await live.send(change_requests.Get(at=at))
-            if about.status not in ("draft", "open") or about.revision is None:
-                return SendResult("refused", f"the change request is now {about.status}.")
-            outcome = await _put_in(live, at, about.revision, wordings, was)
+        old_sources = {each: await _old_source(live, at, each) for each in wordings}
+        for _ in range(_MAX_ATTEMPTS):
+            change_request = await live.send(change_requests.Get(at=at))
+            if change_request.status not in ("draft", "open") or change_request.revision is None:
+                return SendResult("refused", f"the change request is now {change_request.status}.")
+            outcome = await _apply_to_pages(live, at, change_request.revision, wordings, old_sources)
             if not outcome.applied:
                 return SendResult("changed", "", outcome)
-            sent = await edit(live, at, about.revision, _says(outcome.after))
+            sent = await edit(live, at, change_request.revision, _updates(outcome.after))
             if sent.kind == "done":
                 return SendResult("done", "" if sent.replaced is None else sent.message, outcome)
             if sent.kind != "changed":
@@ -71,20 +77,20 @@ async def apply(live: Live, at: ChangeRequestRef, wordings: Sequence[Wording]) -
 
 
 async def take_back(live: Live, at: ChangeRequestRef, outcome: Outcome) -> SendResult[Outcome]:
-    """Let the pages say what they said before, where nobody wrote on them since."""
+    """Restore the pages of `outcome`, unless they were edited since."""
     try:
-        about = await live.send(change_requests.Get(at=at))
-        if about.revision is None:
+        change_request = await live.send(change_requests.Get(at=at))
+        if change_request.revision is None:
             return SendResult(
                 "refused", "Could not undo the applied suggestion: the server did not return the current revision."
             )
         for page, after in outcome.after.items():
-            if await page_source(live, _at(at, about.revision), page) != after:
+            if await page_source(live, _revision_ref(at, change_request.revision), page) != after:
                 return SendResult(
                     "changed",
                     "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block.",
                 )
-        sent = await edit(live, at, about.revision, _says(outcome.before))
+        sent = await edit(live, at, change_request.revision, _updates(outcome.before))
     except ApiError as error:
         return SendResult("refused", f"Could not undo the applied suggestion: {error}")
     if sent.kind == "done":
@@ -92,35 +98,41 @@ async def take_back(live: Live, at: ChangeRequestRef, outcome: Outcome) -> SendR
     return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.message)
 
 
-async def _put_in(
-    live: Live, at: ChangeRequestRef, head: str, wordings: Sequence[Wording], was: Mapping[Wording, str | None]
+async def _apply_to_pages(
+    live: Live, at: ChangeRequestRef, head: str, wordings: Sequence[Wording], old_sources: Mapping[Wording, str | None]
 ) -> Outcome:
     before: dict[str, Raw] = {}
     after: dict[str, Raw] = {}
     fates: list[tuple[Wording, Literal["applied", "same", "changed", "gone"]]] = []
     for each in wordings:
         if each.page not in after:
-            found = await page_source(live, _at(at, head), each.page)
-            if found is None:
+            source = await page_source(live, _revision_ref(at, head), each.page)
+            if source is None:
                 fates.append((each, "gone"))
                 continue
-            before[each.page] = after[each.page] = found
-        done = await asyncio.to_thread(apply_suggestion, after[each.page].text, each.key, was[each], each.text)
-        after[each.page] = Raw(done.text)
-        fates.append((each, done.kind))
+            before[each.page] = after[each.page] = source
+        result = await asyncio.to_thread(
+            apply_suggestion, after[each.page].text, each.key, old_sources[each], each.text
+        )
+        after[each.page] = Raw(result.text)
+        fates.append((each, result.kind))
     written = [page for page in after if after[page] != before[page]]
     return Outcome(tuple(fates), {page: before[page] for page in written}, {page: after[page] for page in written})
 
 
-async def _was(live: Live, at: ChangeRequestRef, of: Wording) -> str | None:
-    """What the block said when it was suggested, as it was written."""
-    text = await page_source(live, _at(at, of.revision), of.page) if of.revision is not None else None
-    return await asyncio.to_thread(find_block_source, text.text, of.key) if text is not None else None
+async def _old_source(live: Live, at: ChangeRequestRef, wording: Wording) -> str | None:
+    """Return the source of the block in the revision of the suggestion. None if it is unknown."""
+    text = (
+        await page_source(live, _revision_ref(at, wording.revision), wording.page)
+        if wording.revision is not None
+        else None
+    )
+    return await asyncio.to_thread(find_block_source, text.text, wording.key) if text is not None else None
 
 
-def _says(pages: Mapping[str, Raw]) -> tuple[UpdatePage, ...]:
+def _updates(pages: Mapping[str, Raw]) -> tuple[UpdatePage, ...]:
     return tuple(UpdatePage(page=page, document=DocumentBody(markdown=text.text)) for page, text in pages.items())
 
 
-def _at(at: ChangeRequestRef, revision: str) -> RevisionRef:
+def _revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
     return RevisionRef(space_id=at.space_id, revision_id=revision)

@@ -1,4 +1,4 @@
-"""What can be done to pages in every view that has some: edit one in an editor, and rename, move, add and delete pages."""
+"""Commands that edit the pages of a view: edit in the editor, rename, move, add and delete."""
 
 from __future__ import annotations
 
@@ -19,130 +19,131 @@ if TYPE_CHECKING:
 
 
 class WrittenPages(Protocol):
-    """The pages of a view, as those who write them know them."""
+    """The pages of a view, as far as commands that edit pages need them."""
 
     @property
     def space_ref(self) -> SpaceRef | None:
-        """The space they are of."""
+        """Space of the pages. None before a space is opened."""
 
     @property
     def change_request(self) -> ChangeRequest | None:
-        """The one on show, which what is written goes into. None: the person is asked for one."""
+        """The current change request, which receives the edits. None if the user must choose one."""
 
     @property
     def page_to_write(self) -> tuple[str, str, str] | None:
-        """The id, title and type of the page the keys are about."""
+        """Id, title and type of the selected page. None without a selected page."""
 
     @property
     def block_to_write(self) -> Block | None:
-        """The block of that page the editor opens at."""
+        """Block of the page at which the editor opens. None for the first line."""
 
     def why_no_page_to_write(self) -> str | None:
-        """Why what the keys are about is no page that can be written, in a sentence, where there is more to say than that."""
+        """Return a sentence why the selected item is no page that can be edited, if there is a special reason, else
+        None."""
 
     def look_for_unsent(self) -> None:
-        """Something may have been written that is not sent."""
+        """Look for unsent drafts again, because there may be a new draft."""
 
     def page_is_written(self, change_request: ChangeRequest) -> None:
-        """A change request has what was written."""
+        """Update the view, because `change_request` now has a new edit."""
 
 
 class Authoring:
-    """Writes the pages of a view: into the change request on show, or into one the person is asked for."""
+    """Edits the pages of a view, in the current change request or in one that the user chooses."""
 
     def __init__(self, view: View, pages: WrittenPages) -> None:
         self._view, self.pages = view, pages
-        self._opening = False
-        """Whether a page is on its way to the editor."""
+        self._is_opening = False
+        """Whether a page is being loaded for the editor."""
 
     def why_not_allowed(self) -> str | None:
-        """Why nothing can be written here, in a sentence."""
+        """Return a sentence why no page can be edited here, else None."""
         app, at, change_request = self._view.shell, self.pages.space_ref, self.pages.change_request
         if at is None:
             return "Open a space first. Press enter on a space to open it."
-        if why := why_no_editing(app):
-            return why
-        if change_request is not None and (why := not_allowed(app, change_request, at, "edit", *UNDECIDED)):
-            return why
+        if reason := why_no_editing(app):
+            return reason
+        if change_request is not None and (reason := not_allowed(app, change_request, at, "edit", *UNDECIDED)):
+            return reason
         return not_allowed_in(app, at.space_id, "edit")
 
     def edit(self) -> None:
-        """Open the page in the editor."""
+        """Open the selected page in the editor."""
         page, space = self.pages.page_to_write, self.pages.space_ref
-        if page is not None and space is not None and not self._opening:
+        if page is not None and space is not None and not self._is_opening:
             from octavo.tui.writing.page_edit import PageEdit
 
-            app, into, block = self._view.shell, self.pages.change_request, self.pages.block_to_write
-            self._opening = True
-            edit = PageEdit(app, space, page[0], page[1], into, self._editing_ended, block)
-            app.background(self._open(edit.start()))
+            app, target, block = self._view.shell, self.pages.change_request, self.pages.block_to_write
+            self._is_opening = True
+            edit = PageEdit(app, space, page[0], page[1], target, self._on_editing_ended, block)
+            app.background(self._run_editor(edit.start()))
 
-    async def _open(self, opening: Coroutine[Any, Any, None]) -> None:
+    async def _run_editor(self, opening: Coroutine[Any, Any, None]) -> None:
         try:
             await opening
         finally:
-            self._opening = False
+            self._is_opening = False
             if is_whole(self._view):
                 self.pages.look_for_unsent()
 
-    def _editing_ended(self, change_request: ChangeRequest | None) -> None:
+    def _on_editing_ended(self, change_request: ChangeRequest | None) -> None:
         if change_request is not None:
             self.pages.page_is_written(change_request)
         elif is_whole(self._view):
             self.pages.look_for_unsent()
 
     def arrange(self) -> None:
-        """Ask what is to be done with the page: rename, move, describe, hide or delete it, or add others."""
+        """Ask whether to rename, move, describe or delete the selected page, or to add a page."""
         self._tree_edit().menu()
 
     def delete(self) -> None:
-        """Delete the page."""
+        """Delete the selected page."""
         self._view.shell.background(self._tree_edit().delete())
 
     def insert(self) -> None:
-        """Add a page beside the one at hand."""
+        """Add a page next to the selected page."""
         self._view.shell.background(self._tree_edit().insert())
 
     def _tree_edit(self) -> TreeEdit:
         from octavo.tui.writing.tree_edits import TreeEdit
 
         page, space = self.pages.page_to_write, self.pages.space_ref
-        assert space is not None  # `why_not_allowed` says so
-        about = page[:2] if page is not None else ("", "")
-        return TreeEdit(self._view.shell, space, *about, self.pages.change_request, self.pages.page_is_written)
+        assert space is not None  # The commands are disabled by `why_not_allowed`.
+        id_and_title = page[:2] if page is not None else ("", "")
+        return TreeEdit(self._view.shell, space, *id_and_title, self.pages.change_request, self.pages.page_is_written)
 
 
-def _may_not_insert(app: Shell, authoring: Authoring) -> str | None:
+def _why_no_insert(app: Shell, authoring: Authoring) -> str | None:
     return authoring.pages.why_no_page_to_write() or authoring.why_not_allowed()
 
 
 def may_not_write(app: Shell, authoring: Authoring) -> str | None:
-    """Why the page at hand cannot be changed, in a sentence."""
-    if why := _may_not_insert(app, authoring):
-        return why
+    """Return a sentence why the selected page cannot be changed, else None."""
+    if reason := _why_no_insert(app, authoring):
+        return reason
     return "Select a page first." if authoring.pages.page_to_write is None else None
 
 
-def _may_not_edit(app: Shell, authoring: Authoring) -> str | None:
+def _why_no_edit(app: Shell, authoring: Authoring) -> str | None:
     page = authoring.pages.page_to_write
-    if (why := may_not_write(app, authoring)) is None and page is not None and page[2] != "document":
+    if (reason := may_not_write(app, authoring)) is None and page is not None and page[2] != "document":
         kind = "generated page" if page[2] == "computed" else page[2]
         return f"{page[1]} is a {kind} and has no text to edit. Press M to rename or move the {kind}."
-    return why
+    return reason
 
 
 WRITING: Commands[Authoring] = Commands(
     "page",
     (
         Command("edit", "e", "Edit", "Edit the page in your editor",
-                writes=True, run=lambda _, authoring: authoring.edit(), why_not=_may_not_edit),
+                writes=True, run=lambda _, authoring: authoring.edit(), why_not=_why_no_edit),
         Command("arrange", "M", "Edit pages", "Rename, move, add, or delete pages",
                 writes=True, run=lambda _, authoring: authoring.arrange(), why_not=may_not_write, shown=False),
         Command("delete", "X", "Delete", "Delete the page",
                 writes=True, run=lambda _, authoring: authoring.delete(), why_not=may_not_write, shown=False),
         Command("insert", "ctrl+n", "New page", "Add a page",
-                writes=True, run=lambda _, authoring: authoring.insert(), why_not=_may_not_insert, shown=False),
+                writes=True, run=lambda _, authoring: authoring.insert(), why_not=_why_no_insert, shown=False),
     ),
     context="editing pages",
 )  # fmt: skip
-"""What can be done to the page at hand. What is written goes into a change request."""
+"""Commands that edit the selected page in a change request."""

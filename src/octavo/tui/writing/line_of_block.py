@@ -1,4 +1,4 @@
-"""At which line of its text a block of a page stands. Pure."""
+"""Finds the line of a block in the text of a page. Pure function."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from octavo.tui.comments.thread_anchoring import ThreadAnchors
 
 
 def line_of(text: str, block: Block) -> int:
-    """The line of a text, counted from 1, at which a block stands: the one of its name, else one that says nearly the
-    same, else where it stood in the text it is from. Takes as long as to parse it."""
-    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
+    """Return the 1-based line of a block in a text: of the block with the same key, else of the most similar block,
+    else of its old line. Takes as long as parsing the text."""
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
 
     document = parse(text)
     found = document.find(block.key) if block.key else None

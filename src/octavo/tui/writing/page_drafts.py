@@ -1,6 +1,6 @@
-"""The text of a page on its way to a change request: a draft from the moment the editor wrote it until it is there.
+"""Drafts of page texts: from the moment the editor saves a text until a change request has it.
 
-An editor writes a file whose name says which page it is, so that what it holds is found however the app ended.
+The name of each editor file identifies its page, so the text is found even after a crash.
 """
 
 from __future__ import annotations
@@ -24,47 +24,49 @@ if TYPE_CHECKING:
     from octavo.tui.shell.session import Session
     from octavo.tui.shell.shell import Shell
 
-_NONE = "-"
-"""What stands in a name for a change request that is not there yet. Ids may begin so, but none is that short."""
+_NO_CHANGE_REQUEST = "-"
+"""Part of a key that means “no change request yet”. Ids may begin with a hyphen, but none is that short."""
 
 
 @dataclass(frozen=True)
 class PagePlace:
-    """Which page is written, where, and on top of what."""
+    """Identifies a draft: the page, the change request for it, and the revision it is based on."""
 
     space: str
     page: str
     revision: str
-    """What it said when the editor opened."""
+    """Revision of the page that the editor opened."""
     change_request: str = ""
-    """Empty: it starts a change request."""
+    """Id of the change request. Empty if sending the draft creates a new one."""
     number: int = 1
-    """Which of the texts on top of the same."""
+    """Number that distinguishes drafts of the same page and revision."""
 
     @property
     def name(self) -> str:
-        """Its place among the drafts."""
-        return f"page {self.space} {self.page} {self.change_request or _NONE} {self.revision} {self.number}"
+        """Key of the draft."""
+        return (
+            f"page {self.space} {self.page} {self.change_request or _NO_CHANGE_REQUEST} {self.revision} {self.number}"
+        )
 
     @property
     def base(self) -> RevisionRef:
-        """Where its text can be read as it was."""
+        """Revision that has the text before the edit."""
         return RevisionRef(space_id=self.space, revision_id=self.revision)
 
     @property
     def into(self) -> ChangeRequestRef:
-        """The change request it is for, where there is one."""
+        """The change request of the draft. Valid only if `change_request` is not empty."""
         return ChangeRequestRef(space_id=self.space, change_request_id=self.change_request)
 
     def file_name(self, session: Session) -> str:
-        """What the name of an editor's file begins with."""
-        of_page = _digest(session, self.space, self.page)
-        return f"page.{of_page}.{self.change_request or _NONE}.{self.revision}.{self.number}.{os.getpid()}"
+        """Return the first part of the name of the editor file."""
+        digest = _page_digest(session, self.space, self.page)
+        return f"page.{digest}.{self.change_request or _NO_CHANGE_REQUEST}.{self.revision}.{self.number}.{os.getpid()}"
 
 
 @dataclass(frozen=True)
 class PageDraft:
-    """A text that is not sent."""
+    """An unsent text of a page."""
 
     place: PagePlace
     text: Raw
@@ -72,88 +74,92 @@ class PageDraft:
 
 
 def page_place(name: str) -> PagePlace:
-    """The place that has this name."""
+    """Return the place whose `name` is `name`."""
     _, space, page, into, revision, number = name.split(" ")
-    return PagePlace(space, page, revision, "" if into == _NONE else into, int(number))
+    return PagePlace(space, page, revision, "" if into == _NO_CHANGE_REQUEST else into, int(number))
 
 
 def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "") -> tuple[PageDraft, ...]:
-    """What is not sent of a page, newest first: for one change request, or for any."""
-    found = []
-    for draft in drafts.with_prefix(_begin(space, page)):
+    """Return the unsent texts of a page, newest first: for one change request, or for all."""
+    matches = []
+    for draft in drafts.with_prefix(_key_prefix(space, page)):
         place = page_place(draft.key)
         if change_request in ("", place.change_request):
-            found.append(PageDraft(place, Raw(draft.text), draft.saved_at))
-    return tuple(found)
+            matches.append(PageDraft(place, Raw(draft.text), draft.saved_at))
+    return tuple(matches)
 
 
 def free_place(drafts: Drafts, place: PagePlace) -> PagePlace:
-    """`place`, or another like it where no draft is: what was begun anew does not take the place of what is there."""
+    """Return `place`, or a copy with another number if a draft is stored there: a new edit must not overwrite a draft."""
     taken = {draft.place for draft in page_drafts(drafts, place.space, place.page)}
     return next(free for number in count(1) if (free := replace(place, number=number)) not in taken)
 
 
 def keep_base(app: Shell, place: PagePlace, revision: str) -> None:
-    """Remember what both sides of the conflicts in a draft come from."""
+    """Store the common base revision of the conflicts in a draft."""
     app.session.state.set_fact(f"base {place.name}", revision)
 
 
 def base_of(app: Shell, place: PagePlace) -> RevisionRef | None:
-    """What both sides of the conflicts in a draft come from, if that is known."""
+    """Return the common base revision of the conflicts in a draft. None if it is unknown."""
     revision = app.session.state.get_fact(f"base {place.name}")
     return RevisionRef(space_id=place.space, revision_id=revision) if isinstance(revision, str) else None
 
 
 def unsent_pages(app: Shell, space: str, pages: Iterable[str]) -> frozenset[str]:
-    """Those of which something was written that is not sent."""
+    """Return those of `pages` that have an unsent text."""
     drafts = app.session.drafts.with_prefix(f"page {space} ")
-    kept = {draft.key.split(" ")[2] for draft in drafts}
-    left = {path.name.split(".")[1] for path in folder(app).glob("page.*.md") if _is_left(path)}
-    if not kept and not left:
+    drafted = {draft.key.split(" ")[2] for draft in drafts}
+    orphaned = {path.name.split(".")[1] for path in folder(app).glob("page.*.md") if _is_orphaned(path)}
+    if not drafted and not orphaned:
         return frozenset()
-    return frozenset(page for page in pages if page in kept or (left and _digest(app.session, space, page) in left))
+    return frozenset(
+        page for page in pages if page in drafted or (orphaned and _page_digest(app.session, space, page) in orphaned)
+    )
 
 
 async def take_over(app: Shell, space: str, page: str) -> None:
-    """Make drafts of what editors left behind that nobody waits for any more. Raises NotSaved."""
-    from octavo.tui.terminal.external_editor import (  # to know whether there is any takes less
+    """Save the texts of a page that a crashed run left in editor files as drafts. Raises NotSaved."""
+    from octavo.tui.terminal.external_editor import (  # lazy: finding no files does not need it
         Edited,
         about_of,
         forget,
         read_back,
     )
 
-    known = {draft.place for draft in page_drafts(app.session.drafts, space, page)}  # what it began with is taken over
-    for path, place in _left(app, space, page):
-        left, about = read_back(path), about_of(path)
-        if isinstance(left, Edited) and not (about and about.why):  # what was not taken then, ! opens again
-            if left.text.strip() and (place in known or not await _is_as_it_was(app, place, left.text)):
-                await DialogDraft(app, place.name).save(left.text)
+    known = {draft.place for draft in page_drafts(app.session.drafts, space, page)}  # These texts are always saved.
+    for path, place in _orphaned_files(app, space, page):
+        result, note = read_back(path), about_of(path)
+        if isinstance(result, Edited) and not (note and note.why):  # The outbox offers texts that were rejected.
+            if result.text.strip() and (place in known or not await _is_unchanged(app, place, result.text)):
+                await DialogDraft(app, place.name).save(result.text)
             forget(path)
 
 
-def _left(app: Shell, space: str, page: str) -> list[tuple[Path, PagePlace]]:
-    """Files of a page that no editor has open any more."""
-    found = []
-    for path in sorted(folder(app).glob(f"page.{_digest(app.session, space, page)}.*.md")):
-        if _is_left(path):
+def _orphaned_files(app: Shell, space: str, page: str) -> list[tuple[Path, PagePlace]]:
+    """Return the files of a page that no editor has open, with their places."""
+    files = []
+    for path in sorted(folder(app).glob(f"page.{_page_digest(app.session, space, page)}.*.md")):
+        if _is_orphaned(path):
             _, _, into, revision, number, *_ = path.name.split(".")
-            found.append((path, PagePlace(space, page, revision, "" if into == _NONE else into, int(number))))
-    return found
+            files.append(
+                (path, PagePlace(space, page, revision, "" if into == _NO_CHANGE_REQUEST else into, int(number)))
+            )
+    return files
 
 
-def _is_left(path: Path) -> bool:
+def _is_orphaned(path: Path) -> bool:
     parts = path.name.split(".")
-    return len(parts) == 7 and parts[4].isdecimal() and not _runs(parts[5].partition("-")[0])
+    return len(parts) == 7 and parts[4].isdecimal() and not _is_running(parts[5].partition("-")[0])
 
 
 def folder(app: Shell) -> Path:
-    """Where the files of editors are."""
+    """Return the folder of the editor files."""
     return app.settings.state_folder / "editing"
 
 
 def with_own_end(before: str, after: str) -> str:
-    """`after` with the line ends that `before` has, also at its end: editors put one there, or take it away."""
+    """Return `after` with the line endings of `before`, including its last line: editors add or remove the last one."""
     from octavo.tui.terminal.external_editor import written_as_before  # lazy: few pages are edited
 
     after = written_as_before(before, after)
@@ -162,7 +168,7 @@ def with_own_end(before: str, after: str) -> str:
     return after if after.endswith("\n") or not after else f"{after}\n"
 
 
-async def _is_as_it_was(app: Shell, place: PagePlace, text: str) -> bool:
+async def _is_unchanged(app: Shell, place: PagePlace, text: str) -> bool:
     from octavo.data.writes.content_writes import page_source
 
     try:
@@ -172,16 +178,16 @@ async def _is_as_it_was(app: Shell, place: PagePlace, text: str) -> bool:
     return before is not None and with_own_end(before.text, text) == before.text
 
 
-def _begin(space: str, page: str) -> str:
+def _key_prefix(space: str, page: str) -> str:
     return f"page {space} {page} "
 
 
-def _digest(session: Session, space: str, page: str) -> str:
+def _page_digest(session: Session, space: str, page: str) -> str:
     return hashlib.sha256(f"{session.state.namespace} {space} {page}".encode()).hexdigest()[:16]
 
 
-def _runs(process: str) -> bool:
-    """Whether another process runs, so that an editor may be open in another window: ours stands still for one."""
+def _is_running(process: str) -> bool:
+    """Whether another process runs, whose editor may be open. This process is blocked while its own editor is open."""
     if not process.isdecimal() or int(process) == os.getpid():
         return False
     try:

@@ -1,4 +1,4 @@
-"""A page opened in the person's own editor, and what they wrote sent as content of a change request."""
+"""Edits a page in the external editor of the user and sends the text to a change request. Start at `PageEdit.start`."""
 
 from __future__ import annotations
 
@@ -47,21 +47,22 @@ KEPT = "Your text is saved as a draft. Press e on the page to continue."
 
 @dataclass(frozen=True)
 class PageEdit:
-    """One page that is edited: from the key to the change request."""
+    """One edit of a page, from the key press to the change request."""
 
     app: Shell
     space: SpaceRef
     page: str
     title: str
     change_request: ChangeRequest | None = None
-    """Where it is read and written. Without one, what is live is read, and the person is asked where it goes."""
+    """Change request to read from and write to. None: main is read, and the user chooses a change request."""
     ended: Callable[[ChangeRequest | None], None] = lambda _: None
-    """Called when it was sent, with the change request that has it; with None when it is a draft still, or again."""
+    """Called when the text was sent, with its change request, or with None when the text is a draft."""
     block: Block | None = None
-    """What the editor opens at."""
+    """Block at which the editor opens."""
 
     async def start(self) -> None:
-        """Go on with what is not sent, or open the page. Returns when the editor was closed, or a dialog is open."""
+        """Offer the unsent drafts of the page, or open the page. Returns when the editor was closed or a dialog is
+        open."""
         try:
             await take_over(self.app, self.space.space_id, self.page)
         except NotSaved as error:
@@ -71,49 +72,53 @@ class PageEdit:
         drafts = page_drafts(self.app.session.drafts, self.space.space_id, self.page, into)
         if drafts:
             with meanwhile(self.app, f"Opening {self.title}…"):
-                named = [await self._named(draft.place) for draft in drafts]
+                named = [await self._target_title(draft.place) for draft in drafts]
             self._offer(drafts, named)
         else:
-            await self._open_anew()
+            await self._open_new()
 
     async def open_with(self, change: Callable[[str], str]) -> None:
-        """Open the page as it is now with a `change` made to it, which is sent when the editor changes anything more."""
+        """Open the current page with `change` applied to its text. If the user saves more changes, the text is sent."""
         if self.change_request is not None:
-            await self._read(TargetRequest(self.space, change_request=self.change_request), change)
+            await self._open_current(TargetRequest(self.space, change_request=self.change_request), change)
 
-    async def _open_anew(self) -> None:
+    async def _open_new(self) -> None:
         if self.change_request is not None:
-            await self._read(TargetRequest(self.space, change_request=self.change_request))
+            await self._open_current(TargetRequest(self.space, change_request=self.change_request))
         else:
-            await target_request.choose(self.app, self.space, f"Edit {self.title}", self._read)
+            await target_request.choose(self.app, self.space, f"Edit {self.title}", self._open_current)
 
-    # What was written before
+    # Unsent drafts
 
-    def _offer(self, drafts: tuple[PageDraft, ...], named: list[str]) -> None:
-        """Ask what becomes of texts that are not sent."""
+    def _offer(self, drafts: tuple[PageDraft, ...], titles: list[str]) -> None:
+        """Ask what to do with unsent drafts."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
         choices: list[Choice[Callable[[], Coroutine[Any, Any, None]]]] = []
-        for draft, name in zip(drafts, named, strict=True):
+        for draft, name in zip(drafts, titles, strict=True):
             group = f"Unsent draft from {long_age(draft.saved_at)} for {name}"
-            marked = len(find_markers(draft.text.text))
-            if marked and draft.place.change_request:
-                said = f"{plural(marked, 'conflict')} with the change request"
-                choices.append(Choice(partial(self._settle_draft, draft), "Resolve conflicts", said, group=group))
-            what = f"in your editor, with {plural(marked, 'conflict')} marked" if marked else "in your editor"
+            conflict_count = len(find_markers(draft.text.text))
+            if conflict_count and draft.place.change_request:
+                conflicts = f"{plural(conflict_count, 'conflict')} with the change request"
+                choices.append(Choice(partial(self._resolve_draft, draft), "Resolve conflicts", conflicts, group=group))
+            detail = (
+                f"in your editor, with {plural(conflict_count, 'conflict')} marked"
+                if conflict_count
+                else "in your editor"
+            )
             choices += [
-                Choice(partial(self._go_on, draft), "Continue editing", what, group=group),
+                Choice(partial(self._continue, draft), "Continue editing", detail, group=group),
                 Choice(
                     partial(self._send_draft, draft),
                     "Save the draft to the server",
                     "without further edits",
                     group=group,
                 ),
-                Choice(partial(self._drop, draft), "Discard the draft", "you cannot undo this", group=group),
+                Choice(partial(self._discard, draft), "Discard the draft", "you cannot undo this", group=group),
             ]
-        stay = "the draft will be kept" if len(drafts) == 1 else "the drafts will be kept"
-        choices.append(Choice(self._open_anew, "Start a new edit", f"from the current page ({stay})", group="Or"))
+        note = "the draft will be kept" if len(drafts) == 1 else "the drafts will be kept"
+        choices.append(Choice(self._open_new, "Start a new edit", f"from the current page ({note})", group="Or"))
 
         def chosen(act: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
             if act is not None:
@@ -121,67 +126,68 @@ class PageEdit:
 
         self.app.push_screen(Picker(self.title, choices), chosen)
 
-    async def _named(self, place: PagePlace) -> str:
-        """Where a text goes, as far as that is known."""
+    async def _target_title(self, place: PagePlace) -> str:
+        """Return the name of the change request of a draft, as far as it is known."""
         if not place.change_request:
             return TargetRequest(self.space).title
         try:
-            found = await self.app.session.live.known(change_requests.Get(at=place.into))
+            change_request = await self.app.session.live.known(change_requests.Get(at=place.into))
         except ApiError:
             return "a change request"
-        return TargetRequest(self.space, change_request=found).title
+        return TargetRequest(self.space, change_request=change_request).title
 
-    async def _go_on(self, draft: PageDraft) -> None:
-        if (into := await self._into(draft.place)) is not None:
+    async def _continue(self, draft: PageDraft) -> None:
+        if (into := await self._load_target(draft.place)) is not None:
             await self._edit(draft.place, into, draft.text)
 
     async def _send_draft(self, draft: PageDraft) -> None:
-        if (into := await self._into(draft.place)) is not None:
-            self._settle_first(draft.place, into, draft.text)
+        if (into := await self._load_target(draft.place)) is not None:
+            self._confirm_conflicts(draft.place, into, draft.text)
 
-    async def _drop(self, draft: PageDraft) -> None:
+    async def _discard(self, draft: PageDraft) -> None:
         from octavo.tui.widgets.confirm import Confirm
 
-        async def drop() -> None:
+        async def discard() -> None:
             await DialogDraft(self.app, draft.place.name).save("")
             self.ended(None)
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
-                self.app.background(drop())
+                self.app.background(discard())
 
-        said = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. The page {self.title} itself will not change."
-        self.app.push_screen(Confirm(f"Discard your draft of {self.title}?", verb="Discard", intro=said), decided)
+        warning = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. The page {self.title} itself will not change."
+        self.app.push_screen(Confirm(f"Discard your draft of {self.title}?", verb="Discard", intro=warning), decided)
 
-    async def _into(self, place: PagePlace) -> TargetRequest | None:
-        """Where a text goes that was written before. None when that cannot be asked, which was said."""
+    async def _load_target(self, place: PagePlace) -> TargetRequest | None:
+        """Return the target of a draft. None if it could not be loaded, which was reported."""
         new = target_request.new(self.space, f"Edit {self.title}")
         if not place.change_request:
             return new
         try:
-            found = await self.app.session.live.fetch(change_requests.Get(at=place.into))
+            change_request = await self.app.session.live.fetch(change_requests.Get(at=place.into))
         except ApiError as error:
             self.app.say(f"Could not load the change request for this draft: {error}", tone="failed")
             return None
-        if found.status not in UNDECIDED:
+        if change_request.status not in UNDECIDED:
             self.app.say(
-                f"#{found.number} is now {found.status}. Your text will be saved to a new change request.", tone="care"
+                f"#{change_request.number} is now {change_request.status}. Your text will be saved to a new change request.",
+                tone="care",
             )
             return new
-        return TargetRequest(self.space, change_request=found)
+        return TargetRequest(self.space, change_request=change_request)
 
     # The editor
 
-    async def _read(self, into: TargetRequest, change: Callable[[str], str] = lambda text: text) -> None:
-        """Read the page as it is now, and open it."""
+    async def _open_current(self, into: TargetRequest, change: Callable[[str], str] = lambda text: text) -> None:
+        """Load the current page, and open it in the editor."""
         try:
             with meanwhile(self.app, f"Opening {self.title}…"):
-                stands = await self._head(into)
-                into_id = into.change_request.id if into.change_request is not None else ""
+                revision = await self._current_revision(into)
+                target_id = into.change_request.id if into.change_request is not None else ""
                 place = free_place(
-                    self.app.session.drafts, PagePlace(self.space.space_id, self.page, stands or "", into_id)
+                    self.app.session.drafts, PagePlace(self.space.space_id, self.page, revision or "", target_id)
                 )
-                text = await page_source(self.app.session.live, place.base, self.page) if stands else None
+                text = await page_source(self.app.session.live, place.base, self.page) if revision else None
         except ApiError as error:
             self.app.say(f"Could not open {self.title}: {error}", tone="failed")
             return
@@ -191,8 +197,8 @@ class PageEdit:
             return
         await self._edit(place, into, Raw(change(text.text)))
 
-    async def _head(self, into: TargetRequest) -> str | None:
-        """Where it stands now."""
+    async def _current_revision(self, into: TargetRequest) -> str | None:
+        """Return the current revision of the target."""
         live = self.app.session.live
         if into.at is not None:
             return (await live.fetch(change_requests.Get(at=into.at))).revision
@@ -200,15 +206,15 @@ class PageEdit:
 
     async def _edit(self, place: PagePlace, into: TargetRequest, text: Raw) -> None:
         line = await asyncio.to_thread(line_of, text.text, self.block) if self.block is not None else 1
-        kept = DialogDraft(self.app, place.name)
+        draft = DialogDraft(self.app, place.name)
 
         def keep(written: str) -> str:
             written = with_own_end(text.text, written)
-            return why_not_saved(kept.save_now, written) if written.strip() and written != text.text else ""
+            return why_not_saved(draft.save_now, written) if written.strip() and written != text.text else ""
 
         name = place.file_name(self.app.session)
-        about = FileNote(self.title, place.name, self.app.session.state.namespace)
-        result = edit_text(self.app, text.text, folder(self.app), name=name, keep=keep, about=about, line=line)
+        note = FileNote(self.title, place.name, self.app.session.state.namespace)
+        result = edit_text(self.app, text.text, folder(self.app), name=name, keep=keep, about=note, line=line)
         if isinstance(result, NotEdited):
             self.app.say(result.said, tone="care", seconds=10.0)
             self.ended(None)
@@ -223,10 +229,10 @@ class PageEdit:
                 tone="care",
             )
         else:
-            self._settle_first(place, into, mine)
+            self._confirm_conflicts(place, into, mine)
 
-    def _settle_first(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
-        """Send it. Where conflicts are still marked in it, ask before."""
+    def _confirm_conflicts(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
+        """Send the text. If it contains conflict markers, ask first."""
         from octavo.tui.widgets.confirm import Confirm
 
         number = len(find_markers(mine.text))
@@ -241,91 +247,91 @@ class PageEdit:
                 self.app.say(KEPT)
                 self.ended(None)
 
-        what = plural(number, "conflict")
-        said = (
-            f"The text still contains {what}, marked with <<<<<<<, =======, and >>>>>>>. "
+        conflicts = plural(number, "conflict")
+        warning = (
+            f"The text still contains {conflicts}, marked with <<<<<<<, =======, and >>>>>>>. "
             "If you send the text, readers will see both versions after the merge."
         )
-        self.app.push_screen(Confirm(f"Send {self.title} with conflicts?", verb="Send", intro=said), decided)
+        self.app.push_screen(Confirm(f"Send {self.title} with conflicts?", verb="Send", intro=warning), decided)
 
     # Sending
 
     def send(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
-        """Send it in the background."""
-        self.app.background(self._sent(place, into, mine))
+        """Send the text in the background."""
+        self.app.background(self._send_and_report(place, into, mine))
 
-    async def _sent(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
-        """Send it, and say what became of it. What others wrote in the same places is settled side by side."""
+    async def _send_and_report(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
+        """Send the text and report the result. Conflicts with other people's edits open the conflict view."""
         with meanwhile(self.app, f"Saving {self.title} to {into.title}…"):
-            written = await self._written(place, into, mine)
+            written = await self._write(place, into, mine)
         self.ended(written)
 
-    async def _written(self, place: PagePlace, into: TargetRequest, mine: Raw) -> ChangeRequest | None:
-        """The change request, when it has `mine`. What became of it was said."""
-        app, on_show = self.app, self.app.screen
+    async def _write(self, place: PagePlace, into: TargetRequest, mine: Raw) -> ChangeRequest | None:
+        """Return the change request if it has the text `mine`, else None. The result was reported."""
+        app, screen = self.app, self.app.screen
         change_request = await target_request.started(app, into)
         if change_request is None:
             return None
         try:
-            place = await self._settle(place, change_request, mine)
+            place = await self._move_draft(place, change_request, mine)
             outcome = await write_page(app.session.live, change_request.ref(self.space), self.page, place.base, mine)
             if outcome.kind == "conflict" and outcome.text is not None:
-                place = await self._keep_both(place, outcome.text, outcome.revision)
+                place = await self._save_conflict(place, outcome.text, outcome.revision)
         except NotSaved as error:
             app.say(f"Could not send {self.title}: {error}", tone="failed")
             return None
-        named = f"#{change_request.number} {change_request.title}"
+        title = f"#{change_request.number} {change_request.title}"
         if outcome.kind in ("sent", "merged", "same"):
             DialogDraft(app, place.name).drop()
             target_request.wrote(app, self.space, change_request)
-            app.say(await self._said(named, place, outcome))
+            app.say(await self._success_message(title, place, outcome))
             return change_request
         if outcome.kind == "conflict":
-            said = f"Could not send {self.title}: others changed the same text in {named}."
-            if app.screen is on_show:  # who went elsewhere meanwhile is not taken away from there
-                app.say(f"{said} Resolve the conflicts.", tone="care", seconds=10.0)
-                self._settle_conflicts(place, TargetRequest(self.space, change_request=change_request))
+            message = f"Could not send {self.title}: others changed the same text in {title}."
+            if app.screen is screen:  # If the user has moved on, only a notification appears.
+                app.say(f"{message} Resolve the conflicts.", tone="care", seconds=10.0)
+                self._resolve_conflicts(place, TargetRequest(self.space, change_request=change_request))
             else:
-                app.say(f"{said} Press e on the page to resolve the conflicts.", tone="care", seconds=15.0)
+                app.say(f"{message} Press e on the page to resolve the conflicts.", tone="care", seconds=15.0)
         else:
             app.say(f"{outcome.sentence} {KEPT}", tone="failed", seconds=10.0)
         return None
 
-    async def _keep_both(self, place: PagePlace, both: Raw, revision: str) -> PagePlace:
-        """Let the draft be what is to be settled, on top of what others wrote. Raises NotSaved."""
-        after = replace(place, revision=revision)
-        await DialogDraft(self.app, after.name).save(both.text)
-        if after != place:
-            keep_base(self.app, after, place.revision)
+    async def _save_conflict(self, place: PagePlace, text: Raw, revision: str) -> PagePlace:
+        """Replace the draft by the text with conflict markers, based on the latest revision. Raises NotSaved."""
+        rebased = replace(place, revision=revision)
+        await DialogDraft(self.app, rebased.name).save(text.text)
+        if rebased != place:
+            keep_base(self.app, rebased, place.revision)
             await DialogDraft(self.app, place.name).save("")
-        return after
+        return rebased
 
-    def _settle_conflicts(self, place: PagePlace, into: TargetRequest) -> None:
+    def _resolve_conflicts(self, place: PagePlace, into: TargetRequest) -> None:
         if into.change_request is not None:
             self.app.go(ToConflicts(self, place, into, into.change_request))
 
-    async def _settle_draft(self, draft: PageDraft) -> None:
-        if (into := await self._into(draft.place)) is not None:
-            self._settle_conflicts(draft.place, into)
+    async def _resolve_draft(self, draft: PageDraft) -> None:
+        if (into := await self._load_target(draft.place)) is not None:
+            self._resolve_conflicts(draft.place, into)
 
-    async def _settle(self, place: PagePlace, change_request: ChangeRequest, mine: Raw) -> PagePlace:
-        """Let the draft be one for the change request that was started: the next time no other is. Raises NotSaved."""
-        settled = replace(place, change_request=change_request.id)
-        if settled != place:
-            await DialogDraft(self.app, settled.name).save(mine.text)
+    async def _move_draft(self, place: PagePlace, change_request: ChangeRequest, mine: Raw) -> PagePlace:
+        """Move the draft to the change request that was started, so that a retry starts no other. Raises NotSaved."""
+        moved = replace(place, change_request=change_request.id)
+        if moved != place:
+            await DialogDraft(self.app, moved.name).save(mine.text)
             await DialogDraft(self.app, place.name).save("")
-        return settled
+        return moved
 
-    async def _said(self, named: str, place: PagePlace, outcome: PageOutcome) -> str:
+    async def _success_message(self, title: str, place: PagePlace, outcome: PageOutcome) -> str:
         if outcome.kind == "same":
-            return f"{named} already has this text."
-        also = (
+            return f"{title} already has this text."
+        note = (
             " The page also includes the changes that others made in the meantime." if outcome.kind == "merged" else ""
         )
         try:
-            there = await page_source(self.app.session.live, replace(place, revision=outcome.revision).base, self.page)
+            saved = await page_source(self.app.session.live, replace(place, revision=outcome.revision).base, self.page)
         except ApiError:
-            there = outcome.text
-        if there != outcome.text:
-            also += " The server changed the formatting when it saved the page. Check the diff."
-        return f"Saved {self.title} to {named}.{also}"
+            saved = outcome.text
+        if saved != outcome.text:
+            note += " The server changed the formatting when it saved the page. Check the diff."
+        return f"Saved {self.title} to {title}.{note}"

@@ -1,4 +1,4 @@
-"""The form of what else a page has: slug, description, emoji or icon, and whether it is hidden."""
+"""Form for the details of a page: slug, description, emoji or icon, and whether it is hidden."""
 
 from __future__ import annotations
 
@@ -26,13 +26,16 @@ _HINTS = {
     "emoji": "one emoji, such as 🚀",
     "icon": "the name of an icon, such as rocket",
 }
-_ROOMY = 32
-"""Rows of a terminal from which on a line is left free between fields."""
-_SHOWN, _HIDDEN = "no: the page is in the table of contents", "yes: only people with the link can find the page"
+_ROOMY_HEIGHT = 32
+"""Smallest terminal height, in rows, with an empty line between the fields."""
+_VISIBLE_LABEL, _HIDDEN_LABEL = (
+    "no: the page is in the table of contents",
+    "yes: only people with the link can find the page",
+)
 
 
 class PageForm(Confirm):
-    """One field below the other, each with what is wrong with it. None is the answer of leaving."""
+    """The form, with an error below each field. The result is None if the user cancels."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -57,13 +60,14 @@ class PageForm(Confirm):
         keep_now: Callable[[Values], None],
         refused: Mapping[str, str],
     ) -> None:
-        """`wrong` says what cannot be so, by field; `refused` what a server said of `values`; "" is of none of them."""
+        """`wrong` returns the errors of values by field. `refused` are errors of the server for `values`. The field ""
+        stands for the whole form."""
         super().__init__(title, verb="Save", intro=intro, foot="")
-        self._values, self._wrong, self._keep_values, self._keep_values_now = dict(values), wrong, keep, keep_now
+        self._values, self._validate, self._keep_values, self._keep_values_now = dict(values), wrong, keep, keep_now
         self._refused = dict(refused)
         self.answer: Values = {}
-        """What was written, once it is confirmed."""
-        # A draft is kept while one writes in any of them (`_keep`).
+        """The confirmed values."""
+        # Every field saves the draft of the whole form (`_keep`).
         self._fields = {name: self._field_of(name, value) for name, value in values.items()}
 
     def _field_of(self, name: str, value: str) -> Field:
@@ -81,7 +85,7 @@ class PageForm(Confirm):
                 with Horizontal(classes="form--row"):
                     yield Static(safe(field.label), classes="form--label")
                     if name == "hidden":
-                        yield TextButton(_HIDDEN if field.value else _SHOWN, id=name)
+                        yield TextButton(_HIDDEN_LABEL if field.value else _VISIBLE_LABEL, id=name)
                     elif field.lines > 1:
                         yield TextEditor(field.value, placeholder=field.placeholder, id=name)
                     else:
@@ -94,7 +98,7 @@ class PageForm(Confirm):
                 yield TextButton(self.verb, id="yes", classes="-primary")
 
     def on_resize(self) -> None:
-        self.set_class(self.size.height >= _ROOMY, "-roomy")
+        self.set_class(self.size.height >= _ROOMY_HEIGHT, "-roomy")
 
     @property
     def begins_at(self) -> str:
@@ -102,45 +106,45 @@ class PageForm(Confirm):
 
     @property
     def written(self) -> Values:
-        """What is written in the fields now."""
+        """The values in the fields."""
         return {name: self._written_in(name) for name in self._fields}
 
     def _written_in(self, name: str) -> str:
         return self._values["hidden"] if name == "hidden" else super()._written_in(name)
 
     @property
-    def _wrong_now(self) -> dict[str, str]:
-        return {**self._refused, **self._wrong(self.written)}
+    def _errors(self) -> dict[str, str]:
+        return {**self._refused, **self._validate(self.written)}
 
     def why_not_confirmed(self) -> str | None:
         if self._ready and self._stands:
-            for name, sentence in self._wrong(self.written).items():
+            for name, sentence in self._validate(self.written).items():
                 return f"{NAMES[name]}: {sentence}"
         return super().why_not_confirmed()
 
     def _show_state(self) -> None:
         super()._show_state()
-        wrong = self._wrong_now
+        errors = self._errors
         for name in self._fields:
-            said = self.query_one(f"#wrong-{name}", Static)
-            said.update(safe(wrong.get(name, "")))
-            said.display = name in wrong
-        why = self.query_one(".confirm--why", Static)
-        why.update(safe_lines(wrong.get("", "")))
-        why.display = "" in wrong
+            label = self.query_one(f"#wrong-{name}", Static)
+            label.update(safe(errors.get(name, "")))
+            label.display = name in errors
+        form_error = self.query_one(".confirm--why", Static)
+        form_error.update(safe_lines(errors.get("", "")))
+        form_error.display = "" in errors
 
     @on(Input.Changed)
     @on(TextArea.Changed)
-    def _edited(self, message: Input.Changed | TextArea.Changed) -> None:
+    def _on_edited(self, message: Input.Changed | TextArea.Changed) -> None:
         name = message.control.id or ""
         if name in self._refused and self._written_in(name) != self._values[name].strip():
-            del self._refused[name]  # it is not what was refused any more
+            del self._refused[name]  # The refused value was edited.
 
     @on(TextButton.Pressed, "#hidden")
-    def _turn(self, message: TextButton.Pressed) -> None:
-        message.prevent_default()  # it is no answer
+    def _on_hidden_pressed(self, message: TextButton.Pressed) -> None:
+        message.prevent_default()  # The base class would close the dialog.
         self._values["hidden"] = "" if self._values["hidden"] else "yes"
-        message.button.words = _HIDDEN if self._values["hidden"] else _SHOWN
+        message.button.words = _HIDDEN_LABEL if self._values["hidden"] else _VISIBLE_LABEL
         self._refused.pop("hidden", None)
         self._keep()
         self._show_state()

@@ -1,4 +1,4 @@
-"""What else a page has besides its title, text and place, as it is written in a form. Pure."""
+"""Details of a page besides its title and text, as the values of a form. Pure functions."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ from octavo.documents.emoji import sign_of
 from octavo.untrusted_input import parse_json
 
 Values = dict[str, str]
-"""What is written in each field. `hidden` is "yes" or empty."""
+"""Text of each field. `hidden` is "yes" or empty."""
 
 NAMES = {"slug": "Slug", "description": "Description", "emoji": "Emoji", "icon": "Icon", "hidden": "Hidden"}
-_LACKS = {"group": {"description"}, "link": {"slug", "description"}, "computed": {"description"}}
-_LENGTHS = {"slug": 100, "description": 1000, "emoji": 50, "icon": 50}
+_MISSING_FIELDS = {"group": {"description"}, "link": {"slug", "description"}, "computed": {"description"}}
+_MAX_LENGTHS = {"slug": 100, "description": 1000, "emoji": 50, "icon": 50}
 _SLUG = re.compile(r"[\w.-]+")
 _ICON = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 def fields(page: Page) -> tuple[str, ...]:
-    """What a page of its type has."""
-    return tuple(name for name in NAMES if name not in _LACKS.get(page.type, ()))
+    """Return the names of the fields that the page type has."""
+    return tuple(name for name in NAMES if name not in _MISSING_FIELDS.get(page.type, ()))
 
 
 def settings(page: Page) -> Values:
-    """What a page has now."""
+    """Return the current values of a page."""
     values = {name: getattr(page, name) for name in fields(page)}
-    said = {name: ("yes" if value else "") if name == "hidden" else str(value or "") for name, value in values.items()}
-    if "emoji" in said:
-        said["emoji"] = sign_of(said["emoji"])
-    return said
+    texts = {name: ("yes" if value else "") if name == "hidden" else str(value or "") for name, value in values.items()}
+    if "emoji" in texts:
+        texts["emoji"] = sign_of(texts["emoji"])
+    return texts
 
 
 def changed(page: Page, values: Mapping[str, str]) -> Values:
-    """Those of `values` that are not as they are."""
+    """Return those of `values` that differ from the page."""
     now = settings(page)
     return {name: values[name].strip() for name in now if name in values and values[name].strip() != now[name].strip()}
 
 
 def update(page: Page, values: Mapping[str, str]) -> UpdatePage | None:
-    """The edit that makes it so. None when nothing is other. What is left alone is not sent: others may change it."""
+    """Return the edit that saves the changed values, or None if nothing has changed. Other values are not sent, because
+    other people may change them."""
     sent: dict[str, Any] = {}
     for name, value in changed(page, values).items():
         if name == "hidden":
@@ -56,33 +57,33 @@ def update(page: Page, values: Mapping[str, str]) -> UpdatePage | None:
 
 
 def wrong(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[str, str]:
-    """What cannot be so, a sentence for each field. Only what was changed is judged."""
-    found: dict[str, str] = {}
+    """Return the errors of the changed values, a sentence for each field."""
+    errors: dict[str, str] = {}
     new = changed(page, values)
     for name, value in new.items():
-        if len(value) > _LENGTHS.get(name, len(value)):
-            found[name] = f"Use at most {_LENGTHS[name]} characters. This text has {len(value)} characters."
+        if len(value) > _MAX_LENGTHS.get(name, len(value)):
+            errors[name] = f"Use at most {_MAX_LENGTHS[name]} characters. This text has {len(value)} characters."
     slug, icon = new.get("slug", ""), new.get("icon", "")
-    if slug and "slug" not in found:
+    if slug and "slug" not in errors:
         if not _SLUG.fullmatch(slug):
-            found["slug"] = "Use only letters, digits, and hyphens. Example: first-steps"
-        elif twin := next((each for each in _beside(tree, page) if fold(each.slug or "") == fold(slug)), None):
-            found["slug"] = f"“{twin.title or 'Untitled'}” at this level already uses this slug."
-    if icon and "icon" not in found:
+            errors["slug"] = "Use only letters, digits, and hyphens. Example: first-steps"
+        elif twin := next((each for each in _siblings(tree, page) if fold(each.slug or "") == fold(slug)), None):
+            errors["slug"] = f"“{twin.title or 'Untitled'}” at this level already uses this slug."
+    if icon and "icon" not in errors:
         if not _ICON.fullmatch(icon):
-            found["icon"] = "Use only lowercase letters, digits, and hyphens. Example: rocket-launch"
+            errors["icon"] = "Use only lowercase letters, digits, and hyphens. Example: rocket-launch"
         elif values.get("emoji", "").strip():
-            found["icon"] = "A page can have an emoji or an icon, but not both. Clear one of these fields."
-    if new.get("emoji") and "emoji" not in found:
+            errors["icon"] = "A page can have an emoji or an icon, but not both. Clear one of these fields."
+    if new.get("emoji") and "emoji" not in errors:
         if not _is_emoji(new["emoji"]):
-            found["emoji"] = "Use one emoji, such as 🚀, or its code, such as 1f680."
-        elif values.get("icon", "").strip() and "icon" not in found:
-            found["emoji"] = "A page can have an emoji or an icon, but not both. Clear one of these fields."
-    return found
+            errors["emoji"] = "Use one emoji, such as 🚀, or its code, such as 1f680."
+        elif values.get("icon", "").strip() and "icon" not in errors:
+            errors["emoji"] = "A page can have an emoji or an icon, but not both. Clear one of these fields."
+    return errors
 
 
 def refused(sentence: str, names: Sequence[str]) -> dict[str, str]:
-    """What a server refused, at the field it names. Empty when it names none."""
+    """Return an error of the server by the field that it names. Empty if it names none of `names`."""
     return next(({name: sentence} for name in names if re.search(rf"\b{name}\b", sentence, re.IGNORECASE)), {})
 
 
@@ -93,23 +94,23 @@ def _is_emoji(value: str) -> bool:
     return all(ord(each) > 0xA8 and not each.isspace() and not each.isalpha() for each in character)
 
 
-def _beside(tree: PageTree, page: Page) -> list[Page]:
+def _siblings(tree: PageTree, page: Page) -> list[Page]:
     trail = tree.trail(page.id)
-    among = trail[-2].pages if len(trail) > 1 else tree.pages
-    return [each for each in among if each.id != page.id]
+    pages = trail[-2].pages if len(trail) > 1 else tree.pages
+    return [each for each in pages if each.id != page.id]
 
 
 def as_draft(page: Page, values: Mapping[str, str]) -> str:
-    """What is kept of a form: what was changed in it."""
+    """Return the changed values as the text of a draft. Empty without changes."""
     new = changed(page, values)
     return json.dumps(new, ensure_ascii=False) if new else ""
 
 
 def from_draft(page: Page, draft: str) -> Values:
-    """What a form begins with: the page as it is, with what was written and not sent."""
+    """Return the values of the page, overwritten by those of a draft."""
     now = settings(page)
     try:
-        kept = parse_json(draft) if draft else {}
+        saved = parse_json(draft) if draft else {}
     except ValueError:
         return now
-    return now | {name: str(kept[name]) for name in now if isinstance(kept, dict) and name in kept}
+    return now | {name: str(saved[name]) for name in now if isinstance(saved, dict) and name in saved}

@@ -1,4 +1,4 @@
-"""Where writing leads that is not shown here."""
+"""Routes from this package to screens of other packages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class PageSender(Protocol):
-    """A page that is edited, as what settles its conflicts knows it."""
+    """The edit of a page, as far as the conflict view needs it."""
 
     @property
     def space(self) -> SpaceRef: ...
@@ -25,12 +25,12 @@ class PageSender(Protocol):
     def title(self) -> str: ...
 
     def send(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
-        """Send it in the background."""
+        """Send the text in the background."""
 
 
 @dataclass(frozen=True)
 class ToConflicts(Route):
-    """What one wrote and what others wrote meanwhile in the same places, side by side."""
+    """The conflict view: the text of the user next to edits of other people in the same places."""
 
     edit: PageSender
     place: PagePlace

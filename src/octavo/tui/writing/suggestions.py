@@ -1,4 +1,4 @@
-"""Suggested wordings in threads: put into the page by one key, several at once, or settled in an editor."""
+"""Suggested changes in threads: applied by a key, several at a time, or resolved in the editor."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Sending = Callable[[], Coroutine[Any, Any, SendResult[Outcome]]]
 
 
 def wordings(thread: Comment, message: Comment | Reply) -> tuple[Wording, ...]:
-    """What a message of a thread suggests for the block the thread hangs on."""
+    """Return the suggestions of a message for the block of its thread."""
     page, node = thread.target.page, thread.target.node
     if page is None or node is None:
         return ()
@@ -33,22 +33,22 @@ def wordings(thread: Comment, message: Comment | Reply) -> tuple[Wording, ...]:
 
 
 class Suggesting:
-    """What threads may do with the wordings they show."""
+    """Implements `shell.Suggestions` for threads."""
 
     def __init__(self, app: Shell) -> None:
         self._app = app
 
     def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
-        """Why what a message suggests cannot be put into the page, in a sentence."""
+        """Return a sentence why the suggestion in a message cannot be applied, else None."""
         return why_not_apply(self._app, at, thread, message)
 
     def apply(self, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
-        """Put what a message suggests into the page."""
+        """Apply the suggestion in a message to its page."""
         apply_one(self._app, at, thread, message)
 
 
 def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
-    """Why what a message suggests cannot be put into the page, in a sentence."""
+    """Return a sentence why the suggestion in a message cannot be applied, else None."""
     found = suggestions(message.body.text)
     if not found:
         return "This comment has no suggestion."
@@ -66,7 +66,8 @@ def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: C
 
 
 def apply_one(app: Shell, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
-    """Put what a message suggests into the page. Where its block was edited since, an editor with both is offered."""
+    """Apply the suggestion in a message to its page. If its block was edited since, offer to resolve the conflict in
+    the editor."""
     found = wordings(thread, message)
     if not isinstance(at, ChangeRequestRef) or not found:
         return
@@ -74,14 +75,14 @@ def apply_one(app: Shell, at: Discussion, thread: Comment, message: Comment | Re
     title = (page.title if page is not None else None) or "the page"
 
     async def sending() -> SendResult[Outcome]:
-        sent = await apply(app.session.live, at, found)
-        if sent.kind != "changed" or sent.result is None:
+        result = await apply(app.session.live, at, found)
+        if result.kind != "changed" or result.result is None:
             return (
-                sent
-                if sent.kind == "done"
-                else SendResult(sent.kind, f"Could not apply the suggestion: {sent.message}")
+                result
+                if result.kind == "done"
+                else SendResult(result.kind, f"Could not apply the suggestion: {result.message}")
             )
-        match sent.result.fates[0][1]:
+        match result.result.fates[0][1]:
             case "same":
                 return SendResult("refused", f"{title} already has the suggested text. Press d to resolve the thread.")
             case "gone":
@@ -101,50 +102,50 @@ def apply_one(app: Shell, at: Discussion, thread: Comment, message: Comment | Re
 
 
 def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Comment]) -> None:
-    """Put in what open threads of a page suggest, once the person said yes."""
+    """Ask for confirmation, then apply the suggestions in threads of a page."""
     from octavo.tui.widgets.confirm import Confirm
 
-    found = [(thread, each) for thread in threads for each in wordings(thread, thread)]
+    suggested = [(thread, each) for thread in threads for each in wordings(thread, thread)]
 
-    def one(thread: Comment, wording: Wording) -> str:
-        words = " ".join(wording.text.split()) or "(deletes the block)"
-        return f"• {thread.posted_by.name}: {words if len(words) <= 70 else words[:69] + '…'}"
+    def line(thread: Comment, wording: Wording) -> str:
+        text = " ".join(wording.text.split()) or "(deletes the block)"
+        return f"• {thread.posted_by.name}: {text if len(text) <= 70 else text[:69] + '…'}"
 
     async def sending() -> SendResult[Outcome]:
-        sent = await apply(app.session.live, at, [wording for _, wording in found])
-        if sent.result is None:
-            return SendResult(sent.kind, f"Could not apply the suggestions: {sent.message}")
-        told = _told(sent.result)
-        return SendResult("done", told, sent.result) if sent.kind == "done" else SendResult("refused", told)
+        result = await apply(app.session.live, at, [wording for _, wording in suggested])
+        if result.result is None:
+            return SendResult(result.kind, f"Could not apply the suggestions: {result.message}")
+        summary = _summary(result.result)
+        return SendResult("done", summary, result.result) if result.kind == "done" else SendResult("refused", summary)
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            _send(app, at, sending, f"apply {plural(len(found), 'suggestion')}", "")
+            _send(app, at, sending, f"apply {plural(len(suggested), 'suggestion')}", "")
 
     app.push_screen(
         Confirm(
-            f"Apply {plural(len(found), 'suggestion')} to {title}?",
+            f"Apply {plural(len(suggested), 'suggestion')} to {title}?",
             verb="Apply",
-            intro="\n".join(one(*each) for each in found),
+            intro="\n".join(line(*each) for each in suggested),
             after="Suggestions for blocks that were edited in the meantime will be skipped. You can undo the changes by pressing u.",
         ),
         decided,
     )
 
 
-def _told(outcome: Outcome) -> str:
-    """What became of each of several."""
+def _summary(outcome: Outcome) -> str:
+    """Return the message about the results of several suggestions."""
     fates = [fate for _, fate in outcome.fates]
-    said = [f"Applied {outcome.applied} of {plural(len(fates), 'suggestion')}."]
+    sentences = [f"Applied {outcome.applied} of {plural(len(fates), 'suggestion')}."]
     if same := fates.count("same"):
-        said.append(f"{plural(same, 'suggestion was', 'suggestions were')} already on the page.")
-    if left := fates.count("changed") + fates.count("gone"):
-        why = "its block was" if left == 1 else "their blocks were"
-        said.append(
-            f"Skipped {plural(left, 'suggestion')}: {why} edited or deleted. "
+        sentences.append(f"{plural(same, 'suggestion was', 'suggestions were')} already on the page.")
+    if skipped := fates.count("changed") + fates.count("gone"):
+        reason = "its block was" if skipped == 1 else "their blocks were"
+        sentences.append(
+            f"Skipped {plural(skipped, 'suggestion')}: {reason} edited or deleted. "
             "To apply a skipped suggestion in your editor, open its thread and press a."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: str) -> None:
@@ -166,16 +167,16 @@ def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, wording: Wording
         from octavo.tui.writing.page_edit import PageEdit
 
         try:
-            about = await app.session.live.fetch(change_requests.Get(at=at))
+            change_request = await app.session.live.fetch(change_requests.Get(at=at))
         except ApiError as error:
             app.say(f"Could not open {title}: {error}", tone="failed")
             return
-        edit = PageEdit(app, at.space, wording.page, title, about)
+        edit = PageEdit(app, at.space, wording.page, title, change_request)
         await edit.open_with(lambda page: with_conflict_markers(page, wording.key, wording.text))
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.background(open_it())
 
-    said = "The block changed after the suggestion was made. Your editor shows both versions between conflict markers."
-    app.push_screen(Confirm(f"Resolve the conflict in {title}?", verb="Open editor", intro=said), decided)
+    intro = "The block changed after the suggestion was made. Your editor shows both versions between conflict markers."
+    app.push_screen(Confirm(f"Resolve the conflict in {title}?", verb="Open editor", intro=intro), decided)

@@ -1,4 +1,4 @@
-"""Which change request what is written goes into: the one written to last, a new one, or another of one's own."""
+"""Chooses the change request that receives an edit: the last used, a new one, or another of the user."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from octavo.tui.widgets.wording import long_age
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-_SUBJECT_MOST = 100
+_MAX_SUBJECT_LENGTH = 100
 
 
 @dataclass(frozen=True)
 class TargetRequest:
-    """A change request, or a new one of that subject: it is started when something is written."""
+    """A change request, or a new one with `subject` that is created by the first write."""
 
     space: SpaceRef
     subject: str = ""
@@ -36,56 +36,60 @@ class TargetRequest:
 
     @property
     def title(self) -> str:
-        """What to call it in a sentence."""
+        """Name of the change request in sentences."""
         if self.change_request is None:
             return "a new change request"
         return f"#{self.change_request.number} {self.change_request.title}"
 
 
 def new(space: SpaceRef, subject: str) -> TargetRequest:
-    """A change request that is to be started."""
-    return TargetRequest(space, subject if len(subject) <= _SUBJECT_MOST else f"{subject[: _SUBJECT_MOST - 1]}…")
+    """Return a new change request as target."""
+    return TargetRequest(
+        space, subject if len(subject) <= _MAX_SUBJECT_LENGTH else f"{subject[: _MAX_SUBJECT_LENGTH - 1]}…"
+    )
 
 
 async def choose(
     app: Shell, space: SpaceRef, subject: str, then: Callable[[TargetRequest], Coroutine[Any, Any, None]]
 ) -> None:
-    """Ask which change request it goes into. First comes the one that was written to last, while it is worked on, then a
-    new one: what has nothing to do with it is no default. Without any it is a new one. Returns when `then` is done, or a
-    dialog is open."""
+    """Ask for the change request that receives an edit, then call `then`.
+
+    The choices are the last used change request if it is open, a new one, and other open change requests of the user.
+    Without any, a new one is used. Returns when `then` is done or a dialog is open.
+    """
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
-    fresh = new(space, subject)
+    new_target = new(space, subject)
     try:
         with meanwhile(app, "Loading your change requests…"):
-            mine, last = await asyncio.gather(_mine(app, space), _last(app, space))
+            own, last = await asyncio.gather(_own_open(app, space), _last_used(app, space))
     except ApiError as error:
         app.say(f"Could not load your change requests: {error}", tone="failed")
         return
-    others = [each for each in mine if last is None or each.id != last.id]
+    others = [each for each in own if last is None or each.id != last.id]
     if last is None and not others:
-        await then(fresh)
+        await then(new_target)
         return
 
     def choice(each: ChangeRequest, group: str) -> Choice[TargetRequest]:
-        into = TargetRequest(space, change_request=each)
-        return Choice(into, f"#{each.number} {each.title}", _standing(app, each), group=group)
+        target = TargetRequest(space, change_request=each)
+        return Choice(target, f"#{each.number} {each.title}", _status(app, each), group=group)
 
     choices = [choice(last, "Last used")] if last is not None else []
-    choices.append(Choice(fresh, "New change request", f"“{fresh.subject}”", group="Or" if choices else ""))
+    choices.append(Choice(new_target, "New change request", f"“{new_target.subject}”", group="Or" if choices else ""))
     choices += [choice(each, "Your other open change requests" if last is not None else "Or") for each in others]
 
-    def chosen(into: TargetRequest | None) -> None:
-        if into is not None:
-            app.background(then(into))
+    def chosen(target: TargetRequest | None) -> None:
+        if target is not None:
+            app.background(then(target))
 
     app.push_screen(Picker("Choose a change request", choices), chosen)
 
 
-async def _last(app: Shell, space: SpaceRef) -> ChangeRequest | None:
-    """The one that was written to last in a space, while it is worked on. Raises ApiError."""
-    name = app.session.state.get_fact(_written(space))
+async def _last_used(app: Shell, space: SpaceRef) -> ChangeRequest | None:
+    """Return the last used change request of a space, or None if it is no longer open. Raises ApiError."""
+    name = app.session.state.get_fact(_last_used_fact(space))
     if not isinstance(name, str):
         return None
     at = ChangeRequestRef(space_id=space.space_id, change_request_id=name)
@@ -96,8 +100,8 @@ async def _last(app: Shell, space: SpaceRef) -> ChangeRequest | None:
     return last if last.status in UNDECIDED else None
 
 
-async def _mine(app: Shell, space: SpaceRef) -> list[ChangeRequest]:
-    """One's own change requests of a space that are worked on, those touched last first."""
+async def _own_open(app: Shell, space: SpaceRef) -> list[ChangeRequest]:
+    """Return the open change requests of the user in a space, latest change first."""
     me = app.workspace.me
     if me is None:
         return []
@@ -106,15 +110,15 @@ async def _mine(app: Shell, space: SpaceRef) -> list[ChangeRequest]:
     return sorted(found, key=lambda each: each.updated_at.timestamp() if each.updated_at else 0.0, reverse=True)
 
 
-def _standing(app: Shell, change_request: ChangeRequest) -> str:
+def _status(app: Shell, change_request: ChangeRequest) -> str:
     age, me, author = long_age(change_request.updated_at), app.workspace.me, change_request.created_by
-    whose = f"by {author.name}" if author is not None and (me is None or author.id != me.id) else ""
+    author_label = f"by {author.name}" if author is not None and (me is None or author.id != me.id) else ""
     outdated = "outdated" if change_request.outdated else ""
-    return " · ".join(each for each in (whose, change_request.status, age, outdated) if each)
+    return " · ".join(each for each in (author_label, change_request.status, age, outdated) if each)
 
 
 async def started(app: Shell, into: TargetRequest) -> ChangeRequest | None:
-    """The change request, started if it is a new one. None when that did not work, which was said."""
+    """Return the change request, after creating it if it is new. None if that failed, which was reported."""
     if into.change_request is not None:
         return into.change_request
     sent = await create(app.session.live, into.space, into.subject)
@@ -124,7 +128,7 @@ async def started(app: Shell, into: TargetRequest) -> ChangeRequest | None:
 
 
 def wrote(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
-    """Something was written into it."""
+    """Note that `change_request` has received an edit."""
     remember(app, space, change_request)
     app.writes.is_final(
         "You cannot undo this change by pressing u. To revert the change, open the change request, select the page, and press Q."
@@ -132,9 +136,9 @@ def wrote(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
 
 
 def remember(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
-    """Let it be the first to be offered for what is written next in this space."""
-    app.session.state.set_fact(_written(space), change_request.id)
+    """Make `change_request` the first choice for the next edit in this space."""
+    app.session.state.set_fact(_last_used_fact(space), change_request.id)
 
 
-def _written(space: SpaceRef) -> str:
+def _last_used_fact(space: SpaceRef) -> str:
     return f"written {space.space_id}"

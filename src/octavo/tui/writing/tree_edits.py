@@ -1,4 +1,4 @@
-"""Pages made, renamed, moved and deleted in a change request."""
+"""Adds, renames, moves and deletes pages in a change request. Start at `TreeEdit.menu`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ Step = Callable[[], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a page goes: below another or at the top (None), as the `at`-th there; without `at` as the last."""
+    """Position of a page: the page `into` which it goes (None for the top level), and its index `at` there (None for
+    the last)."""
 
     into: str | None = None
     at: int | None = None
@@ -38,27 +39,27 @@ class Place:
 
 @dataclass(frozen=True)
 class LoadedTree:
-    """What is edited: a change request as it was read, and its pages."""
+    """A change request and its page tree, as loaded for an edit."""
 
     into: TargetRequest
     tree: PageTree
     head: str | None = None
-    """None for a change request that is not started: then the pages are those that are live."""
+    """Revision of the tree. None for a new change request: the tree is then that of main."""
 
 
 @dataclass(frozen=True)
 class TreeEdit:
-    """Edits of the tree around one page."""
+    """Edits of the page tree around one page."""
 
     app: Shell
     space: SpaceRef
     page: str = ""
-    """Empty: there is none yet."""
+    """Id of the page. Empty if no page is selected."""
     title: str = ""
     change_request: ChangeRequest | None = None
-    """Where it happens. Without one the person is asked."""
+    """Change request that receives the edit. None if the user must choose one."""
     written: Callable[[ChangeRequest], None] | None = None
-    """Called when the change request has it."""
+    """Called when the change request has the edit."""
 
     def menu(self) -> None:
         """Ask what to do with the page."""
@@ -79,67 +80,67 @@ class TreeEdit:
         self.app.push_screen(Picker(self.title, choices), chosen)
 
     async def rename(self) -> None:
-        """Ask for another title."""
-        await self._in(f"Rename {self.title}", self._rename)
+        """Ask for a new title."""
+        await self._with_target(f"Rename {self.title}", self._rename)
 
     async def move(self) -> None:
-        """Ask where it shall stand."""
-        await self._in(f"Move {self.title}", self._move)
+        """Ask for the new position."""
+        await self._with_target(f"Move {self.title}", self._move)
 
     async def details(self) -> None:
-        """Ask for what else it has."""
-        await self._in(f"Edit the details of {self.title}", self._details)
+        """Ask for the other details, such as slug and description."""
+        await self._with_target(f"Edit the details of {self.title}", self._details)
 
     async def delete(self) -> None:
-        """Ask whether it shall go, and say what goes with it."""
-        await self._in(f"Delete {self.title}", self._delete)
+        """Ask for confirmation, then delete the page and its subpages."""
+        await self._with_target(f"Delete {self.title}", self._delete)
 
     async def insert(self) -> None:
-        """Ask for the place and the title of a new page."""
-        await self._in("Add a page", self._insert)
+        """Ask for the position and the title of a new page."""
+        await self._with_target("Add a page", self._insert)
 
-    async def _in(self, subject: str, then: Callable[[LoadedTree], None]) -> None:
+    async def _with_target(self, subject: str, then: Callable[[LoadedTree], None]) -> None:
         if self.change_request is not None:
-            await self._held(then, TargetRequest(self.space, change_request=self.change_request))
+            await self._with_tree(then, TargetRequest(self.space, change_request=self.change_request))
         else:
-            await target_request.choose(self.app, self.space, subject, partial(self._held, then))
+            await target_request.choose(self.app, self.space, subject, partial(self._with_tree, then))
 
-    async def _held(self, then: Callable[[LoadedTree], None], into: TargetRequest) -> None:
+    async def _with_tree(self, then: Callable[[LoadedTree], None], target: TargetRequest) -> None:
         live = self.app.session.live
-        at: ContentRef = into.at or self.space
+        at: ContentRef = target.at or self.space
         try:
-            head = (await live.fetch(change_requests.Get(at=into.at))).revision if into.at is not None else None
+            head = (await live.fetch(change_requests.Get(at=target.at))).revision if target.at is not None else None
             tree = await live.fetch(content.ListPages(at=at))
         except ApiError as error:
-            self.app.say(f"Could not load the pages of {into.title}: {error}", tone="failed")
+            self.app.say(f"Could not load the pages of {target.title}: {error}", tone="failed")
             return
         if self.page and tree.find(self.page) is None:
-            self.app.say(f"{into.title} does not contain the page {self.title}.", tone="care")
+            self.app.say(f"{target.title} does not contain the page {self.title}.", tone="care")
             return
-        then(LoadedTree(into, tree, head))
+        then(LoadedTree(target, tree, head))
 
     # The dialogs
 
-    def _rename(self, held: LoadedTree) -> None:
-        page = held.tree.find(self.page)
-        before = page.title if page is not None else self.title
-        draft = DialogDraft(self.app, f"title {self.space.space_id} {self.page}", before)
+    def _rename(self, loaded: LoadedTree) -> None:
+        page = loaded.tree.find(self.page)
+        old_title = page.title if page is not None else self.title
+        draft = DialogDraft(self.app, f"title {self.space.space_id} {self.page}", old_title)
 
         def renamed(title: str) -> None:
-            if title == before:
+            if title == old_title:
                 self.app.say("The page already has this title.")
                 draft.drop()
             else:
                 change = UpdatePage(page=self.page, title=title)
-                self._write(held, change, f"rename {before}", f"Renamed {before} to {title}", draft)
+                self._write(loaded, change, f"rename {old_title}", f"Renamed {old_title} to {title}", draft)
 
-        self._ask_title(f"New title for {before}", "Rename", draft, renamed)
+        self._ask_title(f"New title for {old_title}", "Rename", draft, renamed)
 
-    def _details(self, held: LoadedTree, refused: Mapping[str, str] = MappingProxyType({})) -> None:
-        """`refused`: what the server said of what was written, by field."""
+    def _details(self, loaded: LoadedTree, refused: Mapping[str, str] = MappingProxyType({})) -> None:
+        """`refused` are the errors of the server for the values in the draft, by field."""
         from octavo.tui.writing.page_form import PageForm
 
-        page = held.tree.find(self.page)
+        page = loaded.tree.find(self.page)
         if page is None:
             return
         draft = DialogDraft(self.app, f"details {self.space.space_id} {self.page}")
@@ -148,7 +149,7 @@ class TreeEdit:
             page_settings.from_draft(page, draft.text),
             intro="Readers will see the new details after the change request is merged. "
             "To revert the change, open the change request, select the page, and press Q.",
-            wrong=partial(page_settings.wrong, page, held.tree),
+            wrong=partial(page_settings.wrong, page, loaded.tree),
             keep=lambda values: draft.keep(page_settings.as_draft(page, values)),
             keep_now=lambda values: draft.keep_now(page_settings.as_draft(page, values)),
             refused=refused,
@@ -162,37 +163,37 @@ class TreeEdit:
                 self.app.say("You made no changes, so nothing was sent.")
                 draft.drop()
                 return
-            where = page_settings.fields(page)
-            said = f"Changed the details of {page.title or 'Untitled'}"
-            on_show = self.app.screen
+            field_names = page_settings.fields(page)
+            message = f"Changed the details of {page.title or 'Untitled'}"
+            screen = self.app.screen
 
-            def back(sentence: str, into: ChangeRequest) -> bool:
-                if self.app.screen is not on_show:  # who went elsewhere meanwhile is not taken away from there
+            def show_refusal(sentence: str, into: ChangeRequest) -> bool:
+                if self.app.screen is not screen:  # The user has moved on, so the form does not open again.
                     return False
-                # The change request that was started for it is there now.
-                again = replace(
-                    held, into=TargetRequest(self.space, change_request=into), head=held.head or into.revision
+                # A new change request exists by now.
+                reloaded = replace(
+                    loaded, into=TargetRequest(self.space, change_request=into), head=loaded.head or into.revision
                 )
-                self._details(again, page_settings.refused(sentence, where) or {"": sentence})
+                self._details(reloaded, page_settings.refused(sentence, field_names) or {"": sentence})
                 return True
 
-            self._write(held, change, "change the page details", said, draft, refused=back)
+            self._write(loaded, change, "change the page details", message, draft, refused=show_refusal)
 
         self.app.push_screen(form, decided)
 
-    def _insert(self, held: LoadedTree) -> None:
+    def _insert(self, loaded: LoadedTree) -> None:
         draft = DialogDraft(self.app, f"title {self.space.space_id}")
 
-        def placed(place: Place | None) -> None:
+        def on_position(place: Place | None) -> None:
             if place is not None:
-                self._ask_title("Title of the new page", "Add", draft, partial(made, place))
+                self._ask_title("Title of the new page", "Add", draft, partial(on_title, place))
 
-        def made(place: Place, title: str) -> None:
+        def on_title(place: Place, title: str) -> None:
             where = {"into": place.into} if place.at is None else {"into": place.into, "at": place.at}
-            into = held.into if held.head is not None else target_request.new(self.space, f"Add {title}")
+            target = loaded.into if loaded.head is not None else target_request.new(self.space, f"Add {title}")
             change = InsertPage(title=title, document=DocumentBody(markdown=""), **where)
             self._write(
-                replace(held, into=into),
+                replace(loaded, into=target),
                 change,
                 f"add {title}",
                 f"Added the page {title}",
@@ -200,56 +201,58 @@ class TreeEdit:
                 "Press e to write the text of the page.",
             )
 
-        self._ask_place("Position of the new page", new_places(held.tree, self.page), placed)
+        self._ask_place("Position of the new page", new_places(loaded.tree, self.page), on_position)
 
-    def _move(self, held: LoadedTree) -> None:
-        def below(parent: str | None) -> None:
+    def _move(self, loaded: LoadedTree) -> None:
+        def on_parent(parent: str | None) -> None:
             if parent is None:
                 return
-            places = places_below(held.tree, self.page, parent)
+            places = places_below(loaded.tree, self.page, parent)
             if len(places) == 1:
-                placed(places[0].value)
+                on_position(places[0].value)
             else:
-                self._ask_place(f"Position of {self.title}", places, placed)
+                self._ask_place(f"Position of {self.title}", places, on_position)
 
-        def placed(place: Place | None) -> None:
+        def on_position(place: Place | None) -> None:
             if place is not None:
                 change = UpdatePage(page=self.page, into=place.into, at=place.at)
-                self._write(held, change, f"move {self.title}", f"Moved {self.title}")
+                self._write(loaded, change, f"move {self.title}", f"Moved {self.title}")
 
         from octavo.tui.widgets.picker import Picker
 
-        page = held.tree.find(self.page)
+        page = loaded.tree.find(self.page)
         if page is not None and page.type == "group":
-            below("")  # groups stand at the top only
+            on_parent("")  # Groups exist only at the top level.
         else:
-            trail = held.tree.trail(self.page)
-            now = trail[-2].id if len(trail) > 1 else ""
-            self.app.push_screen(Picker(f"Move {self.title} under…", parents_for(held.tree, self.page), now=now), below)
+            trail = loaded.tree.trail(self.page)
+            current_parent = trail[-2].id if len(trail) > 1 else ""
+            self.app.push_screen(
+                Picker(f"Move {self.title} under…", parents_for(loaded.tree, self.page), now=current_parent), on_parent
+            )
 
-    def _delete(self, held: LoadedTree) -> None:
+    def _delete(self, loaded: LoadedTree) -> None:
         from octavo.tui.widgets.confirm import Confirm
 
-        page = held.tree.find(self.page)
-        below = sum(1 for _ in page.walk()) - 1 if page is not None else 0
+        page = loaded.tree.find(self.page)
+        subpages = sum(1 for _ in page.walk()) - 1 if page is not None else 0
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
-                self._write(held, DeletePage(page=self.page), f"delete {self.title}", f"Deleted {self.title}")
+                self._write(loaded, DeletePage(page=self.page), f"delete {self.title}", f"Deleted {self.title}")
 
-        said = (
+        intro = (
             "Readers will still see the page until the change request is merged. "
             "To revert the deletion, open the change request, select the page, and press Q."
         )
-        also = f"Its {plural(below, 'subpage')} will also be deleted."
+        subpages_note = f"Its {plural(subpages, 'subpage')} will also be deleted."
         self.app.push_screen(
             Confirm(
                 f"Delete {self.title}?",
                 verb="Delete",
-                intro=said,
-                after=also if below else "",
-                typed=str(below) if below else "",
-                why_typed=f"{also} Type {below} to confirm." if below else "",
+                intro=intro,
+                after=subpages_note if subpages else "",
+                typed=str(subpages) if subpages else "",
+                why_typed=f"{subpages_note} Type {subpages} to confirm." if subpages else "",
             ),
             decided,
         )
@@ -275,7 +278,7 @@ class TreeEdit:
 
     def _write(
         self,
-        held: LoadedTree,
+        loaded: LoadedTree,
         change: ContentEdit,
         doing: str,
         said: str,
@@ -283,12 +286,13 @@ class TreeEdit:
         then: str = "",
         refused: Callable[[str, ChangeRequest], bool] | None = None,
     ) -> None:
-        """Send it, and say what became of it: `then` is what can be done next. `refused` may show why it was refused."""
-        self.app.background(self._written(held, change, doing, said, draft, then, refused))
+        """Send an edit and report the result. `then` says what to do next. `refused` may show the error of the server
+        itself."""
+        self.app.background(self._send(loaded, change, doing, said, draft, then, refused))
 
-    async def _written(
+    async def _send(
         self,
-        held: LoadedTree,
+        loaded: LoadedTree,
         change: ContentEdit,
         doing: str,
         said: str,
@@ -296,43 +300,48 @@ class TreeEdit:
         then: str,
         refused: Callable[[str, ChangeRequest], bool] | None,
     ) -> None:
-        with meanwhile(self.app, f"Saving to {held.into.title}…"):
-            change_request = await target_request.started(self.app, held.into)
+        with meanwhile(self.app, f"Saving to {loaded.into.title}…"):
+            change_request = await target_request.started(self.app, loaded.into)
             if change_request is None:
                 return
-            head = held.head or change_request.revision
+            head = loaded.head or change_request.revision
             outcome = await edit(self.app.session.live, change_request.ref(self.space), head, (change,))
-        named = f"#{change_request.number} {change_request.title}"
+        title = f"#{change_request.number} {change_request.title}"
         can_retry = outcome.kind == "refused" and outcome.message != NO_OPERATION
         if can_retry and refused is not None and refused(outcome.message, change_request):
             return
         if outcome.kind != "done":
-            kept = f" {SAID}" if draft is not None else ""
-            self.app.say(f"Could not {doing} in {named}: {outcome.cause}{kept}", tone="failed")
+            draft_note = f" {SAID}" if draft is not None else ""
+            self.app.say(f"Could not {doing} in {title}: {outcome.cause}{draft_note}", tone="failed")
             return
         if draft is not None:
             draft.drop()
         target_request.wrote(self.app, self.space, change_request)
-        self.app.say(f"{said} in {named}. {then}".rstrip())
+        self.app.say(f"{said} in {title}. {then}".rstrip())
         if self.written is not None:
             self.written(change_request)
 
 
 def parents_for(tree: PageTree, moved: str) -> list[Choice[str]]:
-    """What a page can stand below: the top ("") and every page and group that is not within it."""
+    """Return the possible parents of a page: the top level (""), and every page and group that is not below it."""
     at_top = any(page.id == moved for page in tree.pages)
     choices = [Choice("", "No parent (top level)", right="current" if at_top else "")]
-    for page, depth in _holders(tree.pages, moved, 0):
+    for page, depth in _parents(tree.pages, moved, 0):
         choices.append(
-            Choice(page.id, f"{'  ' * depth}{page.title or 'Untitled'}", right="current" if _holds(page, moved) else "")
+            Choice(
+                page.id,
+                f"{'  ' * depth}{page.title or 'Untitled'}",
+                right="current" if _is_parent_of(page, moved) else "",
+            )
         )
     return choices
 
 
 def places_below(tree: PageTree, moved: str, parent: str) -> list[Choice[Place]]:
-    """The places among the pages below `parent`, or at the top without one. The last comes first: it is the usual one."""
-    above = tree.find(parent) if parent else None
-    others = [page for page in (above.pages if above is not None else tree.pages) if page.id != moved]
+    """Return the positions below `parent`, or at the top level. The last position is the first choice, because it is
+    the usual one."""
+    parent_page = tree.find(parent) if parent else None
+    others = [page for page in (parent_page.pages if parent_page is not None else tree.pages) if page.id != moved]
     into = parent or None
     choices = [Choice(Place(into, len(others)), "Last")]
     if others:
@@ -344,7 +353,7 @@ def places_below(tree: PageTree, moved: str, parent: str) -> list[Choice[Place]]
 
 
 def new_places(tree: PageTree, page_id: str) -> list[Choice[Place]]:
-    """Where a new page can stand: below a page, after it, or last of all."""
+    """Return the positions for a new page: below a page, after it, or at the end."""
     choices: list[Choice[Place]] = []
     trail = tree.trail(page_id) if page_id else ()
     if trail:
@@ -353,18 +362,18 @@ def new_places(tree: PageTree, page_id: str) -> list[Choice[Place]]:
             choices.append(Choice(Place(page.id), f"Under {page.title or 'Untitled'}", "as the last subpage"))
         siblings = trail[-2].pages if len(trail) > 1 else tree.pages
         number = next(number for number, each in enumerate(siblings, 1) if each.id == page_id)
-        above = trail[-2].id if len(trail) > 1 else None
-        choices.append(Choice(Place(above, number), f"After {page.title or 'Untitled'}", "at the same level"))
+        parent = trail[-2].id if len(trail) > 1 else None
+        choices.append(Choice(Place(parent, number), f"After {page.title or 'Untitled'}", "at the same level"))
     return [*choices, Choice(Place(), "At the end", "of the space")]
 
 
-def _holders(pages: tuple[Page, ...], moved: str, depth: int) -> list[tuple[Page, int]]:
-    found: list[tuple[Page, int]] = []
+def _parents(pages: tuple[Page, ...], moved: str, depth: int) -> list[tuple[Page, int]]:
+    parents: list[tuple[Page, int]] = []
     for page in pages:
         if page.id != moved and page.type in ("document", "group"):
-            found += [(page, depth), *_holders(page.pages, moved, depth + 1)]
-    return found
+            parents += [(page, depth), *_parents(page.pages, moved, depth + 1)]
+    return parents
 
 
-def _holds(page: Page, page_id: str) -> bool:
+def _is_parent_of(page: Page, page_id: str) -> bool:
     return any(each.id == page_id for each in page.pages)

@@ -1,4 +1,4 @@
-"""What one wrote of pages in an earlier run and did not send: said once, when a session opens."""
+"""Reports at the start of a session which pages have unsent drafts."""
 
 from __future__ import annotations
 
@@ -17,30 +17,34 @@ SECONDS = 15.0
 
 
 async def tell(app: Shell, session: Session) -> None:
-    """Say how many pages there are, where the first of them is, and which keys lead there."""
-    kept = [draft.key.split(" ")[1:3] for draft in session.drafts.with_prefix("page ")]
-    if not kept and not any(folder(app).glob("page.*.md")):
+    """Show how many pages have unsent drafts, name the first page, and name the keys that open it."""
+    drafts = [draft.key.split(" ")[1:3] for draft in session.drafts.with_prefix("page ")]
+    if not drafts and not any(folder(app).glob("page.*.md")):
         return
-    last = session.state.get_fact("space")
-    spaces = dict.fromkeys([*(space for space, _ in kept), *([last] if isinstance(last, str) else [])])
-    named: list[str] = []
-    number = 0
+    last_space = session.state.get_fact("space")
+    spaces = dict.fromkeys([*(space for space, _ in drafts), *([last_space] if isinstance(last_space, str) else [])])
+    titles_with_space: list[str] = []
+    count = 0
     for space in spaces:
         try:
             tree = await session.live.known(content.ListPages(at=SpaceRef(space_id=space)))
         except ApiError:
-            number += len({page for at, page in kept if at == space})  # they are there, whatever they are called
+            count += len({page for at, page in drafts if at == space})  # Their titles are unknown, but they exist.
             continue
         titles = {page.id: page.title or "Untitled" for page in tree.walk()}
-        unsent = unsent_pages(app, space, [*titles, *(page for at, page in kept if at == space)])
-        number += len(unsent)
-        known = app.workspace.space(space)
-        where = f" in {known.title}" if known is not None else ""
-        named += [f"{titles[page]}{where}" for page in titles if page in unsent]
-    if number == 1:
-        which = f"Your draft of {named[0]} has not been sent" if named else "Your draft of a page has not been sent"
-        app.say(f"{which}. Press e on the page to continue.", tone="care", seconds=SECONDS)
-    elif number:
-        first = f", including {named[0]}" if named else ""
-        said = f"You have unsent drafts of {number} pages{first}. Press 2 to see the marked pages, then press e on a page to continue."
-        app.say(said, tone="care", seconds=SECONDS)
+        unsent = unsent_pages(app, space, [*titles, *(page for at, page in drafts if at == space)])
+        count += len(unsent)
+        space_or_none = app.workspace.space(space)
+        where = f" in {space_or_none.title}" if space_or_none is not None else ""
+        titles_with_space += [f"{titles[page]}{where}" for page in titles if page in unsent]
+    if count == 1:
+        sentence = (
+            f"Your draft of {titles_with_space[0]} has not been sent"
+            if titles_with_space
+            else "Your draft of a page has not been sent"
+        )
+        app.say(f"{sentence}. Press e on the page to continue.", tone="care", seconds=SECONDS)
+    elif count:
+        example = f", including {titles_with_space[0]}" if titles_with_space else ""
+        message = f"You have unsent drafts of {count} pages{example}. Press 2 to see the marked pages, then press e on a page to continue."
+        app.say(message, tone="care", seconds=SECONDS)
