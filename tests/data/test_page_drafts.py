@@ -5,16 +5,16 @@ from __future__ import annotations
 from octavo.api.text import Raw
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
-from octavo.tui.writing.page_drafts import PagePlace, free_place, page_drafts
+from octavo.tui.writing.page_drafts import PageDraftKey, page_drafts, unused_key
 from tests.server.asking import Clock
 
-PLACE = PagePlace("s1", "p1", "r1")
+PLACE = PageDraftKey("s1", "p1", "r1")
 
 
 async def test_a_text_is_found_with_its_place_and_only_there(drafts: Drafts, clock: Clock) -> None:
     await drafts.save(PLACE.name, "for a new one")
     clock.forward(seconds=1)
-    into = PagePlace("s1", "p1", "r2", "c1")
+    into = PageDraftKey("s1", "p1", "r2", "c1")
     await drafts.save(into.name, "\ufefffor c1\r\n")
     await drafts.save("page s1 p10 - r1 1", "of another page")
     found = page_drafts(drafts, "s1", "p1")
@@ -36,8 +36,8 @@ async def test_what_an_earlier_run_kept_is_gone_once_it_is_sent(state: StateDb) 
 
 
 async def test_what_is_begun_anew_does_not_take_the_place_of_what_is_there(drafts: Drafts) -> None:
-    assert free_place(drafts, PLACE) == PLACE
+    assert unused_key(drafts, PLACE) == PLACE
     await drafts.save(PLACE.name, "one")
-    other = free_place(drafts, PLACE)
+    other = unused_key(drafts, PLACE)
     await drafts.save(other.name, "two")
     assert {each.text.text for each in page_drafts(drafts, "s1", "p1")} == {"one", "two"}

@@ -16,7 +16,7 @@ from octavo.client import signing_in
 from octavo.client.in_process import Application
 from octavo.server.app import Platform
 from octavo.tui.app.sign_in import SignInScreen
-from octavo.tui.shell.session import Opening
+from octavo.tui.shell.session import SignInState
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_beginnings import KEY, served
 
@@ -88,13 +88,13 @@ class Machine:
         return self.settings.data_folder / "keys" / f"{name}.json"
 
     @asynccontextmanager
-    async def play(self, opening: Opening, start: str = "inbox") -> AsyncIterator[Run]:
+    async def play(self, opening: SignInState, start: str = "inbox") -> AsyncIterator[Run]:
         ways, session = opening
         async with self._stage.show(self.settings, session, self.platform, start=start, ways=ways) as run:
             yield run
 
 
-def reopened(run: Run) -> Opening:
+def reopened(run: Run) -> SignInState:
     """What is opened now that the app has ended."""
     assert run.app.then is not None
     return run.app.then()

@@ -14,7 +14,7 @@ import pytest
 from octavo.api import change_requests, content
 from octavo.api.content import DocumentBody, GetAsWritten, UpdatePage
 from octavo.api.places import SpaceRef
-from octavo.tui.writing.page_drafts import PagePlace, folder, page_drafts
+from octavo.tui.writing.page_drafts import PageDraftKey, editor_folder, page_drafts
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.terminals import terminal
 
@@ -37,10 +37,10 @@ async def an_editor_left(run: Run, page: str, **changes: str) -> Path:
     for before, after in changes.items():
         assert before in text
         text = text.replace(before, after)
-    place = PagePlace(HARBOUR.space_id, page, space.revision)
+    place = PageDraftKey(HARBOUR.space_id, page, space.revision)
     name = place.file_name(run.app.session).rpartition(".")[0]
-    folder(run.app).mkdir(mode=0o700)
-    path = folder(run.app) / f"{name}.{2**22 + 1}-left.md"
+    editor_folder(run.app).mkdir(mode=0o700)
+    path = editor_folder(run.app) / f"{name}.{2**22 + 1}-left.md"
     path.write_text(text)
     return path
 
@@ -134,7 +134,7 @@ async def test_what_others_wrote_in_the_same_place_is_settled_side_by_side_also_
         at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Ours"), MARA)).ref(HARBOUR)
         head = (await run.ask(change_requests.Get(at=at), MARA)).revision
         text = await words(run, page)
-        place = PagePlace(HARBOUR.space_id, page, head or "", at.change_request_id)
+        place = PageDraftKey(HARBOUR.space_id, page, head or "", at.change_request_id)
         theirs = text.replace("three questions", "five questions")
         edit = content.Edit(at=at, changes=(UpdatePage(page=page, document=DocumentBody(markdown=theirs)),))
         await run.ask(edit, YUKI)

@@ -28,7 +28,7 @@ from octavo.tui.resources.form_references import References
 from octavo.tui.resources.trying_conditions import open_condition
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.writing.page_drafts import PagePlace
+from octavo.tui.writing.page_drafts import PageDraftKey
 from tests.data.sends import refuse_to_save
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_looking import look
@@ -94,7 +94,7 @@ async def write_into_four(run: Run) -> None:
     tree = await run.ask(content.ListPages(at=four.ref(HARBOUR)), MARA)
     page = next(page for page in tree.walk() if page.title == "Retries")
     revision = (await run.ask(content.Get(at=four.ref(HARBOUR)), MARA)).id
-    name = PagePlace(HARBOUR.space_id, page.id, revision, four.id).name
+    name = PageDraftKey(HARBOUR.space_id, page.id, revision, four.id).name
     await DialogDraft(run.app, name).save("# Retries\n\n<<<<<<< theirs\nOnce.\n=======\nTwice.\n>>>>>>> mine\n")
 
 

@@ -37,7 +37,7 @@ from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries
 from octavo.first_picture import FirstPicture
 from octavo.settings import Settings, in_words
-from octavo.tui.shell.session import Account, Acting, Opening, Session, SignedIn
+from octavo.tui.shell.session import DemoRoles, ServerAccount, Session, SignInResult, SignInState
 
 if TYPE_CHECKING:
     from octavo.client import signing_in
@@ -239,7 +239,7 @@ def demo(
         read_only=read_only,
     )
     again = partial(demo, settings, latency=latency, fail=fail, large=large, read_only=read_only)
-    acting = Acting(tuple(CAST), place.role or DEFAULT, lambda role: again(role=role))
+    acting = DemoRoles(tuple(CAST), place.role or DEFAULT, lambda role: again(role=role))
     return replace(session, acting=acting, again=partial(again, role=role))
 
 
@@ -321,7 +321,7 @@ def server(settings: Settings, access: Access, *, key: SecretStr | None = None, 
         left=accounts.left_by(namespace),
     )
     own = access.profile if access.source != "env" else None
-    account = Account(own.name if own else "", origin, host, own.user_name if own else "")
+    account = ServerAccount(own.name if own else "", origin, host, own.user_name if own else "")
     return replace(session, account=account, again=partial(server, settings, access, key=key, read_only=read_only))
 
 
@@ -428,7 +428,7 @@ class Ways:
             # What to do about that stands with the facts after signing in.
             return f"No keyring was found, so Octavo will forget the API key when you quit. {error.cause}"
 
-    async def sign_in(self, key: str) -> SignedIn:
+    async def sign_in(self, key: str) -> SignInResult:
         from octavo.client import signing_in
         from octavo.client.credentials import StoreUnavailable
         from octavo.client.keys import accept
@@ -446,7 +446,7 @@ class Ways:
         read_only = self.read_only or signed.profile.why_read_only
         access = Access(self.origin, signed.profile, signed.profile.store)
         session = server(self.settings, access, key=secret, read_only=read_only)
-        return SignedIn(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
+        return SignInResult(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
 
     async def back(self) -> Session:
         from octavo.client.threads import aside
@@ -465,16 +465,16 @@ class Ways:
 
         return await aside(lambda: folder(self.settings, Path(path).expanduser(), read_only=self.read_only))
 
-    def accounts(self) -> Sequence[Account]:
+    def accounts(self) -> Sequence[ServerAccount]:
         known = self._home.read().entries.values()
-        return [Account(each.name, each.origin, host_of(each.origin), each.user_name) for each in known]
+        return [ServerAccount(each.name, each.origin, host_of(each.origin), each.user_name) for each in known]
 
     def asking(self, greeting: str, before: Session) -> Ways:
         origin = before.account.origin if before.account is not None else self.origin
         label = before.label if before.again is not None else ""
         return replace(self, origin=origin, greeting=greeting, before=label, again=before.again)
 
-    def use(self, name: str) -> Opening:
+    def use(self, name: str) -> SignInState:
         from octavo.client import profiles, signing_in
 
         signing_in.switch(self._home, name)
@@ -483,7 +483,7 @@ class Ways:
             return replace(self, origin=access.origin, greeting=signing_in.why_no_key(access)), None
         return self, server(self.settings, access, read_only=self.read_only or access.why_read_only)
 
-    async def sign_out(self, account: Account) -> Callable[[], Opening]:
+    async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
         from octavo.client import signing_in
         from octavo.client.accounts import Accounts
         from octavo.client.profiles import Access
@@ -491,7 +491,7 @@ class Ways:
 
         gone = await aside(lambda: signing_in.logout(self._home.patient(), account.name))
 
-        def forget_pages() -> Opening:
+        def forget_pages() -> SignInState:
             known = Accounts(self.settings.state_folder)
             name = known.name_of(Access(gone.profile.origin, gone.profile, gone.profile.store))
             kept = sign_out(self.settings, name, *known.left_by(name), drafts=False)

@@ -6,8 +6,8 @@ import pytest
 
 from octavo.api.content import File, Page
 from octavo.data.atomic_files import safe_name
-from octavo.tui.shell.exporting import path_of, short_path, slug
-from octavo.tui.shell.file_facts import kind_of, size_in_words
+from octavo.tui.shell.exporting import export_path, short_path, slug
+from octavo.tui.shell.file_facts import file_kind, format_size
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from octavo.tui.shell.file_facts import kind_of, size_in_words
     [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1340, "1.3 kB"), (12_000_000, "12 MB"), (999_600, "1.0 MB")],
 )
 def test_a_size_has_few_digits(size: int, words: str) -> None:
-    assert size_in_words(size) == words
+    assert format_size(size) == words
 
 
 @pytest.mark.parametrize(
@@ -32,14 +32,14 @@ def test_a_size_has_few_digits(size: int, words: str) -> None:
     ],
 )
 def test_a_kind_of_file_is_a_word_or_two(name: str, content_type: str, kind: str) -> None:
-    assert kind_of(File(id="f", name=name, content_type=content_type)) == kind
+    assert file_kind(File(id="f", name=name, content_type=content_type)) == kind
 
 
 def test_pages_lie_in_folders_as_repositories_have_them() -> None:
     below = Page(id="b", path="guides/setup")
-    assert path_of(below) == ("guides", "setup.md")
-    assert path_of(Page(id="a", path="guides", pages=(below,))) == ("guides", "README.md")
-    assert path_of(Page(id="r", path="")) == ("README.md",)
+    assert export_path(below) == ("guides", "setup.md")
+    assert export_path(Page(id="a", path="guides", pages=(below,))) == ("guides", "README.md")
+    assert export_path(Page(id="r", path="")) == ("README.md",)
 
 
 def test_titles_become_names_of_files() -> None:

@@ -15,7 +15,7 @@ from octavo.api.sites import AdaptiveContent, Proxy, Site
 from octavo.api.spaces import Space
 from octavo.api.teams import Membership, TeamMember
 from octavo.api.users import User
-from octavo.tui.shell.info_facts import facts_of, of_fields
+from octavo.tui.shell.info_facts import field_details, item_details
 
 THEN = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 
@@ -30,7 +30,7 @@ def test_a_comment_with_all_there_is_to_tell() -> None:
         target=Target(page=TargetPage(id="p1", title="Start"), node=TargetNode(id="n1"), revision="r1"),
         permissions=Permissions(view=True, edit=True),
     )
-    kind, facts = facts_of(comment)
+    kind, facts = item_details(comment)
     told = dict(facts)
     assert kind == "comment"
     assert told.pop("posted").startswith("2026-03-01 09:30 UTC · ")
@@ -58,7 +58,7 @@ def test_a_comment_with_all_there_is_to_tell() -> None:
     ],
 )
 def test_what_the_server_does_not_say_is_left_out(thing: Model, kind: str) -> None:
-    told, facts = facts_of(thing)
+    told, facts = item_details(thing)
     assert told == kind
     assert [value for _, value in facts] == ["x", "T"]
 
@@ -68,11 +68,11 @@ def test_fields_of_a_thing_within_another_are_told_by_their_own_names_unless_the
         organization=Member(id="m", role="edit", user=User(id="u", display_name="Ada", email="ada@acme.com")),
         team=Membership(role="owner"),
     )
-    facts = dict(of_fields(member))
+    facts = dict(field_details(member))
     assert (facts["name"], facts["email"], facts["SSO"]) == ("Ada", "ada@acme.com", "no")
     assert (facts["role"], facts["team role"]) == ("Editor", "Owner")
-    called = dict(of_fields(member, called={"organization.role": "team role"}))
+    called = dict(field_details(member, called={"organization.role": "team role"}))
     assert "team role" in called, "the label that is asked for is given"
     proxy = Site(id="s", title="S", proxy=Proxy(origin="https://a.example"), adaptive_content=AdaptiveContent())
-    facts = dict(of_fields(proxy))
+    facts = dict(field_details(proxy))
     assert (facts["proxy origin"], facts["adaptive content enabled"]) == ("https://a.example", "no")

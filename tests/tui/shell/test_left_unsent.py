@@ -6,21 +6,21 @@ from textual.content import Content
 
 from octavo.api.places import SpaceRef
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.shell.left_unsent import beside, mark
+from octavo.tui.shell.left_unsent import unsent_mark, with_unsent_mark
 
 HERE = SpaceRef(space_id="s")
 DRAFT, HELD = UnsentText("reply", HERE, thread="k", draft_key="reply s k"), UnsentText("held", HERE, entry_id="e")
 
 
 def test_the_mark_names_drafts_and_what_is_held_or_only_shows_their_signs() -> None:
-    assert mark([]) == Content("")
-    assert [mark(each).plain for each in ([DRAFT], [DRAFT] * 2, [HELD], [HELD] * 3)] == [
+    assert unsent_mark([]) == Content("")
+    assert [unsent_mark(each).plain for each in ([DRAFT], [DRAFT] * 2, [HELD], [HELD] * 3)] == [
         "✎ draft",
         "✎ 2 drafts",
         "◌ pending",
         "◌ 3 pending",
     ]
-    assert mark([DRAFT, HELD]).plain == "✎ draft ◌ pending"
-    assert mark([DRAFT, HELD], tight=True).plain == "✎◌"
-    assert beside([DRAFT], "2d").plain == "✎ draft  2d"
-    assert beside([], "2d").plain == "2d"
+    assert unsent_mark([DRAFT, HELD]).plain == "✎ draft ◌ pending"
+    assert unsent_mark([DRAFT, HELD], tight=True).plain == "✎◌"
+    assert with_unsent_mark([DRAFT], "2d").plain == "✎ draft  2d"
+    assert with_unsent_mark([], "2d").plain == "2d"

@@ -3,28 +3,28 @@
 import pytest
 from rich.cells import cell_len
 
-from octavo.tui.shell.frame import path_in
+from octavo.tui.shell.frame import shorten_path
 
 PATH = "Harbour API › How a tide is predicted from ten years of readings › Guides › Query the archive of a station"
 
 
 def test_a_path_that_fits_is_whole() -> None:
-    assert path_in(PATH, cell_len(PATH)) == PATH
+    assert shorten_path(PATH, cell_len(PATH)) == PATH
 
 
 @pytest.mark.parametrize("width", range(30, cell_len(PATH)))
 def test_each_name_of_a_long_path_still_begins_in_it(width: int) -> None:
-    cut = path_in(PATH, width)
+    cut = shorten_path(PATH, width)
     assert cell_len(cut) <= width
     for name, whole in zip(cut.split(" › "), PATH.split(" › "), strict=True):
         assert name == whole or (name.endswith("…") and whole.startswith(name[:-1]) and len(name) > 3)
 
 
 def test_short_names_stay_whole_while_longer_names_are_cut() -> None:
-    assert path_in(PATH, 60).split(" › ")[0::2] == ["Harbour API", "Guides"]
+    assert shorten_path(PATH, 60).split(" › ")[0::2] == ["Harbour API", "Guides"]
 
 
 @pytest.mark.parametrize("name", ["", "潮汐表" * 40, "a" * 5000, " › "])
 def test_a_path_never_takes_more_cells_than_there_are(name: str) -> None:
     for width in (0, 1, 5, 79):
-        assert cell_len(path_in(f"Handbook › {name} › Tides", width)) <= width
+        assert cell_len(shorten_path(f"Handbook › {name} › Tides", width)) <= width

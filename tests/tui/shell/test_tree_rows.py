@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from octavo.api.collections import Collection
 from octavo.api.spaces import Space
-from octavo.tui.shell.tree_rows import DEEPEST, space_nodes
+from octavo.tui.shell.tree_rows import MAX_DEPTH, space_nodes
 from octavo.tui.widgets.tree import Node
 
 
@@ -45,4 +45,4 @@ def test_thousands_of_collections_within_one_another_are_all_there() -> None:
     spaces = [Space(id=f"s{number}", parent=f"c{number}") for number in range(3000)]
     found = list(outline(space_nodes(collections, spaces)))
     assert len(found) == len({each.strip() for each in found}) == 6000
-    assert max(len(each) - len(each.lstrip()) for each in found) <= 2 * DEEPEST + 2
+    assert max(len(each) - len(each.lstrip()) for each in found) <= 2 * MAX_DEPTH + 2

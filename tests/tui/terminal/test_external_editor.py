@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from octavo.tui.terminal.external_editor import LARGEST, Edited, NotEdited, run_editor
-from octavo.tui.writing.page_drafts import with_own_end
+from octavo.tui.writing.page_drafts import restore_line_endings
 from tests.benchmarks.terminal import Terminal
 
 
@@ -159,7 +159,7 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     ],
 )
 def test_the_end_of_a_text_is_its_own_whatever_the_editor_makes_of_it(before: str, after: str, meant: str) -> None:
-    assert with_own_end(before, after) == meant
+    assert restore_line_endings(before, after) == meant
 
 
 REWRITES = "import pathlib, sys; path = pathlib.Path(sys.argv[-1]); path.write_bytes({})"

@@ -3,16 +3,31 @@ from __future__ import annotations
 import pytest
 
 from octavo.api.content import Page, PageTree
-from octavo.tui.writing.page_settings import as_draft, changed, fields, from_draft, refused, settings, update, wrong
+from octavo.tui.writing.page_settings import (
+    changed_values,
+    current_values,
+    field_names,
+    from_draft,
+    page_update,
+    server_errors,
+    to_draft,
+    value_errors,
+)
 
 PAGE = Page(id="p", title="Keys", slug="keys", description="All of them", emoji="1f511")
 TREE = PageTree(pages=(PAGE, Page(id="q", title="Locks", slug="locks"), Page(id="g", type="group", title="More")))
 
 
 def test_a_form_begins_with_what_the_page_has_and_sends_what_is_other() -> None:
-    assert settings(PAGE) == {"slug": "keys", "description": "All of them", "emoji": "🔑", "icon": "", "hidden": ""}
-    assert update(PAGE, settings(PAGE)) is None
-    sent = update(PAGE, {**settings(PAGE), "emoji": " ", "icon": "key", "hidden": "yes", "description": ""})
+    assert current_values(PAGE) == {
+        "slug": "keys",
+        "description": "All of them",
+        "emoji": "🔑",
+        "icon": "",
+        "hidden": "",
+    }
+    assert page_update(PAGE, current_values(PAGE)) is None
+    sent = page_update(PAGE, {**current_values(PAGE), "emoji": " ", "icon": "key", "hidden": "yes", "description": ""})
     assert sent is not None
     assert sent.model_dump(exclude_unset=True, exclude={"page", "operation"}) == {
         "description": "",
@@ -23,12 +38,12 @@ def test_a_form_begins_with_what_the_page_has_and_sends_what_is_other() -> None:
 
 
 def test_of_a_draft_only_what_was_changed_is_kept_so_that_what_others_change_stays() -> None:
-    draft = as_draft(PAGE, {**settings(PAGE), "slug": "all-keys"})
+    draft = to_draft(PAGE, {**current_values(PAGE), "slug": "all-keys"})
     later = PAGE.model_copy(update={"description": "Others wrote this"})
-    assert from_draft(later, draft) == {**settings(later), "slug": "all-keys"}
-    assert changed(later, from_draft(later, draft)) == {"slug": "all-keys"}
-    assert as_draft(PAGE, settings(PAGE)) == ""
-    assert from_draft(PAGE, "not what was kept") == settings(PAGE)
+    assert from_draft(later, draft) == {**current_values(later), "slug": "all-keys"}
+    assert changed_values(later, from_draft(later, draft)) == {"slug": "all-keys"}
+    assert to_draft(PAGE, current_values(PAGE)) == ""
+    assert from_draft(PAGE, "not what was kept") == current_values(PAGE)
 
 
 @pytest.mark.parametrize(
@@ -46,23 +61,23 @@ def test_of_a_draft_only_what_was_changed_is_kept_so_that_what_others_change_sta
     ],
 )
 def test_what_cannot_be_is_said_of_its_field(values: dict[str, str], field: str, said: str) -> None:
-    found = wrong(PAGE, TREE, {**settings(PAGE), **values})
+    found = value_errors(PAGE, TREE, {**current_values(PAGE), **values})
     assert list(found) == [field]
     assert said in found[field]
 
 
 @pytest.mark.parametrize("values", [{"slug": ""}, {"slug": "ключи"}, {"emoji": "🇫🇮"}, {"emoji": "1️⃣"}, {"emoji": "👩‍🚀"}, {"emoji": "1f680"}])  # fmt: skip
 def test_what_can_be_is_let_be(values: dict[str, str]) -> None:
-    assert wrong(PAGE, TREE, {**settings(PAGE), **values}) == {}
+    assert value_errors(PAGE, TREE, {**current_values(PAGE), **values}) == {}
 
 
 def test_a_page_that_is_wrong_already_may_be_changed_elsewhere() -> None:
     both = PAGE.model_copy(update={"icon": "key", "slug": "as is"})
-    assert wrong(both, TREE, {**settings(both), "description": "New"}) == {}
+    assert value_errors(both, TREE, {**current_values(both), "description": "New"}) == {}
 
 
 def test_what_a_group_has_and_where_a_refusal_belongs() -> None:
-    assert fields(TREE.pages[2]) == ("slug", "emoji", "icon", "hidden")
-    names = fields(PAGE)
-    assert refused("changes[0]: Slug is taken.", names) == {"slug": "changes[0]: Slug is taken."}
-    assert refused("You may not edit this.", names) == {}
+    assert field_names(TREE.pages[2]) == ("slug", "emoji", "icon", "hidden")
+    names = field_names(PAGE)
+    assert server_errors("changes[0]: Slug is taken.", names) == {"slug": "changes[0]: Slug is taken."}
+    assert server_errors("You may not edit this.", names) == {}

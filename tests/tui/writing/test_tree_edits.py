@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api.content import Page, PageTree
-from octavo.tui.writing.tree_edits import Place, new_places, parents_for, places_below
+from octavo.tui.writing.tree_edits import PagePosition, new_page_positions, parent_choices, position_choices
 
 TREE = PageTree(
     pages=(
@@ -25,9 +25,9 @@ TREE = PageTree(
 
 
 def test_a_page_can_stand_below_all_that_hold_pages_but_itself_and_what_is_below_it() -> None:
-    assert [choice.value for choice in parents_for(TREE, "first")] == ["", "welcome", "guides", "second"]
-    assert [choice.value for choice in parents_for(TREE, "first") if choice.right] == ["guides"]
-    assert [choice.value for choice in parents_for(TREE, "welcome") if choice.right] == [""]
+    assert [choice.value for choice in parent_choices(TREE, "first")] == ["", "welcome", "guides", "second"]
+    assert [choice.value for choice in parent_choices(TREE, "first") if choice.right] == ["guides"]
+    assert [choice.value for choice in parent_choices(TREE, "welcome") if choice.right] == [""]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_page_can_stand_below_all_that_hold_pages_but_itself_and_what_is_below
     ],
 )
 def test_its_place_is_counted_without_itself(moved: str, parent: str, places: dict[str, int]) -> None:
-    found = places_below(TREE, moved, parent)
+    found = position_choices(TREE, moved, parent)
     assert {choice.title: choice.value.at for choice in found} == places
     assert {choice.value.into for choice in found} == {parent or None}
 
@@ -48,11 +48,11 @@ def test_its_place_is_counted_without_itself(moved: str, parent: str, places: di
 @pytest.mark.parametrize(
     ("page", "places"),
     [
-        ("first", [Place("first"), Place("guides", 1), Place()]),
-        ("guides", [Place("guides"), Place(None, 2), Place()]),
-        ("link", [Place("guides", 3), Place()]),
-        ("", [Place()]),
+        ("first", [PagePosition("first"), PagePosition("guides", 1), PagePosition()]),
+        ("guides", [PagePosition("guides"), PagePosition(None, 2), PagePosition()]),
+        ("link", [PagePosition("guides", 3), PagePosition()]),
+        ("", [PagePosition()]),
     ],
 )
-def test_a_new_page_stands_below_another_or_beside_it_or_last(page: str, places: list[Place]) -> None:
-    assert [choice.value for choice in new_places(TREE, page)] == places
+def test_a_new_page_stands_below_another_or_beside_it_or_last(page: str, places: list[PagePosition]) -> None:
+    assert [choice.value for choice in new_page_positions(TREE, page)] == places

@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Protocol
 
 from octavo.api.errors import ApiError
 from octavo.settings import in_words
-from octavo.tui.shell.session import Account
+from octavo.tui.shell.session import ServerAccount
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from octavo.tui.shell.session import Opening
+    from octavo.tui.shell.session import SignInState
     from octavo.tui.widgets.confirm import Confirmed
 
 
 class Opens(Shell, Protocol):
     """An app that can end, and open with something else."""
 
-    then: Callable[[], Opening] | None
+    then: Callable[[], SignInState] | None
     """What is opened when this app has ended."""
 
 
-def reopen(app: Opens, then: Callable[[], Opening]) -> None:
+def reopen(app: Opens, then: Callable[[], SignInState]) -> None:
     """End the app with all that is typed kept, and open what `then` returns."""
     app.then = then
     app.background(app.action_quit())
@@ -97,7 +97,7 @@ def _sign_out(app: Opens, _: object) -> None:
     )
 
 
-async def _signed_out(app: Opens, account: Account) -> None:
+async def _signed_out(app: Opens, account: ServerAccount) -> None:
     try:
         then = await app.sign_in_methods.sign_out(account)
     except (ApiError, ValueError, OSError) as error:

@@ -21,7 +21,7 @@ from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import KeptFile
 from octavo.tui.comments.thread_actions import first_words
 from octavo.tui.content import keeping_offline
-from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
+from octavo.tui.shell.kept_words import format_megabytes, offline_mark, offline_summary
 from octavo.tui.shell.workspace import MAY_BE_SENT
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
@@ -203,12 +203,12 @@ class ActivityScreen(Dialog[None]):
             return Row(cells=(Content.styled("not sent", "$warning"), what.about.title, "", short_age(what.saved_at)))
         if isinstance(what, OfflineSpace):
             style = "$warning" if what.failed or what.state in ("waiting", "lost") else "$octavo-muted"
-            detail = (f"  {said_of(what)}", "$octavo-muted")
+            detail = (f"  {offline_summary(what)}", "$octavo-muted")
             return Row(
                 cells=(
-                    Content.styled(mark_of(what), style),
+                    Content.styled(offline_mark(what), style),
                     Content.assemble(what.title, detail),
-                    megabytes(what.bytes),
+                    format_megabytes(what.bytes),
                     short_age(what.read_at),
                 )
             )
@@ -290,7 +290,7 @@ class ActivityScreen(Dialog[None]):
                 said = what.sentence
             case OfflineSpace():
                 failed = "; ".join(f"{each.what}: {in_a_line(each.why)}" for each in what.failed[:_MOST_NAMED])
-                said = f"{what.title}: {said_of(what)}." + (f" {failed}." if failed else "")
+                said = f"{what.title}: {offline_summary(what)}." + (f" {failed}." if failed else "")
             case Activity():
                 said = what.error
         if self.rows.ticks.keys:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import KIND_NAMES
-from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
+from octavo.tui.shell.dialog_draft import DialogDraft, save_error
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.terminal.external_editor import (
     Edited,
@@ -81,7 +81,7 @@ def open_again(app: Shell, file: KeptFile) -> None:
     place = file.about.place
 
     def keep(text: str) -> str:
-        return why_not_saved(partial(_keep, app, file.about), text) if place else ""
+        return save_error(partial(_keep, app, file.about), text) if place else ""
 
     result = edit_again(app, file.path, keep)
     if isinstance(result, NotEdited):
@@ -167,9 +167,9 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
 def _keep(app: Shell, about: FileNote, text: str) -> None:
     """Let it be the draft of its place, beside what else may be there by now. Raises NotSaved."""
     if about.place.startswith("page "):
-        from octavo.tui.writing.page_drafts import free_place, page_place
+        from octavo.tui.writing.page_drafts import parse_draft_key, unused_key
 
-        DialogDraft(app, free_place(app.session.drafts, page_place(about.place)).name).save_now(text)
+        DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(about.place)).name).save_now(text)
         return
     kept = DialogDraft(app, about.place)
     text = text.replace("\r\n", "\n").removesuffix("\n")
@@ -182,10 +182,10 @@ def _say_where(app: Shell, about: FileNote) -> None:
         app.say(f"Saved your text as a draft: “{about.title}”.", seconds=SECONDS)
         return
     from octavo.api.places import SpaceRef
-    from octavo.tui.writing.page_drafts import page_place
+    from octavo.tui.writing.page_drafts import parse_draft_key
     from octavo.tui.writing.page_edit import PageEdit
 
-    place = page_place(about.place)
+    place = parse_draft_key(about.place)
     space, on_show = SpaceRef(space_id=place.space), app.screen
 
     def ended(change_request: ChangeRequest | None) -> None:

@@ -25,10 +25,10 @@ from octavo.tui.app.teardown import Teardown
 from octavo.tui.app.type_ahead import TypeAhead
 from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.routes import Route, ToSearch
-from octavo.tui.shell.session import Opening, Session, SignInMethods
+from octavo.tui.shell.session import Session, SignInMethods, SignInState
 from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import Workspace
-from octavo.tui.shell.write_queue import Writes
+from octavo.tui.shell.write_queue import WriteQueue
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from octavo.api.organizations import Organization
     from octavo.first_picture import FirstPicture
     from octavo.tui.app.kept_picture import KeptPicture
-    from octavo.tui.shell.shell import Suggestions
+    from octavo.tui.shell.shell import SuggestionActions
     from octavo.tui.widgets.confirm import Confirmed
     from octavo.tui.widgets.theme_picker import ThemePicker
 
@@ -261,10 +261,10 @@ class Octavo(HasCommands, HeldBack[int]):
         if not settings.motion:
             self.animation_level = "none"
         self.notices = NoticeBoard()
-        self.writes = Writes(self)
+        self.writes = WriteQueue(self)
         self.keeping_fresh = KeepingFresh(self, self, every=look_every)
         self._session = session
-        self.then: Callable[[], Opening] | None = None
+        self.then: Callable[[], SignInState] | None = None
         """What is to be opened when this has ended. Raises OSError, ValueError or NotSaved."""
         self.mistakes: tuple[str, ...] = settings.problems
         """What is wrong with the settings, a sentence each."""
@@ -407,10 +407,10 @@ class Octavo(HasCommands, HeldBack[int]):
         return internals.all_screens(self)
 
     @property
-    def suggestions(self) -> Suggestions:
-        from octavo.tui.writing.suggestions import Suggesting  # few messages suggest anything
+    def suggestions(self) -> SuggestionActions:
+        from octavo.tui.writing.suggestions import SuggestionCommands  # few messages suggest anything
 
-        return Suggesting(self)
+        return SuggestionCommands(self)
 
     def signal(self, name: str) -> Signal[Any]:
         made: Signal[Any] = Signal(self, name)

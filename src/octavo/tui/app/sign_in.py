@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 
 from octavo.api.errors import ApiError
 from octavo.settings import in_words
-from octavo.tui.shell.session import Session, SignedIn
+from octavo.tui.shell.session import Session, SignInResult
 from octavo.tui.terminal.textual_internals import is_being_removed, prepare_screen
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
@@ -60,7 +60,7 @@ class SignInScreen(HasCommands, Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._signed_in: SignedIn | None = None
+        self._signed_in: SignInResult | None = None
 
     @property
     def shell(self) -> Shell:

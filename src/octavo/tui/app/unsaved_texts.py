@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from octavo.data.unsent_index import KIND_NAMES
-from octavo.tui.shell.exporting import Export, ask_where
+from octavo.tui.shell.exporting import Export, ask_for_path
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import Confirm
 from octavo.tui.widgets.fact_list import Fact
@@ -82,7 +82,7 @@ class UnsavedTexts(Confirm):
         async def content() -> AsyncIterator[bytes]:
             yield written
 
-        ask_where(self._shell, Export("the unsaved drafts", "octavo-unsaved.md", content))
+        ask_for_path(self._shell, Export("the unsaved drafts", "octavo-unsaved.md", content))
 
     @property
     def _together(self) -> str:

@@ -23,12 +23,12 @@ from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_places import AllThreads
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.comments.thread_words import ThreadWords
-from octavo.tui.shell.left_unsent import beside
-from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
+from octavo.tui.shell.left_unsent import with_unsent_mark
+from octavo.tui.shell.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import report_missing_parts
-from octavo.tui.shell.workspace import HELD
+from octavo.tui.shell.workspace import PENDING
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
@@ -96,8 +96,8 @@ class CommentsScreen(ListView[Thread]):
     CSS_PATH = "all_threads.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         THREAD.about(lambda view: view.thread_target),
-        PANES,
-        SECTIONS,
+        PREVIEW_COMMANDS,
+        TAB_COMMANDS,
         UNSENT,
         THREADS,
     )
@@ -116,7 +116,7 @@ class CommentsScreen(ListView[Thread]):
         """Why the last write to a thread failed, by the id of the thread."""
         self._begun_at: Hashable = None
         """The row the cursor was put on while places were still arriving: there until somebody moves it."""
-        self.narrowing: Narrowing[ThreadFilter] = Narrowing(self, self.draw_list)
+        self.narrowing: ActiveFilters[ThreadFilter] = ActiveFilters(self, self.draw_list)
         self._places: dict[str, Heading] = {}
         self.words = ThreadWords(self)
 
@@ -298,8 +298,8 @@ class CommentsScreen(ListView[Thread]):
         unsent = [each for each in of_thread if not each.starts_a_thread]  # of that the age says it
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", words),
-            right=beside(unsent, f"{age}{f' ↳{comment.replies}' if comment.replies else ''}"),
-            sign=Content.styled("◌", "$octavo-note") if age == HELD else Content.styled(*thread.sign),
+            right=with_unsent_mark(unsent, f"{age}{f' ↳{comment.replies}' if comment.replies else ''}"),
+            sign=Content.styled("◌", "$octavo-note") if age == PENDING else Content.styled(*thread.sign),
         )
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:

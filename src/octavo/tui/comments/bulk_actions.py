@@ -13,7 +13,7 @@ from octavo.data.writes.machine import NewWrite
 from octavo.documents.emoji import sign_of
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.filters import Thread
-from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.permissions import why_not_in_discussion
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.wording import plural
 
@@ -41,7 +41,7 @@ def choose(app: Shell, deed: str, ticked: Sequence[Thread]) -> BulkSelection:
     wanted = list(ticked)
     if deed in ("resolve", "reply_resolve"):
         wanted = [each for each in ticked if each.comment.is_open] or wanted
-    whys = [not_allowed_with(app, each.at, deed, each.comment) for each in wanted]
+    whys = [why_not_in_discussion(app, each.at, deed, each.comment) for each in wanted]
     may = tuple(each for each, why in zip(wanted, whys, strict=True) if why is None)
     return BulkSelection(deed, may, len(wanted) - len(may), next(filter(None, whys), ""))
 

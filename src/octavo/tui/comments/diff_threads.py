@@ -15,9 +15,9 @@ from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.suggested_wording import Suggested
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.threads import DRAFT, ThreadReply, ThreadSummary
-from octavo.tui.shell.left_unsent import mark
+from octavo.tui.shell.left_unsent import unsent_mark
 from octavo.tui.shell.view import View
-from octavo.tui.shell.workspace import HELD
+from octavo.tui.shell.workspace import PENDING
 from octavo.tui.widgets.wording import short_age
 
 MOST_ANSWERS = 3
@@ -53,7 +53,7 @@ class DiffThreads:
         index = shell.workspace.unsent.index
 
         def unsent(thread: Comment) -> str:
-            return mark(each for each in index.of_thread(self._at, thread.id) if not each.starts_a_thread).plain
+            return unsent_mark(each for each in index.of_thread(self._at, thread.id) if not each.starts_a_thread).plain
 
         suggested = partial(self._suggested.compared, self._at)
         return thread_lines(hanging, shell.workspace.on_its_way, self._replies, is_outdated, unsent, suggested)
@@ -118,7 +118,7 @@ def thread_lines(
             reply_count=max(thread.replies, len(answers)),
             is_open=thread.is_open_thread,
             is_review=thread.is_open and thread.is_verdict,
-            is_pending=on_its_way(thread.id) == HELD,
+            is_pending=on_its_way(thread.id) == PENDING,
             shown_replies=tuple(
                 ThreadReply(each.posted_by.name, age(each), each.body.text, suggested(thread, each))
                 for each in answers[-MOST_ANSWERS:]

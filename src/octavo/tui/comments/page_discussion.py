@@ -11,7 +11,7 @@ from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.threads import DRAFT
-from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.permissions import why_not_in_discussion
 from octavo.tui.shell.view import View, is_covered
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -112,7 +112,7 @@ class PageDiscussion:
         if at is None or page is None:
             return "To comment on a page, open the page first."
         thread = None if whole else self.thread_under_cursor()
-        return not_allowed_with(self._view.shell, at, "reply" if thread else "comment", thread)
+        return why_not_in_discussion(self._view.shell, at, "reply" if thread else "comment", thread)
 
     def comment(self) -> None:
         """Write a comment on the block the cursor is on; on a thread, a reply."""

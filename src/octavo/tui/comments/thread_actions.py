@@ -16,7 +16,7 @@ from octavo.documents.emoji import sign_of
 from octavo.documents.suggestions import suggestion_fence
 from octavo.tui.render.threads import quote_excerpt, quote_markdown
 from octavo.tui.shell.dialog_draft import DialogDraft
-from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.permissions import why_not_in_discussion
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _may(
     app: Shell, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
     """Return whether `deed` is allowed, and say why if it is not: no text is asked for that could not be sent."""
-    why = not_allowed_with(app, at, deed, thread, message)
+    why = why_not_in_discussion(app, at, deed, thread, message)
     if why is not None:
         app.explain(why)
     return why is None

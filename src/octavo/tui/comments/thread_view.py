@@ -29,7 +29,7 @@ from octavo.tui.render.styled_lines import Line, Piece, truncate
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.shell.view import Subscriptions
-from octavo.tui.shell.workspace import HELD
+from octavo.tui.shell.workspace import PENDING
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.scrolling import Scrolling
@@ -293,7 +293,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             Piece(message.posted_by.name, look.strong),
             Piece(said + edited, look.muted),
         ]
-        if isinstance(message, Comment) and age != HELD:
+        if isinstance(message, Comment) and age != PENDING:
             word = message.status if not message.is_open else "review" if message.is_verdict else "open"
             who = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
             head.append(Piece(f" · {word}{who}", self._state_style()))

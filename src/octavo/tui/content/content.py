@@ -29,12 +29,12 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.streaming_page import PageLoaded
 from octavo.tui.reader.text_selection import CopiesLater
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
-from octavo.tui.shell.tree_rows import neighbour
+from octavo.tui.shell.tree_rows import adjacent_page
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.writing.authoring import WRITING, Authoring
+from octavo.tui.writing.authoring import PAGE_COMMANDS, PageEditing
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -61,7 +61,7 @@ def _reads_on(step: int, why: str) -> Callable[[Shell, ContentScreen], str | Non
 
     def why_not(app: Shell, view: ContentScreen) -> str | None:
         pages, page = view.reading.pages, view.reading.page
-        if page is None or pages is None or neighbour(pages, page, step) is not None:
+        if page is None or pages is None or adjacent_page(pages, page, step) is not None:
             return _why_no_page(app, view)
         return why
 
@@ -108,7 +108,7 @@ class ContentScreen(View, CopiesLater):
         ROW,
         SPACE.about(lambda view: view.target),
         PAGE.about(lambda view: view.target),
-        WRITING.about(lambda view: view.authoring),
+        PAGE_COMMANDS.about(lambda view: view.authoring),
         COMMENTING,
         THREAD_HERE,
         UNSENT,
@@ -120,7 +120,7 @@ class ContentScreen(View, CopiesLater):
         self.reading: SpaceReading = SpaceReading(self)
         self.spaces = Spaces(self, self.reading)
         self.target = self.reading.target
-        self.authoring = Authoring(self, self.target)
+        self.authoring = PageEditing(self, self.target)
         self.page_discussion = PageDiscussion(self, self.reading.threads)
 
     def body(self) -> Iterable[Widget]:

@@ -9,7 +9,7 @@ from octavo.api.places import CollectionRef
 from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.page_discussion import ShowsDiscussion
 from octavo.tui.reader.link_names import ShowsPage
-from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
+from octavo.tui.shell.outside import missing_link_reason, open_link, page_url
 from octavo.tui.shell.routes import ToAccess, ToChangeRequest
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
@@ -112,7 +112,7 @@ class CursorTarget:
         found = pages.find(page[0]) if pages is not None and page is not None else None
         return [each for each in (found, self.space) if each is not None]
 
-    # What is written (`WrittenPages`)
+    # What is written (`EditablePages`)
 
     @property
     def space_ref(self) -> SpaceRef | None:
@@ -158,13 +158,15 @@ class CursorTarget:
         return words or [UnsentText("page", None)] * (page[0] in self.unsent)
 
     def look_for_unsent(self) -> None:
-        from octavo.tui.writing.page_drafts import unsent_pages  # what is kept is looked for when the pages are on show
+        from octavo.tui.writing.page_drafts import (
+            pages_with_drafts,  # what is kept is looked for when the pages are on show
+        )
 
         space, pages, app = self._shown.space, self._shown.pages, self._shown.shell
         if space is None or pages is None or not app.has_session:
             return
         before = self.unsent
-        self.unsent = unsent_pages(app, space.id, (page.id for page in pages.walk()))
+        self.unsent = pages_with_drafts(app, space.id, (page.id for page in pages.walk()))
         if self.unsent != before:
             self._shown.draw_pages()
             self._shown.say_where()
@@ -224,9 +226,9 @@ class CursorTarget:
             page = pages.find(str(row.key))
             if page is not None and page.type == "link" and page.href:
                 return page.href
-            address = address_of_page(page)
+            address = page_url(page)
         if not address or app.session.is_here:
-            app.say(said_without_address(app, "space" if on_space else "page"), tone="care")
+            app.say(missing_link_reason(app, "space" if on_space else "page"), tone="care")
             return ""
         return address
 
@@ -248,7 +250,7 @@ def _copy_row_address(app: Shell, target: CursorTarget) -> None:
 
 def _open_row(app: Shell, target: CursorTarget) -> None:
     if address := target.address_of_row():
-        open_address(app, address, "page")
+        open_link(app, address, "page")
 
 
 def _is_in_a_tree(app: Shell, target: CursorTarget) -> bool:
@@ -346,10 +348,10 @@ def _let_go(app: Shell, target: CursorTarget) -> None:
 
 
 def _export(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.shell.exporting import choose
+    from octavo.tui.shell.exporting import choose_export
 
     if (space := target.space) is not None:
-        choose(app, space.ref, space.title, target.page)
+        choose_export(app, space.ref, space.title, target.page)
 
 
 def _access(app: Shell, target: CursorTarget) -> None:

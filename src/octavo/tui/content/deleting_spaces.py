@@ -21,8 +21,8 @@ from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.space_resources import SPACES
 from octavo.tui.shell.dialog_draft import DialogDraft
-from octavo.tui.shell.permissions import lacks_right
-from octavo.tui.shell.progress import meanwhile
+from octavo.tui.shell.permissions import why_no_permission
+from octavo.tui.shell.progress import show_progress
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.chooser import Choice
@@ -174,7 +174,7 @@ def show_deleted(app: Shell, managed: ManagedSpaces) -> None:
 async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
     live, no_writes = app.session.live, app.session.read_only
     names = [each["id"] for each in _remembered(app) if each["organization"] == managed.organization.id]
-    with meanwhile(app, "Loading the trash…"):
+    with show_progress(app, "Loading the trash…"):
         found = await asyncio.gather(*(_as_it_is(live, name) for name in names))
     choices: list[Choice[str]] = []
     for space in found:
@@ -184,7 +184,7 @@ async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
         off = no_writes or (
             "" if left > timedelta() else "You can no longer restore this space: it was deleted more than 7 days ago."
         )
-        off = off or lacks_right((space,), "admin", "restore this space", "space") or ""
+        off = off or why_no_permission((space,), "admin", "restore this space", "space") or ""
         days = f"{plural(round(left / DAY), 'day')} left" if left > DAY else "less than a day left"
         ago = f"deleted {wording.long_age(space.deleted_at)}"
         choices.append(Choice(space.id, title_of(space), detail=ago, right=days, off=off))

@@ -23,7 +23,7 @@ from octavo.data.live import Snapshot
 from octavo.tui.content.link_locations import go_to, key_of, title_of, trails
 from octavo.tui.review.request_summary import ASK_AFTER
 from octavo.tui.shell.exporting import save_file
-from octavo.tui.shell.file_facts import kind_of, pixels_of, size_in_words
+from octavo.tui.shell.file_facts import file_kind, format_dimensions, format_size
 from octavo.tui.shell.list_view import ListView
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
@@ -93,7 +93,7 @@ class FilesScreen(ListView[File]):
         files: Rows[File] = Rows(
             self._draw,
             key=lambda file: file.id,
-            search=lambda file: f"{file.name} {kind_of(file)}",
+            search=lambda file: f"{file.name} {file_kind(file)}",
             columns=(Column("NAME"), Column("TYPE", 12, drop=2), Column("SIZE", 9, right=True, drop=1), Column("USED", 5, right=True)),
             empty="This space has no files.",
             hint="Images and attachments on pages are listed here.",
@@ -149,7 +149,7 @@ class FilesScreen(ListView[File]):
             orders = {
                 "name": lambda file: (fold(file.name),),
                 "size": lambda file: (-file.size, fold(file.name)),
-                "kind": lambda file: (kind_of(file).lower(), fold(file.name)),
+                "kind": lambda file: (file_kind(file).lower(), fold(file.name)),
                 "used": lambda file: (used[file.id], fold(file.name)),
             }
             self.rows.show_page(snapshot.value, sorted(snapshot.value.items, key=orders[self.order]))
@@ -160,7 +160,7 @@ class FilesScreen(ListView[File]):
     @on(Lines.Filtered, "#files")
     def _say_where(self) -> None:
         files = self._files.value.items if self._files.value else ()
-        total = size_in_words(sum(file.size for file in files)) if files else ""
+        total = format_size(sum(file.size for file in files)) if files else ""
         facts = " · ".join(
             each for each in (self.ORDERS[self.order].lower(), total, self.rows.extent.said if files else "") if each
         )
@@ -171,7 +171,7 @@ class FilesScreen(ListView[File]):
     def _draw(self, file: File) -> Row:
         used = "" if self._used is None else str(self._used[file.id] or "–")
         name = Content(file.name or "Unnamed")
-        return Row(cells=(name, Content.styled(kind_of(file), "$octavo-muted"), size_in_words(file.size), used))
+        return Row(cells=(name, Content.styled(file_kind(file), "$octavo-muted"), format_size(file.size), used))
 
     def _draw_use(self, place: Location) -> Row:
         page = place.page.id if place.page else ""
@@ -189,7 +189,7 @@ class FilesScreen(ListView[File]):
         if file is None:
             about.update("")
             return
-        facts = (kind_of(file), pixels_of(file), size_in_words(file.size))
+        facts = (file_kind(file), format_dimensions(file), format_size(file.size))
         about.update(
             Content("\n").join(
                 [

@@ -21,7 +21,7 @@ from octavo.data.live import Snapshot
 from octavo.documents.links import BrokenLink
 from octavo.tui.content.link_locations import go_to, key_of, part_of, title_of, trails
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
-from octavo.tui.shell.list_view import SECTIONS, ListView
+from octavo.tui.shell.list_view import TAB_COMMANDS, ListView
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.changing_text import ChangingText
@@ -97,7 +97,7 @@ class LinksScreen(ListView[Place]):
         "or / to filter the links. Press esc to go back to the page."
     )
     CSS_PATH = "links.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SECTIONS, LINK, LINKS)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TAB_COMMANDS, LINK, LINKS)
 
     def __init__(self, space: Space, page: tuple[str, str] | None, *, begin: str = "broken") -> None:
         """`page` is the id and title of the page one comes from; `begin` the section shown first."""

@@ -22,7 +22,7 @@ from octavo.tui.resources import filling
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import SPACES
-from octavo.tui.shell.progress import meanwhile
+from octavo.tui.shell.progress import show_progress
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.chooser import Choice
@@ -214,12 +214,12 @@ def _import(app: Shell, space: Space) -> None:
     if space.edit_mode != "locked":
         _fill_import(app, space, space.ref, title_of(space), None)
     else:
-        app.background(target_request.choose(app, space.ref, "Import pages", partial(_import_into, app, space)))
+        app.background(target_request.choose_target(app, space.ref, "Import pages", partial(_import_into, app, space)))
 
 
 async def _import_into(app: Shell, space: Space, into: TargetRequest) -> None:
-    with meanwhile(app, f"Opening {into.title}…"):
-        change_request = await target_request.started(app, into)
+    with show_progress(app, f"Opening {into.title}…"):
+        change_request = await target_request.ensure_started(app, into)
     if change_request is not None:
         named = replace(into, change_request=change_request)
         _fill_import(app, space, change_request.ref(space.ref), named.title, named)
@@ -241,7 +241,7 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
         missed = f" {plural(left, 'page')} could not be read." if left > 0 else ""
         app.say(f"{said}.{missed}", tone="care" if left > 0 else "done")
         if into is not None and into.change_request is not None:
-            target_request.wrote(app, space.ref, into.change_request)
+            target_request.record_edit(app, space.ref, into.change_request)
             app.go(ToChangeRequest(into.change_request.ref(space.ref), into.change_request))
         else:
             app.writes.is_final(
@@ -289,7 +289,7 @@ def _git_info(app: Shell, space: Space) -> None:
 
 async def _show_git_info(app: Shell, space: Space) -> None:
     try:
-        with meanwhile(app, f"Loading Git Sync for {title_of(space)}…"):
+        with show_progress(app, f"Loading Git Sync for {title_of(space)}…"):
             git = await app.session.live.fetch(spaces.GetGitInfo(at=space.ref))
     except NotFound:
         app.say(f"{title_of(space)} is not connected to a Git repository.")

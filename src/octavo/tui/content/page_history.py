@@ -32,7 +32,7 @@ from octavo.tui.render.comparison import compare
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.review.request_summary import ASK_AFTER
-from octavo.tui.shell.page_queries import page_as_written, page_there, page_to_read, text_of
+from octavo.tui.shell.page_queries import find_page, get_page_source, get_page_to_read, page_markdown
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View
 from octavo.tui.terminal import clipboard
@@ -216,7 +216,7 @@ class PageHistoryScreen(View):
     async def _read(self, version: Version) -> None:
         view = self.query_one("#page", PageView)
         try:
-            page = await page_there(self.live, page_to_read(version.at, self.page_id))
+            page = await find_page(self.live, get_page_to_read(version.at, self.page_id))
         except ApiError as error:
             view.clear()
             view.state.fail("Could not load this revision", str(error))
@@ -238,13 +238,13 @@ class PageHistoryScreen(View):
             view.clear()
             view.state.fail("Could not load this revision", str(error))
             return
-        compared = await asyncio.to_thread(compare, *map(text_of, pages))
+        compared = await asyncio.to_thread(compare, *map(page_markdown, pages))
         title = next((page.title for page in reversed(pages) if page is not None), self.title_now)
         view.show(compared, title=title, key=f"{side} {version.revision}")
         self._say_where()
 
     async def _as_written(self, at: ContentRef | None) -> Page | None:
-        return await page_there(self.live, page_as_written(at, self.page_id)) if at is not None else None
+        return await find_page(self.live, get_page_source(at, self.page_id)) if at is not None else None
 
     def _draw_banner(self) -> None:
         version, banner = self.rows.item, self.query_one("#banner", Static)
@@ -294,7 +294,7 @@ class PageHistoryScreen(View):
                     self.shell.say(f"This diff does not contain the heading “{anchor}”.", tone="care")
             case links.ToReusableContent() as target if (version := self.rows.item) is not None:
                 places = [version.at, self.space.ref if self._side == "now" else version.before]
-                pages = [page_to_read(place, self.page_id) for place in places if place is not None]
+                pages = [get_page_to_read(place, self.page_id) for place in places if place is not None]
                 sources = view.contents.sources
                 shown = link_following.show_shared(self.shell, target, pages, sources, self._link_followed)
                 self.shell.background(shown)

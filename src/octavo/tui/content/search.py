@@ -122,17 +122,17 @@ def _why_no_address(app: Shell, view: SearchScreen) -> str | None:
     if hit is None:
         return "Select a result first."
     if not hit.address or app.session.is_here:
-        from octavo.tui.shell.outside import said_without_address
+        from octavo.tui.shell.outside import missing_link_reason
 
-        return said_without_address(app, hit.kind)
+        return missing_link_reason(app, hit.kind)
     return None
 
 
 def _open_outside(app: Shell, view: SearchScreen) -> None:
-    from octavo.tui.shell.outside import open_outside
+    from octavo.tui.shell.outside import confirm_link
 
     if (hit := view.rows.item) is not None:
-        open_outside(app, hit.address)
+        confirm_link(app, hit.address)
 
 
 SEARCH: Commands[SearchScreen] = Commands(

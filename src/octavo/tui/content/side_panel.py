@@ -15,7 +15,7 @@ from octavo.api.content import Page
 from octavo.data.comment_text import plain_text
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Document, Heading
-from octavo.tui.shell.left_unsent import beside
+from octavo.tui.shell.left_unsent import with_unsent_mark
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.row_list import Row, Rows
 from octavo.tui.widgets.wording import long_age, short_age
@@ -172,7 +172,7 @@ class SidePanel(Vertical):
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(
             text=thread.posted_by.name,
-            right=beside(self._unsent(thread), f"{age}{replies}"),
+            right=with_unsent_mark(self._unsent(thread), f"{age}{replies}"),
             below=f"{_SINCE[since]}: {said}" if (since := self._since(thread)) else said,
             sign=Content.styled("●", "$octavo-note") if thread.is_open else Content.styled("✓", "$success"),
             dim=not thread.is_open,

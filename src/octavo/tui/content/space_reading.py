@@ -20,8 +20,8 @@ from octavo.tui.reader.link_names import name_targets
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.showing_pages import show_page
 from octavo.tui.render.reading_position import ReadingPosition
-from octavo.tui.shell.page_queries import page_to_read
-from octavo.tui.shell.tree_rows import neighbour, open_counts
+from octavo.tui.shell.page_queries import get_page_to_read
+from octavo.tui.shell.tree_rows import adjacent_page, open_thread_counts
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.tree import Tree
 
@@ -215,7 +215,7 @@ class SpaceReading:
                 page: [UnsentText("page", None)] for page in self.target.unsent
             }  # an editor may have left it behind
             unsent = {**left, **self.threads.unsent_by_page()}
-            self.nav.show_pages(self.pages, open_counts(self.threads.all), unsent)
+            self.nav.show_pages(self.pages, open_thread_counts(self.threads.all), unsent)
             self.pages_tree.state.lacks(self.pages.unreadable)
             if trouble := self._troubles.get("tree"):
                 self.pages_tree.state.fail("Could not refresh the pages", trouble)
@@ -260,7 +260,7 @@ class SpaceReading:
         self.history.keep()
         self.page, self._anchor, self._wanted_standing = page, anchor, standing
         self.shell.session.state.set_fact(f"page {self.space.id}", page.id)
-        op = page_to_read(self.space.ref, page.id)
+        op = get_page_to_read(self.space.ref, page.id)
         if self._screen.subscriptions.op("page") == op:
             self.go_to_anchor()
         else:
@@ -309,6 +309,6 @@ class SpaceReading:
 
     def go_on(self, step: int, *, from_top: bool = False) -> None:
         """Open the page so many steps on in the tree."""
-        if self.pages is not None and (page := neighbour(self.pages, self.page, step)) is not None:
+        if self.pages is not None and (page := adjacent_page(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)
             self.pages_tree.reveal(page.id)

@@ -31,9 +31,9 @@ from octavo.tui.review.request_actions import CHANGE
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_summary import ASK_AFTER
 from octavo.tui.review.status_loader import RequestStatuses
-from octavo.tui.shell.addresses import ADDRESS
+from octavo.tui.shell.addresses import LINK_COMMANDS
 from octavo.tui.shell.inbox_feed import InboxFeed
-from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
+from octavo.tui.shell.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.terminal.textual_internals import is_whole
@@ -183,9 +183,9 @@ class InboxScreen(ListView[Row]):
         .changed("resolve", id="inbox.resolve", keys="R", title="Resolve", help="Resolve the thread for everyone")
         .about(lambda view: view.thread_target, nothing=_why_no_thread),
         CHANGE.only("approve", "ask", "merge", "held", "update", "comment"),
-        ADDRESS.about(lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)),
-        PANES,
-        SECTIONS,
+        LINK_COMMANDS.about(lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)),
+        PREVIEW_COMMANDS,
+        TAB_COMMANDS,
         INBOX,
     )
 
@@ -195,7 +195,7 @@ class InboxScreen(ListView[Row]):
         super().__init__()
         self.marked = MarkedRows()
         """The rows by what was done with them."""
-        self.narrowing: Narrowing[RowFilter] = Narrowing(self, self.draw_list)
+        self.narrowing: ActiveFilters[RowFilter] = ActiveFilters(self, self.draw_list)
         self.standings = RequestStatuses(self, self._stands_otherwise)
         self._drawing = RowDrawing(partial(_open_threads, self))
         self._resting: Timer | None = None

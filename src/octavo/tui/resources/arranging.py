@@ -15,7 +15,7 @@ from octavo.data.writes.direct import send_plain
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import Known, Resource
 from octavo.tui.resources.site_tree import Holder, Movable, Standing, title_of
-from octavo.tui.shell.permissions import lacks_right
+from octavo.tui.shell.permissions import why_no_permission
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -39,7 +39,7 @@ class Arranged:
         """Why the part cannot be moved anywhere, in a sentence."""
         if self.part is None:
             return "Select a section, section group, or space first."
-        return lacks_right((self.site,), "edit", "move content on this site", "site")
+        return why_no_permission((self.site,), "edit", "move content on this site", "site")
 
     def why_no_step(self, step: Literal[-1, 1]) -> str | None:
         """Why the part cannot change places with its neighbour, in a sentence."""

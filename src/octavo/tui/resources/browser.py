@@ -25,7 +25,7 @@ from octavo.tui.resources.resource import UNNAMED, Known, Resource, listed, name
 from octavo.tui.resources.table import Table
 from octavo.tui.resources.telling import Telling
 from octavo.tui.shell.info import show_info
-from octavo.tui.shell.list_view import PANES, ListView, Preview
+from octavo.tui.shell.list_view import PREVIEW_COMMANDS, ListView, Preview
 from octavo.tui.shell.routes import Route, ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import is_covered
@@ -199,7 +199,7 @@ class BrowserScreen(ListView[Any]):
         acting.THING.about(at_hand, nothing=_why_nothing_at_hand),
         acting.PLACE.about(place),
         arranging.STRUCTURE_KEYS.about(arranged),
-        PANES,
+        PREVIEW_COMMANDS,
         BROWSER,
     )
 

@@ -18,7 +18,7 @@ from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.form_references import References
 from octavo.tui.resources.references import references
 from octavo.tui.resources.resource import Action, Known, Resource, Unmaking, made
-from octavo.tui.shell.permissions import lacks_right
+from octavo.tui.shell.permissions import why_no_permission
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.chooser import Choice
@@ -264,7 +264,7 @@ def _where_one_may(app: Shell, resource: Resource[Any], known: Known) -> dict[st
 
     def only(lists: References, right: str) -> References:
         def choice(each: Any) -> Choice[str]:
-            lacks = lacks_right((each,), right, f"create {resource.many} there", "space or collection")
+            lacks = why_no_permission((each,), right, f"create {resource.many} there", "space or collection")
             return replace(lists.choice(each), off=lacks or "")
 
         return replace(lists, choice=choice)

@@ -24,7 +24,7 @@ from octavo.tui.resources.form_picking import Picking
 from octavo.tui.resources.form_references import References
 from octavo.tui.resources.form_state import NOTHING_CHANGED, FormRequest, FormState, Reads, Sent
 from octavo.tui.resources.form_values import FORM, Made
-from octavo.tui.shell.dialog_draft import why_not_saved
+from octavo.tui.shell.dialog_draft import save_error
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.changing_text import ChangingText
@@ -366,7 +366,7 @@ class FormDialog(Dialog[None]):
             shell.settings.state_folder / "editing",
             name="form",
             suffix=".yaml",
-            keep=lambda text: why_not_saved(state.editor_draft.save_now, text),
+            keep=lambda text: save_error(state.editor_draft.save_now, text),
             about=about,
             line=state.fault_line,
         )

@@ -8,7 +8,7 @@ from octavo.api import search
 from octavo.api.errors import ApiError
 from octavo.tui.resources import redirect_reading
 from octavo.tui.resources.redirect_reading import Way
-from octavo.tui.shell.progress import meanwhile
+from octavo.tui.shell.progress import show_progress
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.fact_list import Fact
@@ -90,7 +90,7 @@ async def _list_pages(app: Shell, place: Place, words: str) -> None:
 
     op = search.InSite(at=place.known["at"], query=words, scope=search.All(), limit=MOST_FOUND)
     try:
-        with meanwhile(app, f"Searching for “{words}”…"):
+        with show_progress(app, f"Searching for “{words}”…"):
             found = await app.session.live.send(op)
     except ApiError as error:
         app.say(f"Could not search the site: {error}", tone="failed")

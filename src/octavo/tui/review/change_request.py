@@ -34,16 +34,16 @@ from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE, comment_on_who
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_head import RequestHead
 from octavo.tui.review.reverting import TAKING_BACK, ChangeAtHand
-from octavo.tui.shell.addresses import ADDRESS
+from octavo.tui.shell.addresses import LINK_COMMANDS
 from octavo.tui.shell.navigation_history import is_stop
-from octavo.tui.shell.permissions import NEVER_DELETED, not_allowed_with
+from octavo.tui.shell.permissions import CANNOT_DELETE, why_not_in_discussion
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.tree import Tree
-from octavo.tui.writing.authoring import WRITING, Authoring, may_not_write
+from octavo.tui.writing.authoring import PAGE_COMMANDS, PageEditing, why_no_page_edit
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
@@ -93,18 +93,18 @@ def _delete(app: Shell, view: ChangeRequestScreen) -> None:
 def _may_not_delete(app: Shell, view: ChangeRequestScreen) -> str | None:
     change = view.changed_tree.change
     if change is None:
-        return may_not_write(app, view.authoring)
+        return why_no_page_edit(app, view.authoring)
     if (thread := _thread_to_delete(view)) is not None:
-        return not_allowed_with(app, view.at, "delete", thread)
+        return why_not_in_discussion(app, view.at, "delete", thread)
     if change.page is None:
-        return f"{change.title} is not a page. {NEVER_DELETED}"
+        return f"{change.title} is not a page. {CANNOT_DELETE}"
     if not change.is_there_after:
         return f"{change.title} is already deleted in this change request. Press Q to revert the deletion."
-    return may_not_write(app, view.authoring)
+    return why_no_page_edit(app, view.authoring)
 
 
 DELETING: Commands[Any] = (
-    WRITING.only("delete").changed("delete", run=_delete, why_not=_may_not_delete).about(lambda view: view)
+    PAGE_COMMANDS.only("delete").changed("delete", run=_delete, why_not=_may_not_delete).about(lambda view: view)
 )
 
 
@@ -116,11 +116,11 @@ def _unsent_at_hand(view: ChangeRequestScreen) -> Sequence[UnsentText]:
 
 
 def _export(app: Shell, view: ChangeRequestScreen) -> None:
-    from octavo.tui.shell.exporting import choose
+    from octavo.tui.shell.exporting import choose_export
 
     change, about = view.changed_tree.change, view.comparison.about
     page = change.page if change is not None and change.is_document and change.is_there_after else None
-    choose(app, view.at, f"#{about.number} {about.title}", (page.id, change.title) if page and change else None)
+    choose_export(app, view.at, f"#{about.number} {about.title}", (page.id, change.title) if page and change else None)
 
 
 REVIEW: Commands[ChangeRequestScreen] = Commands(
@@ -147,8 +147,8 @@ class ChangeRequestScreen(View):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         CHANGE.without("comment"),
         NEW_CHANGE,
-        ADDRESS,
-        WRITING.only("edit", "arrange").about(lambda view: view.authoring),
+        LINK_COMMANDS,
+        PAGE_COMMANDS.only("edit", "arrange").about(lambda view: view.authoring),
         DELETING,
         COMMENTING.only("block"),
         COMMENT_ON_PAGE,
@@ -172,7 +172,7 @@ class ChangeRequestScreen(View):
         self.page_diff = PageDiff(
             self, self.comparison, self.changed_tree, self.diff_threads, self.request_head.say_where, thread
         )
-        self.authoring = Authoring(self, self.page_diff)
+        self.authoring = PageEditing(self, self.page_diff)
         self._drawing: Timer | None = None
 
     def body(self) -> Iterable[Widget]:

@@ -26,10 +26,10 @@ from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE
 from octavo.tui.review.request_at_hand import RequestAtHand, others_ticked
 from octavo.tui.review.request_summary import ASK_AFTER, Summary
 from octavo.tui.review.status_loader import RequestStatuses
-from octavo.tui.shell.addresses import ADDRESS
-from octavo.tui.shell.left_unsent import beside
-from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
-from octavo.tui.shell.permissions import NEVER_DELETED, why_without_space
+from octavo.tui.shell.addresses import LINK_COMMANDS
+from octavo.tui.shell.left_unsent import with_unsent_mark
+from octavo.tui.shell.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
+from octavo.tui.shell.permissions import CANNOT_DELETE, why_no_space
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal.textual_internals import is_whole
@@ -53,7 +53,7 @@ SIGNS = {
     "archived": ("✗", "$octavo-muted"),
 }
 
-_STATES = SECTIONS.changed("previous_section", title="Previous tab", help="Go to the previous tab").changed(
+_STATES = TAB_COMMANDS.changed("previous_section", title="Previous tab", help="Go to the previous tab").changed(
     "next_section", title="Next tab", help="Go to the next tab"
 )
 
@@ -68,7 +68,7 @@ def _why_none_named(view: ChangesScreen) -> str:
     return (request and others_ticked(request)) or "Select a change request first."
 
 
-_ADDRESS = ADDRESS.about(_named_alone, nothing=_why_none_named)
+_ADDRESS = LINK_COMMANDS.about(_named_alone, nothing=_why_none_named)
 
 
 def _read_on(view: ChangesScreen, step: int) -> None:
@@ -104,7 +104,7 @@ CHANGES: Commands[ChangesScreen] = Commands(
                 run=lambda _, view: view.choose_order("Sort change requests")),
         Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.narrowing.set(), shown=False),
         Command("delete", "X", "Delete", "Explain why a change request cannot be deleted", shown=False,
-                run=lambda app, _: app.explain(NEVER_DELETED), why_not=lambda *_: NEVER_DELETED),
+                run=lambda app, _: app.explain(CANNOT_DELETE), why_not=lambda *_: CANNOT_DELETE),
         Command("mine", "at", "Mine", "Switch between your change requests and all change requests", key_display="@", shown=False, id="list.mine",
                 run=_only_mine),
     ),
@@ -129,7 +129,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         CHANGE,
         NEW_CHANGE,
         _ADDRESS,
-        PANES,
+        PREVIEW_COMMANDS,
         _STATES,
         UNSENT,
         CHANGES,
@@ -140,7 +140,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         """What the server lists, by the state they are in."""
         self.only_mine = False
-        self.narrowing: Narrowing[RequestFilter] = Narrowing(self, self._narrowed)
+        self.narrowing: ActiveFilters[RequestFilter] = ActiveFilters(self, self._narrowed)
         self._reach, self._looks_on = LOOKED_AT, False
         """How many of a list are looked at, and whether there are more of which that would tell something."""
         self._told_so_far = ""
@@ -252,7 +252,9 @@ class ChangesScreen(ListView[ChangeRequest]):
         below = status_summary.line(self.standings.of(each), [fact for fact in (where, author) if fact], room)
         return Row(
             text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
-            right=beside(self._unsent_of(each), f"updated {short_age(each.updated_at)}" if each.updated_at else ""),
+            right=with_unsent_mark(
+                self._unsent_of(each), f"updated {short_age(each.updated_at)}" if each.updated_at else ""
+            ),
             below=below,
             sign=Content.styled(sign, style),
         )
@@ -362,7 +364,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         if item is not None and space is not None:
             self.shell.go(ToChangeRequest(item.ref(space), item))
         elif item is not None:
-            self.shell.explain(why_without_space(item))
+            self.shell.explain(why_no_space(item))
 
     def ask_again(self) -> None:
         self.standings.ask_again()

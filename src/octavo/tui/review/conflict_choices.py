@@ -13,11 +13,11 @@ from octavo.data.writes.content_writes import EditOutcome, edit, page_source
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict
 from octavo.tui.review.conflict_finder import OpenConflicts
-from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
+from octavo.tui.shell.dialog_draft import DialogDraft, save_error
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text, forget, read_back
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing import target_request
-from octavo.tui.writing.page_drafts import folder
+from octavo.tui.writing.page_drafts import editor_folder
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
@@ -89,10 +89,10 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
 
     def keep(written: str) -> str:
         mine = written.strip("\r\n")
-        return why_not_saved(kept.save_now, mine) if mine != begin else ""
+        return save_error(kept.save_now, mine) if mine != begin else ""
 
     about = FileNote("Conflict resolution", kept.place, app.session.state.namespace)
-    result = edit_text(app, f"{begin}\n", folder(app), name="conflict", keep=keep, about=about)
+    result = edit_text(app, f"{begin}\n", editor_folder(app), name="conflict", keep=keep, about=about)
     if isinstance(result, NotEdited):
         goes_on = _goes_on(result, keep)
         said = result.sentence if goes_on else result.said
@@ -155,7 +155,7 @@ async def send(
             return
         sent, expected, over = sent + len(lot), outcome.revision, over or outcome.replaced is not None
     app.notices.close(number)
-    target_request.remember(app, at.space, change_request)
+    target_request.remember_target(app, at.space, change_request)
     app.writes.is_final(
         "You cannot undo this save by pressing u. To change the text, edit the page, or restore an earlier version from the version history."
     )

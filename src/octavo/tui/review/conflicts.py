@@ -32,8 +32,8 @@ from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.conflict_rows import row_of
 from octavo.tui.review.conflict_source import ConflictSource
 from octavo.tui.review.tree_conflicts import TreeConflict
-from octavo.tui.shell.outside import open_outside
-from octavo.tui.shell.permissions import not_allowed_in
+from octavo.tui.shell.outside import confirm_link
+from octavo.tui.shell.permissions import why_not_in_space
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
@@ -60,7 +60,7 @@ def _taking(name: str, keys: str, title: str, help: str, kind: ChoiceKind) -> Co
 
 
 def _open_outside(app: Shell, view: ConflictsScreen) -> None:
-    open_outside(app, view.source.change_request.urls.app or "", words=view.source.change_request.title)
+    confirm_link(app, view.source.change_request.urls.app or "", words=view.source.change_request.title)
 
 
 def _why_not_outside(_: Shell, view: ConflictsScreen) -> str | None:
@@ -277,7 +277,7 @@ class ConflictsScreen(View):
             return "The conflicts are still loading."
         if self._is_sending:
             return "Your choices are being saved."
-        return self.live.unavailable(Edit) or not_allowed_in(self.shell, self.source.space.space_id, "edit")
+        return self.live.unavailable(Edit) or why_not_in_space(self.shell, self.source.space.space_id, "edit")
 
     def why_not_send(self) -> str | None:
         """Return why the choices cannot be saved, in a sentence. None if they can."""

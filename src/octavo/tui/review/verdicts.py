@@ -167,7 +167,7 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
             ),
             said=said,
             then=submitted,
-            otherwise=dialog_draft.SAID if answer.text else "",
+            otherwise=dialog_draft.DRAFT_SAVED if answer.text else "",
         )
 
     app.push_screen(dialog, decided)

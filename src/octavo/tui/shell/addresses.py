@@ -14,29 +14,29 @@ from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 
-Named = Organization | Space | ChangeRequest | Comment
+LinkedItem = Organization | Space | ChangeRequest | Comment
 
 
-_KIND_NAMES: Mapping[type[Named], str] = MappingProxyType(
+_KIND_NAMES: Mapping[type[LinkedItem], str] = MappingProxyType(
     {ChangeRequest: "change request", Space: "space", Organization: "organization", Comment: "comment"}
 )
 
 
-def _linked_item(things_at_hand: Sequence[Model]) -> Named | None:
+def _linked_item(things_at_hand: Sequence[Model]) -> LinkedItem | None:
     """Return the selected item if it has a title and a link, else None."""
     first = next(iter(things_at_hand), None)
-    return first if isinstance(first, Named) else None
+    return first if isinstance(first, LinkedItem) else None
 
 
-def _kind_name(thing: Named) -> str:
+def _kind_name(thing: LinkedItem) -> str:
     return _KIND_NAMES[type(thing)]
 
 
-def _url(thing: Named) -> str:
+def _url(thing: LinkedItem) -> str:
     return thing.urls.app or (thing.urls.published or "" if isinstance(thing, Comment) else "")
 
 
-def _copy_title(app: Shell, thing: Named) -> None:
+def _copy_title(app: Shell, thing: LinkedItem) -> None:
     if isinstance(thing, Comment):
         clipboard.copy(app, thing.body.text, "Copied the comment.")
         return
@@ -44,23 +44,23 @@ def _copy_title(app: Shell, thing: Named) -> None:
     clipboard.copy(app, f"{number}{thing.title}", f"Copied the title of the {_kind_name(thing)}.")
 
 
-def _copy_url(app: Shell, thing: Named) -> None:
+def _copy_url(app: Shell, thing: LinkedItem) -> None:
     clipboard.copy(app, _url(thing), f"Copied a link to the {_kind_name(thing)}.")
 
 
-def _open_in_browser(app: Shell, thing: Named) -> None:
-    from octavo.tui.shell.outside import open_outside
+def _open_in_browser(app: Shell, thing: LinkedItem) -> None:
+    from octavo.tui.shell.outside import confirm_link
 
-    open_outside(app, _url(thing))
-
-
-def _why_no_url(app: Shell, thing: Named) -> str | None:
-    from octavo.tui.shell.outside import said_without_address
-
-    return said_without_address(app, _kind_name(thing)) if not _url(thing) or app.session.is_here else None
+    confirm_link(app, _url(thing))
 
 
-ADDRESS: Commands[Named] = Commands(
+def _why_no_url(app: Shell, thing: LinkedItem) -> str | None:
+    from octavo.tui.shell.outside import missing_link_reason
+
+    return missing_link_reason(app, _kind_name(thing)) if not _url(thing) or app.session.is_here else None
+
+
+LINK_COMMANDS: Commands[LinkedItem] = Commands(
     "thing",
     (
         Command("yank", "y", "Copy", "Copy the title, or the text of the comment", run=_copy_title, shown=False),

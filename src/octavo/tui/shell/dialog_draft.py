@@ -11,7 +11,7 @@ from octavo.data.state_db import NotSaved
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-SAID = "Saved as a draft. Open this dialog again to continue."
+DRAFT_SAVED = "Saved as a draft. Open this dialog again to continue."
 
 
 class DialogDraft:
@@ -34,7 +34,7 @@ class DialogDraft:
 
     @property
     def is_saved(self) -> bool:
-        """Whether the latest text is on disk."""
+        """True if the latest text is on disk."""
         return all(draft.key != self._key for draft in self._drafts.unsaved())
 
     @property
@@ -88,7 +88,7 @@ class DialogDraft:
                 self._app.say(str(error), tone="failed")
 
 
-def why_not_saved(save: Callable[[str], None], text: str) -> str:
+def save_error(save: Callable[[str], None], text: str) -> str:
     """Save `text` with `save`. Return a sentence why that failed, else an empty text."""
     try:
         save(text)

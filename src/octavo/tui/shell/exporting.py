@@ -1,5 +1,5 @@
 """Exports of pages, spaces and files: asks for the path, writes the file completely or not at all, and shows the
-result. Start at `choose`."""
+result. Start at `choose_export`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from octavo.api.content import File, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
 from octavo.data.atomic_files import FileExists, FileNotSaved, destination, safe_name, save, save_folder
-from octavo.tui.shell.file_facts import size_in_words
-from octavo.tui.shell.page_queries import page_as_written, text_of
+from octavo.tui.shell.file_facts import format_size
+from octavo.tui.shell.page_queries import get_page_source, page_markdown
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
 from octavo.tui.widgets.picker import Picker
@@ -29,9 +29,9 @@ from octavo.tui.widgets.wording import plural
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-FILE_BYTES = 256 << 20
+MAX_DOWNLOAD_BYTES = 256 << 20
 """Largest file that is downloaded, in bytes."""
-AT_ONCE = 4
+PARALLEL_PAGES = 4
 """Pages that an export loads in parallel."""
 _FOLDER_FACT = "folder to save to"
 Report = Callable[[str], None]
@@ -53,7 +53,7 @@ class Export:
 
 
 @dataclass
-class Saving:
+class RunningExport:
     """A running export. If its task is cancelled, nothing is saved."""
 
     export: Export
@@ -62,7 +62,7 @@ class Saving:
     """Progress: 12 of 300 pages."""
 
 
-_running: WeakKeyDictionary[Shell, list[Saving]] = WeakKeyDictionary()
+_running: WeakKeyDictionary[Shell, list[RunningExport]] = WeakKeyDictionary()
 
 
 def save_file(app: Shell, file: File) -> None:
@@ -71,12 +71,14 @@ def save_file(app: Shell, file: File) -> None:
     if not url:
         app.say(f"Could not save {file.name or 'this file'}: the server did not send a download link.", tone="care")
         return
-    size = size_in_words(file.size) if file.size else ""
-    export = Export(file.name or "the file", file.name, lambda: app.session.download(url, FILE_BYTES), intro=size)
-    ask_where(app, export)
+    size = format_size(file.size) if file.size else ""
+    export = Export(
+        file.name or "the file", file.name, lambda: app.session.download(url, MAX_DOWNLOAD_BYTES), intro=size
+    )
+    ask_for_path(app, export)
 
 
-def choose(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
+def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
     """Ask what to export and in which format: the current page, given by id and title, or all of the space or change
     request called `title`."""
     scope = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
@@ -100,7 +102,7 @@ def choose(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[
         if what in stops:
             stops[what].task.cancel()
         elif what is not None:
-            ask_where(app, exports[what])
+            ask_for_path(app, exports[what])
 
     choices = [
         Choice(what, what, detail=each.so_far or "deletes the unfinished export") for what, each in stops.items()
@@ -119,14 +121,14 @@ async def _markdown(app: Shell, at: ContentRef, page_id: str) -> AsyncIterator[b
 
 
 async def _page_bytes(app: Shell, at: ContentRef, page_id: str) -> bytes:
-    page: Page = await app.session.live.send(page_as_written(at, page_id))
-    return text_of(page).encode("utf-8", "replace")
+    page: Page = await app.session.live.send(get_page_source(at, page_id))
+    return page_markdown(page).encode("utf-8", "replace")
 
 
 async def _pdf(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
     # Not cached: anyone who has the URL in the response can read the PDF.
     exported = await app.session.live.send(op)
-    async with aclosing(app.session.download(exported.url, FILE_BYTES)) as chunks:
+    async with aclosing(app.session.download(exported.url, MAX_DOWNLOAD_BYTES)) as chunks:
         async for chunk in chunks:
             yield chunk
 
@@ -136,17 +138,17 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
     tree = await app.session.live.send(content.ListPages(at=at))
     pages = [page for page in tree.walk() if page.type == "document"]
     app.say(f"Exporting {plural(len(pages), 'page')}… To stop the export, open Export again.")
-    paths = {page.id: path_of(page) for page in pages}
+    paths = {page.id: export_path(page) for page in pages}
     yield ("SUMMARY.md",), "\n".join(["# Table of contents", "", *_contents_lines(tree.pages, paths, 0), ""]).encode()
-    for first in range(0, len(pages), AT_ONCE):
-        group = pages[first : first + AT_ONCE]
+    for first in range(0, len(pages), PARALLEL_PAGES):
+        group = pages[first : first + PARALLEL_PAGES]
         report(f"{first} of {plural(len(pages), 'page')}")
         texts = await asyncio.gather(*(_page_bytes(app, at, page.id) for page in group))
         for page, text in zip(group, texts, strict=True):
             yield paths[page.id], text
 
 
-def path_of(page: Page) -> tuple[str, ...]:
+def export_path(page: Page) -> tuple[str, ...]:
     """Return the path of a page in an export: its path in the Git repository, else its path in the space. A page with
     subpages is the README of their folder."""
     if page.git is not None and page.git.path:
@@ -171,7 +173,7 @@ def _contents_lines(pages: Iterable[Page], paths: Mapping[str, tuple[str, ...]],
         yield from _contents_lines(page.pages, paths, depth + 1)
 
 
-def ask_where(app: Shell, export: Export, *, written: str = "", trouble: str = "") -> None:
+def ask_for_path(app: Shell, export: Export, *, written: str = "", trouble: str = "") -> None:
     """Ask for the path of `export`, and save it. `trouble` says why the path `written` was rejected."""
     name = safe_name(export.name)
     where = written or short_path(_initial_folder(app) / name)
@@ -192,7 +194,7 @@ def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
         if answer is not None:
             _start(app, export, str(path), replace=True)
         else:
-            ask_where(app, export, written=short_path(path))
+            ask_for_path(app, export, written=short_path(path))
 
     intro = f"{path.name} already exists in {short_path(path.parent)}. The existing file will be replaced."
     app.push_screen(Confirm("Replace the file?", verb="Replace", intro=intro), decided)
@@ -208,7 +210,7 @@ def _start(app: Shell, export: Export, written: str, *, replace: bool = False) -
         saving.so_far = so_far
 
     task = app.background(_save(app, export, written, report, replace=replace))
-    saving = Saving(export, task)
+    saving = RunningExport(export, task)
     _running.setdefault(app, []).append(saving)
     task.add_done_callback(on_end)
 
@@ -217,21 +219,21 @@ async def _save(app: Shell, export: Export, written: str, report: Report, *, rep
     try:
         path = await asyncio.to_thread(destination, written, safe_name(export.name))
     except FileNotSaved as error:
-        ask_where(app, export, written=written, trouble=str(error))
+        ask_for_path(app, export, written=written, trouble=str(error))
         return
     try:
         if export.files is not None:
             size = plural(await save_folder(path, export.files(report)), "file")
         else:
             assert export.content is not None, "an export needs either data or files"
-            size = size_in_words(await save(path, export.content(), replace=replace))
+            size = format_size(await save(path, export.content(), replace=replace))
     except FileExists as error:
         if export.files is None:
             _ask_to_replace(app, export, path)
         else:
-            ask_where(app, export, written=short_path(path), trouble=str(error))
+            ask_for_path(app, export, written=short_path(path), trouble=str(error))
     except FileNotSaved as error:
-        ask_where(app, export, written=written, trouble=str(error))
+        ask_for_path(app, export, written=written, trouble=str(error))
     except ApiError as error:
         app.say(f"Could not save {export.what}: {error}", tone="failed")
     else:

@@ -14,34 +14,34 @@ _FORMATS = {
 }
 
 
-def format_of(file: File) -> str:
+def format_name(file: File) -> str:
     """Return a format such as `PNG` or `PDF`. Empty if neither the MIME type nor the name tells."""
     kind = _mime_type(file)[1]
     ending = file.name.rpartition(".")[2][:8].upper() if "." in file.name else ""
     return _FORMATS.get(kind, kind.removeprefix("x-").upper() if len(kind) <= 6 else "") or ending
 
 
-def kind_of(file: File) -> str:
+def file_kind(file: File) -> str:
     """Return the kind of a file, such as `PNG image`, `PDF` or `CSV text`."""
-    family, name = _mime_type(file)[0], format_of(file)
+    family, name = _mime_type(file)[0], format_name(file)
     if family in ("image", "audio", "video", "text", "font") and name.lower() != family:
         return f"{name} {family}".strip()
     return name or family or "file"
 
 
-def pixels_of(file: File) -> str:
+def format_dimensions(file: File) -> str:
     """Return the dimensions of an image, such as `640 × 480`. Empty for other files."""
     sides = file.dimensions
     return f"{sides.width:.0f} × {sides.height:.0f}" if sides is not None else ""
 
 
-def in_short(file: File) -> str:
+def file_summary(file: File) -> str:
     """Return format and size, such as `PDF, 1.2 MB`. For an image, also its dimensions."""
-    facts = (format_of(file), pixels_of(file), size_in_words(file.size) if file.size else "")
+    facts = (format_name(file), format_dimensions(file), format_size(file.size) if file.size else "")
     return ", ".join(filter(None, facts))
 
 
-def size_in_words(size: int) -> str:
+def format_size(size: int) -> str:
     """Return a size, such as `812 bytes`, `3.4 kB` or `12 MB`."""
     if size < 1000:
         return "1 byte" if size == 1 else f"{size} bytes"

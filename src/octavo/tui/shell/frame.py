@@ -44,7 +44,7 @@ organization."""
 _PATH_SEPARATOR, _MIN_NAME_WIDTH = " › ", 4
 """Separator between the names of a path, and the least width of a name in cells."""
 
-Piece = str | tuple[str, str]
+TextPiece = str | tuple[str, str]
 
 
 class TopBar(Widget):
@@ -141,7 +141,7 @@ class TopBar(Widget):
         """Return the connection status, and the account with `show_account`. With `show_user`, the demo also shows the
         name of the user. The label of the demo is always shown."""
         text, short_text, style = link
-        pieces: list[Piece | Content] = [(short_text if is_short else text, style), " "]
+        pieces: list[TextPiece | Content] = [(short_text if is_short else text, style), " "]
         if self._is_demo:
             label, user = self.shell.session.label, self.shell.workspace.me
             if show_user and user is not None:
@@ -225,7 +225,7 @@ class StatusBar(Widget):
             right = self._right_part("")  # The facts come back as soon as the news is dismissed.
         # The location keeps at least a third of the width.
         right = right.truncate(max(width - left.cell_length - 2, width * 2 // 3), ellipsis=True)
-        left = Content(f" {path_in(self.crumbs, max(width - right.cell_length - 3, 0))}")
+        left = Content(f" {shorten_path(self.crumbs, max(width - right.cell_length - 3, 0))}")
         gap = width - left.cell_length - right.cell_length
         if gap < 0:
             return right.truncate(width, ellipsis=True)
@@ -245,7 +245,7 @@ class StatusBar(Widget):
         return Content("  ").join(pieces) + Content(" ") if pieces else Content("")
 
 
-def path_in(crumbs: str, width: int) -> str:
+def shorten_path(crumbs: str, width: int) -> str:
     """Shorten the longest names of a path such as "Handbook › Guides › Alerts" with `…` until the path fits `width`
     cells. Every name keeps its beginning."""
     names, separator_width = crumbs.split(_PATH_SEPARATOR), cell_len(_PATH_SEPARATOR)

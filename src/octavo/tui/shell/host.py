@@ -38,11 +38,11 @@ class Host(Protocol):
 
     @property
     def has_session(self) -> bool:
-        """Whether an account is signed in."""
+        """True if an account is signed in."""
 
     @property
     def ending(self) -> bool:
-        """Whether the app is quitting and its screens are being removed."""
+        """True if the app is quitting and its screens are being removed."""
 
     async def start(self, session: Session, view: str = "") -> None:
         """End the current session and show `session` in `view`, or in the default view of the user."""

@@ -170,5 +170,5 @@ class InboxFeed:
 
 
 def _is_complete(snapshot: InboxSnapshot) -> bool:
-    """Whether no data is missing that could add rows."""
+    """True if no data is missing that could add rows."""
     return not (snapshot.is_loading or snapshot.failed or snapshot.unknown.words)

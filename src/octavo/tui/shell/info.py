@@ -10,8 +10,8 @@ from textual.screen import Screen
 from octavo.api.operation import Model
 from octavo.api.spaces import Space
 from octavo.data.offline_spaces import OfflineSpace
-from octavo.tui.shell.info_facts import LINKS, facts_of
-from octavo.tui.shell.kept_words import said_of
+from octavo.tui.shell.info_facts import LINK_NAMES, item_details
+from octavo.tui.shell.kept_words import offline_summary
 from octavo.tui.shell.view import View
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.chooser import Choice, Chooser
@@ -49,14 +49,14 @@ class InfoScreen(Chooser[str | None, str]):
         omitted."""
         super().__init__("Info", empty="No details to show. Select an item first.")
         self._offline_space = kept
-        self._items, self._screen_below, self._omitted = things, below, () if addresses else LINKS
+        self._items, self._screen_below, self._omitted = things, below, () if addresses else LINK_NAMES
 
     def choices(self) -> Sequence[Choice[str]]:
         choices: list[Choice[str]] = []
         for item in self._items:
-            kind, details = facts_of(item)
+            kind, details = item_details(item)
             if isinstance(item, Space) and (offline_space := self._offline_space(item.id)) is not None:
-                details.append(("offline", said_of(offline_space)))
+                details.append(("offline", offline_summary(offline_space)))
             shown = [(name, value) for name, value in details if name not in self._omitted]
             choices += [Choice(value, name, detail=value, group=kind.upper()) for name, value in shown]
         for command in active_commands(self._screen_below):

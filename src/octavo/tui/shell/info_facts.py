@@ -20,11 +20,11 @@ from octavo.api.text import Known
 from octavo.api.users import User
 from octavo.tui.widgets.wording import long_age
 
-LINKS = ("link", "published link")
+LINK_NAMES = ("link", "published link")
 """Names of the details that are links."""
 
 
-def facts_of(thing: Model) -> tuple[str, list[tuple[str, str]]]:
+def item_details(thing: Model) -> tuple[str, list[tuple[str, str]]]:
     """Return the kind of an item, and its details as names and values. Empty values are omitted."""
     match thing:
         case Comment():
@@ -38,7 +38,7 @@ def facts_of(thing: Model) -> tuple[str, list[tuple[str, str]]]:
         case Organization():
             return "organization", _as_text(_organization_details(thing))
     kind = str(getattr(thing, "object", "")).removeprefix("site-") or type(thing).__name__
-    return kind.replace("-", " ").lower(), of_fields(thing)
+    return kind.replace("-", " ").lower(), field_details(thing)
 
 
 class _Field(NamedTuple):
@@ -53,7 +53,7 @@ class _Field(NamedTuple):
     value: object
 
 
-def of_fields(
+def field_details(
     thing: Model, without: Collection[str] = (), called: Mapping[str, str] = MappingProxyType({})
 ) -> list[tuple[str, str]]:
     """Return every field of a model that has a value, with its label.
@@ -103,19 +103,19 @@ def _display_value(thing: Model, name: str, value: object) -> object:
     match value:
         case bool():
             return "yes" if value else "no"
-        case tuple() if is_coded(type(thing), name):
+        case tuple() if holds_codes(type(thing), name):
             return ", ".join(label(str(each)) for each in value)
         case tuple():
             return ", ".join(_name_of(each) for each in value)
         case dict():
             return ", ".join(f"{key}: {_display_json(key, each)}" for key, each in value.items())
-        case str() if is_coded(type(thing), name):
+        case str() if holds_codes(type(thing), name):
             return label(value)
     return value
 
 
 @cache
-def is_coded(model: type[Model], name: str) -> bool:
+def holds_codes(model: type[Model], name: str) -> bool:
     """Return whether a field of a model holds codes of the API, which are shown as labels (`api/labels.py`)."""
     if name in ("language", "languages"):
         return True
@@ -138,7 +138,7 @@ def _name_of(value: object) -> str:
     if not isinstance(value, Model):
         return str(value)
     names = (getattr(value, name, "") for name in ("title", "name", "label", "id"))
-    return str(next(filter(None, names), "") or " ".join(f"{label} {each}" for label, each in of_fields(value)))
+    return str(next(filter(None, names), "") or " ".join(f"{label} {each}" for label, each in field_details(value)))
 
 
 def _as_text(facts: Iterator[tuple[str, object]]) -> list[tuple[str, str]]:

@@ -6,43 +6,43 @@ from octavo.data.offline_spaces import OfflineSpace
 from octavo.tui.widgets.wording import long_age, plural
 
 
-def is_new(kept: OfflineSpace) -> bool:
-    """Whether a space is being downloaded for the first time."""
+def is_first_download(kept: OfflineSpace) -> bool:
+    """True if a space is being downloaded for the first time."""
     return kept.state == "reading" and kept.read_at is None
 
 
-def progress_of(kept: OfflineSpace) -> str:
+def download_progress(kept: OfflineSpace) -> str:
     """Return the progress of a download, such as `12/340`."""
     return f"{kept.read + len(kept.failed)}/{kept.of}" if kept.of else "…"
 
 
-def mark_of(kept: OfflineSpace) -> str:
+def offline_mark(kept: OfflineSpace) -> str:
     """Return the status for a row, in one to three words."""
     if kept.state == "lost":
         return "offline copy only"
     if kept.read_at is not None:
         return "offline"
-    return f"↓ {progress_of(kept)}" if kept.state == "reading" else "↓ queued"
+    return f"↓ {download_progress(kept)}" if kept.state == "reading" else "↓ queued"
 
 
-def said_of(kept: OfflineSpace) -> str:
+def offline_summary(kept: OfflineSpace) -> str:
     """Return status, size and age: `available offline, 12 MB, updated 3 minutes ago`."""
-    size, age = megabytes(kept.bytes), long_age(kept.read_at)
+    size, age = format_megabytes(kept.bytes), long_age(kept.read_at)
     updated = f"updated {age}" if age else ""
     failed = f"{plural(len(kept.failed), 'item')} could not be downloaded" if kept.failed else ""
     match kept.state:
         case "lost":
             parts = ["offline copy of a space you can no longer access", size, updated, kept.why]
         case "reading" if kept.read_at is None:
-            parts = [f"downloading, {progress_of(kept)}", size]
+            parts = [f"downloading, {download_progress(kept)}", size]
         case "waiting" if kept.read_at is None:
-            parts = [f"waiting, {progress_of(kept)} downloaded", size, kept.why]
+            parts = [f"waiting, {download_progress(kept)} downloaded", size, kept.why]
         case _:
             parts = ["available offline", size, updated, kept.why]
     return ", ".join(filter(None, (*parts, failed)))
 
 
-def megabytes(size: int) -> str:
+def format_megabytes(size: int) -> str:
     """Return a size, such as `12 MB` or `340 kB`."""
     return (
         f"{size / 1_000_000:.0f} MB"

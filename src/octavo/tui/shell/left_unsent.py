@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from octavo.tui.shell.host import Host
     from octavo.tui.shell.session import Session
 
-AGAIN = 2.0
+RETRY_SECONDS = 2.0
 """Seconds between two attempts to save a draft."""
 
 
-class LeftUnsent:
+class UnsentTexts:
     """Follows the drafts and pending comments of a session. The index is rebuilt only when a text appears or
     disappears.
 
@@ -66,7 +66,7 @@ class LeftUnsent:
         unsaved = self._session.drafts.late_keys()
         current = self._session.drafts.keys(), unsaved, tuple(each.id for each in pending)
         if unsaved and self._save_timer is None:
-            self._save_timer = self._app.set_interval(AGAIN, self._retry_saving)
+            self._save_timer = self._app.set_interval(RETRY_SECONDS, self._retry_saving)
         elif not unsaved and self._save_timer is not None:
             self._save_timer.stop()
             self._save_timer = None
@@ -89,7 +89,7 @@ class LeftUnsent:
         return f"{plural(len(unsaved), 'draft')} not saved yet: {self._session.drafts.unsaved_reason}"
 
 
-def mark(words: Iterable[UnsentText], *, tight: bool = False) -> Content:
+def unsent_mark(words: Iterable[UnsentText], *, tight: bool = False) -> Content:
     """Return the mark for drafts and pending comments: a sign and a word, with `tight` only the sign. Empty without
     any."""
     texts: Sequence[UnsentText] = tuple(words)
@@ -97,9 +97,9 @@ def mark(words: Iterable[UnsentText], *, tight: bool = False) -> Content:
     return _mark_content(len(texts) - pending - unsaved, pending, unsaved, tight) if texts else Content("")
 
 
-def beside(words: Iterable[UnsentText], said: str) -> Content:
+def with_unsent_mark(words: Iterable[UnsentText], said: str) -> Content:
     """Return the right end of a row: the mark of its unsent texts, then `said`."""
-    label, unsent = Content.styled(said, "$octavo-muted"), mark(words)
+    label, unsent = Content.styled(said, "$octavo-muted"), unsent_mark(words)
     return Content.assemble(unsent, "  ", label) if unsent else label
 
 

@@ -21,7 +21,7 @@ from octavo.tui.widgets.wording import in_a_line
 T = TypeVar("T")
 
 
-class Narrows(Protocol):
+class ListFilter(Protocol):
     """A filter of a list. At most one filter of each kind is active."""
 
     @property
@@ -31,10 +31,10 @@ class Narrows(Protocol):
     def name(self) -> str: ...
 
 
-N = TypeVar("N", bound=Narrows)
+N = TypeVar("N", bound=ListFilter)
 
 
-class Narrowing(Generic[N]):
+class ActiveFilters(Generic[N]):
     """The active filters of a list: at most one of each kind."""
 
     def __init__(self, view: View, changed: Callable[[], None]) -> None:
@@ -84,7 +84,7 @@ class Preview:
 
     @property
     def has_focus(self) -> bool:
-        """Whether the focus is in the preview."""
+        """True if the focus is in the preview."""
         return any(each.has_focus_within for each in self._panes)
 
     def hide(self) -> None:
@@ -110,7 +110,7 @@ class Preview:
 class ListView(View, Generic[T]):
     """A list of `T` with optional tabs, and a preview of the selected row.
 
-    Subclasses create their widgets in `body` with `list_beside`. They add `SECTIONS` and `PANES` to their commands.
+    Subclasses create their widgets in `body` with `list_beside`. They add `TAB_COMMANDS` and `PREVIEW_COMMANDS` to their commands.
     """
 
     ORDERS: ClassVar[Mapping[str, str]] = {}
@@ -195,7 +195,7 @@ def _why_no_move(app: Shell, preview: Preview) -> str | None:
     return None
 
 
-SECTIONS: Commands[ListView[Any]] = Commands(
+TAB_COMMANDS: Commands[ListView[Any]] = Commands(
     "list",
     (
         Command("previous_section", "left_square_bracket", "Previous tab", "Go to the previous tab", key_display="[", shown=False,
@@ -205,7 +205,7 @@ SECTIONS: Commands[ListView[Any]] = Commands(
     find=lambda view: view,
 )  # fmt: skip
 """Commands that switch between the tabs of a list."""
-PANES: Commands[Preview] = Commands(
+PREVIEW_COMMANDS: Commands[Preview] = Commands(
     "pane",
     (
         Command("preview", "p", "Preview", "Show or hide the preview", run=lambda _, preview: preview.hide(), shown=False),

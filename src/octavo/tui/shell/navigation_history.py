@@ -11,9 +11,9 @@ from textual.screen import Screen
 from octavo.tui.shell.host import Host
 from octavo.tui.terminal.textual_internals import is_whole
 
-PLACES_HELD = 200
+MAX_STOPS = 200
 """Longest history."""
-MOST_HELD = 4
+MAX_SCREENS = 4
 """Screens that are kept in memory. Going back to an older stop shows the view below its screens."""
 
 
@@ -54,7 +54,7 @@ class NavigationHistory:
         return bool(self._ahead)
 
     def holds(self, screen: Screen[Any]) -> bool:
-        """Whether the history can show a screen again."""
+        """True if the history can show a screen again."""
         return any(screen in step.stop.over for step in (*self._behind, *self._ahead))
 
     def leave(self, *, opened: bool = True) -> None:
@@ -68,7 +68,7 @@ class NavigationHistory:
         else:
             self._behind[-1] = Step(current, opened)
         self._delete(self._ahead)
-        self._delete(self._behind[:-PLACES_HELD])
+        self._delete(self._behind[:-MAX_STOPS])
         self._limit_screens()
         while len(self._app.screen_stack) > 1 and self._app.screen.is_modal:
             self._app.pop_screen()
@@ -166,9 +166,9 @@ class NavigationHistory:
         self._remove_screens(screen for step in deleted for screen in step.stop.over)
 
     def _limit_screens(self) -> None:
-        """Remove the oldest screens if more than `MOST_HELD` are kept."""
+        """Remove the oldest screens if more than `MAX_SCREENS` are kept."""
         screens = list(dict.fromkeys(screen for step in reversed(self._behind) for screen in step.stop.over))
-        if excess := set(screens[MOST_HELD:]):
+        if excess := set(screens[MAX_SCREENS:]):
             self._behind = [
                 step._replace(stop=step.stop._replace(over=())) if excess & set(step.stop.over) else step
                 for step in self._behind
@@ -183,5 +183,5 @@ class NavigationHistory:
 
 
 def is_stop(screen: Screen[Any]) -> bool:
-    """Whether the history can return to a screen: views and result lists, but no dialogs."""
+    """True if the history can return to a screen: views and result lists, but no dialogs."""
     return bool(getattr(screen, "IS_STOP", False))

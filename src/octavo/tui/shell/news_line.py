@@ -12,11 +12,11 @@ from octavo.tui.widgets.wording import plural
 if TYPE_CHECKING:
     from octavo.data.polling import RemoteChanges
 
-SEEN_AFTER = timedelta(seconds=10)
+MIN_SHOWN = timedelta(seconds=10)
 """How long news is shown at least. A key that is pressed at the moment the news arrives does not dismiss it."""
 
 
-class NewsLine:
+class RemoteNews:
     """News such as `2 new replies · 1 merge`, shown until the user presses a key."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
@@ -33,7 +33,7 @@ class NewsLine:
 
     def seen(self) -> None:
         """Dismiss the news after a key press, unless it has just arrived."""
-        if self._shown_since is not None and wording.clock() - self._shown_since >= SEEN_AFTER:
+        if self._shown_since is not None and wording.clock() - self._shown_since >= MIN_SHOWN:
             self.forget()
 
     def forget(self) -> None:

@@ -1,4 +1,4 @@
-"""Links to websites: the full URL is confirmed before the browser opens it. Start at `open_address`."""
+"""Links to websites: the full URL is confirmed before the browser opens it. Start at `open_link`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from octavo.tui.terminal.browser import Browser
     from octavo.tui.widgets.confirm import Confirmed
 
-SOON = 10.0
+BROWSER_EXIT_SECONDS = 10.0
 """Seconds within which a browser that cannot open a link is expected to exit."""
 
 
-def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") -> None:
+def confirm_link(app: Shell, url: str, *, words: str = "", trouble: str = "") -> None:
     """Show the full URL of a link and ask whether to open or copy it.
 
     `words` is the text of the link. `trouble` says why an attempt to open it failed: then the link can only be copied.
@@ -65,12 +65,12 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
     app.push_screen(Confirm(title, verb=verb, intro=_highlight_host(target), after=after), decided)
 
 
-def address_of_page(page: Page | None) -> str:
+def page_url(page: Page | None) -> str:
     """Return the web URL of a page. Empty if it has none."""
     return (page.urls.app or page.urls.published or "") if page is not None else ""
 
 
-def said_without_address(app: Shell, what: str) -> str:
+def missing_link_reason(app: Shell, what: str) -> str:
     """Return a sentence why a page, space or link cannot be opened in a browser."""
     if app.session.is_here:
         source = "the demo" if app.session.kind == "demo" else "this folder"
@@ -78,12 +78,12 @@ def said_without_address(app: Shell, what: str) -> str:
     return f"The server has no link for this {what}."
 
 
-def open_address(app: Shell, address: str, what: str, *, words: str = "") -> None:
+def open_link(app: Shell, address: str, what: str, *, words: str = "") -> None:
     """Ask whether to open a URL in the browser. If the URL is empty, show why it is missing."""
     if address:
-        open_outside(app, address, words=words)
+        confirm_link(app, address, words=words)
     else:
-        app.say(said_without_address(app, what), tone="care")
+        app.say(missing_link_reason(app, what), tone="care")
 
 
 def _highlight_host(target: links.ToUrl) -> Content:
@@ -97,14 +97,14 @@ def _start_browser(app: Shell, browser: Browser, url: str) -> None:
 
     def report_failure(started: subprocess.Popen[bytes]) -> None:
         try:
-            code = started.wait(SOON)
+            code = started.wait(BROWSER_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             started.wait()
             return
         if code:
             with suppress(RuntimeError):  # The app has quit in the meantime.
                 app.call_from_thread(
-                    open_outside,
+                    confirm_link,
                     app,
                     url,
                     trouble=f"Could not open the link: {browser.name} exited with status {code}.",
@@ -113,7 +113,7 @@ def _start_browser(app: Shell, browser: Browser, url: str) -> None:
     try:
         started = browser.start(url, os.environ)
     except OSError as error:
-        open_outside(app, url, trouble=f"Could not start {browser.name}: {error.strerror}.")
+        confirm_link(app, url, trouble=f"Could not start {browser.name}: {error.strerror}.")
         return
     threading.Thread(target=report_failure, args=(started,), daemon=True).start()
     app.say("Opened the link in the browser.")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from octavo.data.live import Live
 
 
-def page_to_read(at: ContentRef, page_id: str) -> GetPage:
+def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
     """Return the operation for a page to read, with reusable content inserted if the server can insert it.
 
     Links stay as written, because users copy them and see them in the source. Paths and names of pages and files are
@@ -22,12 +22,12 @@ def page_to_read(at: ContentRef, page_id: str) -> GetPage:
     return GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
 
 
-def page_as_written(at: ContentRef, page_id: str) -> GetPage:
+def get_page_source(at: ContentRef, page_id: str) -> GetPage:
     """Return the operation for a page to compare or export, without the text of its reusable content."""
     return GetPage(at=at, page_id=page_id, format="markdown")
 
 
-async def page_there(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page | None:
+async def find_page(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page | None:
     """Return a page. None if it does not exist. A cached page of a revision is not fetched again. Raises ApiError."""
     get = live.known if isinstance(op.at, RevisionRef) else live.fetch
     try:
@@ -37,6 +37,6 @@ async def page_there(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page 
         return None
 
 
-def text_of(page: Page | None) -> str:
+def page_markdown(page: Page | None) -> str:
     """Return the Markdown of a page. Empty without a page."""
     return (page.markdown or "") if page is not None else ""

@@ -18,7 +18,7 @@ UNDECIDED = ("draft", "open")
 """Statuses of change requests that are neither merged nor archived."""
 
 
-NEVER_DELETED = "A change request cannot be deleted. Press L to archive it."
+CANNOT_DELETE = "A change request cannot be deleted. Press L to archive it."
 _NEED_COMMENT_PERMISSION = ("comment", "reply", "reply_resolve", "react")
 """Actions that need the permission to comment."""
 
@@ -32,14 +32,14 @@ _PERMISSION_PHRASES = {
 """Descriptions of permissions whose names do not describe them. `{}` stands for the name of the owner."""
 
 
-def lacks_right(owners: Sequence[Any], right: str, deed: str, one: str) -> str | None:
+def why_no_permission(owners: Sequence[Any], right: str, deed: str, one: str) -> str | None:
     """Return a sentence why the user cannot do `deed` if one of `owners` denies `right`, else None.
 
     An owner that does not list its permissions denies nothing: the server decides. `one` is the name for an owner
     without a title.
     """
     for owner in owners if right else ():
-        if not has_right(owner, right):
+        if not has_permission(owner, right):
             name = getattr(owner, "title", "") or f"this {one}"
             permission = _PERMISSION_PHRASES.get(right, right.replace("_", " ")).format(name)
             return (
@@ -49,8 +49,8 @@ def lacks_right(owners: Sequence[Any], right: str, deed: str, one: str) -> str |
     return None
 
 
-def has_right(owner: Any, right: str) -> bool:
-    """Whether an item grants a permission, or does not list it."""
+def has_permission(owner: Any, right: str) -> bool:
+    """True if an item grants a permission, or does not list it."""
     permissions = getattr(owner, "permissions", None)
     return permissions is None or bool(getattr(permissions, right, True))
 
@@ -62,7 +62,7 @@ def why_no_editing(app: Shell) -> str | None:
     return app.session.live.unavailable(Edit) if app.has_session else None
 
 
-def not_allowed_in(app: Shell, space_id: str, right: str) -> str | None:
+def why_not_in_space(app: Shell, space_id: str, right: str) -> str | None:
     """Return a sentence why the user lacks the permission `right` in a space, else None."""
     space = app.workspace.space(space_id)
     if space is not None and not getattr(space.permissions, right):
@@ -70,7 +70,7 @@ def not_allowed_in(app: Shell, space_id: str, right: str) -> str | None:
     return None
 
 
-def not_allowed(
+def why_not_in_change_request(
     app: Shell, change_request: ChangeRequest, space: SpaceRef | None, right: str, *states: str
 ) -> str | None:
     """Return a sentence why an action with a change request is not possible, else None.
@@ -78,18 +78,18 @@ def not_allowed(
     The action needs the permission `right`, and one of `states` if there are any.
     """
     if space is None:
-        return why_without_space(change_request)
+        return why_no_space(change_request)
     if states and change_request.status not in states:
         return f"#{change_request.number} is {change_request.status}. You can do this only with {' or '.join(states)} change requests."
-    return not_allowed_in(app, space.space_id, right)
+    return why_not_in_space(app, space.space_id, right)
 
 
-def why_without_space(change_request: ChangeRequest) -> str:
+def why_no_space(change_request: ChangeRequest) -> str:
     """Return a sentence why a change request whose space is unknown cannot be opened."""
     return f"Could not open #{change_request.number}: the server does not say which space it belongs to. Open the change request from its space."
 
 
-def not_allowed_with(
+def why_not_in_discussion(
     app: Shell, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> str | None:
     """Return a sentence why an action in a discussion is not possible, else None.
@@ -103,7 +103,7 @@ def not_allowed_with(
         return None if deed in ("edit", "delete") else explanation
     if reason := (thread and _why_not_sent(app, thread.id)) or (message and _why_not_sent(app, message.id)):
         return reason
-    if deed in _NEED_COMMENT_PERMISSION and (reason := not_allowed_in(app, at.space_id, "comment")):
+    if deed in _NEED_COMMENT_PERMISSION and (reason := why_not_in_space(app, at.space_id, "comment")):
         return reason
     if deed in ("reply", "reply_resolve") and thread is not None and _is_denied(thread, "reply"):
         return "You can read this thread, but you cannot reply to it. Ask an admin of the space for access."
@@ -122,7 +122,7 @@ def not_allowed_with(
 
 
 def _is_denied(message: Comment | Reply, right: str) -> bool:
-    """Whether the server explicitly denies a permission on a message. Not every server lists every permission."""
+    """True if the server explicitly denies a permission on a message. Not every server lists every permission."""
     return right in message.permissions.model_fields_set and not getattr(message.permissions, right)
 
 

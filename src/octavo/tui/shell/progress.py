@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-LONGEST = 90.0
+MAX_SECONDS = 90.0
 """Longest time in seconds that the notification stays. Reading back a write whose response was lost takes a minute."""
 
 
 @contextmanager
-def meanwhile(app: Shell, words: str) -> Iterator[None]:
+def show_progress(app: Shell, words: str) -> Iterator[None]:
     """Show `words` as a notification while the `with` block runs."""
-    number = app.notices.say(words, seconds=LONGEST)
+    number = app.notices.say(words, seconds=MAX_SECONDS)
     try:
         yield
     finally:

@@ -17,7 +17,7 @@ from octavo.data.writes.outbox import Outbox
 
 
 @dataclass(frozen=True)
-class Acting:
+class DemoRoles:
     """The roles that the demo offers to the user."""
 
     roles: tuple[str, ...]
@@ -29,7 +29,7 @@ class Acting:
 
 
 @dataclass(frozen=True)
-class Account:
+class ServerAccount:
     """An account on a server to which this machine is signed in."""
 
     name: str
@@ -71,9 +71,9 @@ class Session:
     """Returns for how many seconds background requests pause because the rate limit of the server runs low."""
     read_only: str = ""
     """Sentence why nothing can be changed. Empty if changes are sent."""
-    acting: Acting | None = None
+    acting: DemoRoles | None = None
     """Roles that the user can switch between. None outside the demo."""
-    account: Account | None = None
+    account: ServerAccount | None = None
     """The account on the server. None for an embedded platform."""
     again: Callable[[], Session] | None = None
     """Opens the same session again. Raises OSError or ValueError. None if the session cannot be reopened."""
@@ -91,19 +91,19 @@ class Session:
 
     @property
     def is_here(self) -> bool:
-        """Whether the platform runs inside Octavo, so that a browser cannot open its pages."""
+        """True if the platform runs inside Octavo, so that a browser cannot open its pages."""
         return self.kind != "server"
 
 
 @dataclass(frozen=True)
-class SignedIn:
+class SignInResult:
     """A new session, and facts about its API key: the owner, the permissions and the storage."""
 
     session: Session
     facts: tuple[tuple[Literal["ok", "care"], str], ...]
 
 
-Opening = tuple["SignInMethods", Session | None]
+SignInState = tuple["SignInMethods", Session | None]
 """The sign-in methods and the first session. Without a session, the app shows the sign-in screen."""
 
 
@@ -125,7 +125,7 @@ class SignInMethods(Protocol):
     async def keeping(self) -> str:
         """Return sentences that say where an API key would be stored. Finding out may take a while."""
 
-    async def sign_in(self, key: str) -> SignedIn:
+    async def sign_in(self, key: str) -> SignInResult:
         """Check `key`, store it, and connect to the server."""
 
     async def back(self) -> Session:
@@ -137,16 +137,16 @@ class SignInMethods(Protocol):
     async def folder(self, path: str) -> Session:
         """Load a folder of pages into the embedded platform, and connect to it."""
 
-    def accounts(self) -> Sequence[Account]:
+    def accounts(self) -> Sequence[ServerAccount]:
         """Return the accounts to which this machine is signed in."""
 
     def asking(self, greeting: str, before: Session) -> SignInMethods:
         """Return sign-in methods that ask for a new API key of the server of session `before`, with `greeting` as the
         reason."""
 
-    def use(self, name: str) -> Opening:
+    def use(self, name: str) -> SignInState:
         """Make another account the current account, and connect to it. The session is None if its API key is missing."""
 
-    async def sign_out(self, account: Account) -> Callable[[], Opening]:
+    async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
         """Delete an account and its API key. The returned function deletes the cached pages of the account and returns
         what to open next. Call it after the session of the account has ended."""

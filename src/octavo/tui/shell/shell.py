@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from octavo.api.places import Discussion
     from octavo.tui.shell.navigation_history import NavigationHistory
     from octavo.tui.shell.workspace import Workspace
-    from octavo.tui.shell.write_queue import Writes
+    from octavo.tui.shell.write_queue import WriteQueue
 
 
-class Suggestions(Protocol):
+class SuggestionActions(Protocol):
     """Applies suggested changes to pages. The package `writing` implements it, and threads use it."""
 
     def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
@@ -28,11 +28,11 @@ class Shell(Host, Protocol):
     """The app as views know it: the shared state, the queue of writes, and the navigation history."""
 
     workspace: Workspace
-    writes: Writes
+    writes: WriteQueue
     trail: NavigationHistory
 
     @property
-    def suggestions(self) -> Suggestions:
+    def suggestions(self) -> SuggestionActions:
         """Applies suggested changes."""
 
     def undo(self) -> None:

@@ -13,10 +13,10 @@ from octavo.api.spaces import Space
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Block
 from octavo.documents.emoji import sign_of
-from octavo.tui.shell.left_unsent import mark
+from octavo.tui.shell.left_unsent import unsent_mark
 from octavo.tui.widgets.tree import Node
 
-DEEPEST = 40
+MAX_DEPTH = 40
 """Deepest nesting of collections."""
 
 
@@ -32,7 +32,7 @@ def space_nodes(
     folders: defaultdict[str | None, list[Collection]] = defaultdict(list)
     spaces_of: defaultdict[str | None, list[Space]] = defaultdict(list)
     for collection in {each.id: each for each in collections}.values():
-        is_nested = collection.parent in parents and _levels(collection.id, parents) <= DEEPEST
+        is_nested = collection.parent in parents and _levels(collection.id, parents) <= MAX_DEPTH
         folders[collection.parent if is_nested else None].append(collection)
     for space in {each.id: each for each in spaces}.values():
         spaces_of[space.parent if space.parent in parents else None].append(space)
@@ -57,9 +57,9 @@ def space_nodes(
 
 
 def _levels(name: str, parents: Mapping[str, str | None]) -> int:
-    """Return how deep a collection is nested, at most `DEEPEST` + 1."""
+    """Return how deep a collection is nested, at most `MAX_DEPTH` + 1."""
     levels, parent = 0, parents[name]
-    while parent is not None and parent in parents and levels <= DEEPEST:
+    while parent is not None and parent in parents and levels <= MAX_DEPTH:
         levels, parent = levels + 1, parents[parent]
     return levels
 
@@ -76,8 +76,8 @@ def page_nodes(
             kind="page" if page.type == "document" else page.type,
             count=counts.get(page.id, 0),
             sign=sign_of(page.emoji),
-            right=mark(unsent[page.id]) if page.id in unsent else "",
-            tight=mark(unsent[page.id], tight=True) if page.id in unsent else "",
+            right=unsent_mark(unsent[page.id]) if page.id in unsent else "",
+            tight=unsent_mark(unsent[page.id], tight=True) if page.id in unsent else "",
             dim=page.hidden,
             path=page.path or "",
         )
@@ -85,7 +85,7 @@ def page_nodes(
     ]
 
 
-def neighbour(tree: PageTree, page: Page | None, step: int) -> Page | None:
+def adjacent_page(tree: PageTree, page: Page | None, step: int) -> Page | None:
     """Return the page after `page` with `step` 1, or before it with -1. None at the ends."""
     pages = [each for each in tree.walk() if each.type == "document"]
     position = next((index for index, each in enumerate(pages) if page is not None and each.id == page.id), None)
@@ -93,11 +93,11 @@ def neighbour(tree: PageTree, page: Page | None, step: int) -> Page | None:
     return pages[index] if 0 <= index < len(pages) else None
 
 
-def open_counts(threads: Iterable[Comment]) -> Mapping[str, int]:
+def open_thread_counts(threads: Iterable[Comment]) -> Mapping[str, int]:
     """Return the number of open threads on each page, by page id."""
     return Counter(each.target.page.id for each in threads if each.is_open_thread and each.target.page is not None)
 
 
-def under(block: Block, threads: Mapping[str, Sequence[Comment]]) -> list[Comment]:
+def threads_in_block(block: Block, threads: Mapping[str, Sequence[Comment]]) -> list[Comment]:
     """Return the threads on a block and on its child blocks."""
     return [thread for key in dict.fromkeys(each.key for each in block.walk()) for thread in threads.get(key, ())]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Item = TypeVar("Item")
 
-ITEMS_READ = 2000
+MAX_ITEMS = 2000
 """Most items of a list that is loaded completely. A longer list says that there is more."""
 
 
@@ -116,7 +116,7 @@ class Subscriptions:
         slot: str,
         op: Listing[Item],
         show: Callable[[Snapshot[ListPage[Item]]], None],
-        most: int = ITEMS_READ,
+        most: int = MAX_ITEMS,
         *,
         rank: Rank = Rank.NOW,
     ) -> None:
@@ -138,7 +138,7 @@ class Subscriptions:
 
     @property
     def is_on_show(self) -> bool:
-        """Whether the owner is on the current screen, or on the screen below its dialogs."""
+        """True if the owner is on the current screen, or on the screen below its dialogs."""
         owner = self._owner
         if not internals.is_whole(owner):
             return False
@@ -182,7 +182,7 @@ def report_missing_parts(rows: Rows[Any], what: str, snapshots: Sequence[Snapsho
 
 
 def is_covered(view: View, pane: Widget) -> bool:
-    """Whether the terminal has room for one pane only and shows another pane than `pane`. Keys then do not act on
+    """True if the terminal has room for one pane only and shows another pane than `pane`. Keys then do not act on
     `pane`."""
     if not view.has_class("-tiny"):
         return False
@@ -208,7 +208,7 @@ class View(HasCommands, Screen[None]):
     """Mode of the highlighted tab."""
 
     IS_STOP: ClassVar[bool] = True
-    """Whether the navigation history can return to this view."""
+    """True if the navigation history can return to this view."""
 
     QUITS_FROM: ClassVar[frozenset[str]] = frozenset()
     """Ids of lists in which `q` quits although `esc` goes up from them."""

@@ -19,10 +19,10 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
 from octavo.tui.shell.host import Host
 from octavo.tui.shell.inbox_feed import InboxFeed
-from octavo.tui.shell.kept_words import is_new, megabytes, progress_of
-from octavo.tui.shell.left_unsent import LeftUnsent
+from octavo.tui.shell.kept_words import download_progress, format_megabytes, is_first_download
+from octavo.tui.shell.left_unsent import UnsentTexts
 from octavo.tui.shell.navigation_history import NavigationHistory
-from octavo.tui.shell.news_line import NewsLine
+from octavo.tui.shell.news_line import RemoteNews
 from octavo.tui.shell.session import Session
 from octavo.tui.shell.tour import Tour
 from octavo.tui.widgets import wording
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     from octavo.data.answer import Answer
     from octavo.data.writes.machine import OutboxEntry
 
-MOST_SPACES = 1000
-HELD = "pending comment"
+MAX_SPACES = 1000
+PENDING = "pending comment"
 NOT_SENT, MAY_BE_SENT = "not sent", "may have been sent"
 """Labels of a write that the server refused, and of a write whose response was lost."""
 _NO_API_KEY, _KEY_REJECTED = "no API key", "API key rejected"
-KEY_SECONDS = 15.0
+KEY_ERROR_SECONDS = 15.0
 """Seconds for which a notification says why the API key cannot be read."""
 _SUMMARY_COUNTS = "open words of reviews"
-LONG = 5.0
+SLOW_SECONDS = 5.0
 """Seconds without a response after which the top bar shows the waiting time."""
 
 
@@ -55,7 +55,7 @@ class Following(Protocol):
 
     @property
     def is_on_show(self) -> bool:
-        """Whether it is on the current screen."""
+        """True if it is on the current screen."""
 
     def ops(self) -> tuple[Operation[Any], ...]:
         """All operations that it follows."""
@@ -79,8 +79,8 @@ class Workspace:
         self.organization_changed: Signal[Organization] = app.signal("organization")
         self.spaces_changed: Signal[None] = app.signal("spaces")
         self.inbox = InboxFeed(app, self.count_open_comments)
-        self.unsent = LeftUnsent(app, self.inbox.words_changed)
-        self.news = NewsLine(self._publish_frame)
+        self.unsent = UnsentTexts(app, self.inbox.words_changed)
+        self.news = RemoteNews(self._publish_frame)
         """Changes by other people, for the status bar."""
         self.tour = Tour(app, self._publish_frame)
         self.following: WeakSet[Following] = WeakSet()
@@ -118,7 +118,7 @@ class Workspace:
         self._unsubscribe["left out"] = session.live.left_out.add(self._report_unreadable)
         self._unsubscribe["me"] = session.live.watch(Me(), self._show_me)
         self._unsubscribe["organizations"] = session.live.watch(
-            ListOrganizations(), self._show_organizations, most=MOST_SPACES
+            ListOrganizations(), self._show_organizations, most=MAX_SPACES
         )
 
     def leave(self) -> None:
@@ -145,9 +145,7 @@ class Workspace:
         if unsubscribe := self._unsubscribe.pop("spaces", None):
             unsubscribe()
         self.spaces = Snapshot()
-        self._unsubscribe["spaces"] = session.live.watch(
-            spaces_of(organization.id), self._show_spaces, most=MOST_SPACES
-        )
+        self._unsubscribe["spaces"] = session.live.watch(spaces_of(organization.id), self._show_spaces, most=MAX_SPACES)
         if not self._app.opening:
             self.count_comments()
         self.inbox.enter(session, organization)
@@ -270,7 +268,7 @@ class Workspace:
         """
         if self._session is None:
             return "not signed in", "not signed in", "$octavo-muted"
-        if (seconds := self._session.waited()) >= LONG:
+        if (seconds := self._session.waited()) >= SLOW_SECONDS:
             return f"○ no response for {seconds:.0f}s".ljust(23), f"○ waiting {seconds:.0f}s".ljust(14), "$warning"
         as_of = self.data_as_of
         if (last := self._last_request) is None:
@@ -287,7 +285,7 @@ class Workspace:
 
     @property
     def lacks_key(self) -> bool:
-        """Whether the server rejects the API key of this account, or the key cannot be read."""
+        """True if the server rejects the API key of this account, or the key cannot be read."""
         last = self._last_request
         return last is not None and _connection_problem(last) in (_NO_API_KEY, _KEY_REJECTED)
 
@@ -298,14 +296,14 @@ class Workspace:
 
     @property
     def is_from_before(self) -> bool:
-        """Whether the current screen shows data of an earlier run, and no request has failed."""
+        """True if the current screen shows data of an earlier run, and no request has failed."""
         return self._session is not None and self.link[-1] == "$octavo-muted"
 
     def look_at_link(self) -> None:
         """Update the top bar if the status of the connection has changed. Report once why the API key cannot be read."""
         if (last := self._last_request) is not None and last.method == KEY and last.error not in self._reported:
             self._reported.add(last.error)
-            self._app.say(last.error, tone="failed", seconds=KEY_SECONDS)
+            self._app.say(last.error, tone="failed", seconds=KEY_ERROR_SECONDS)
         if self._session is not None and (state := self.link[-1]) != self._connection_style:
             self._connection_style = state
             self._publish_frame()
@@ -316,7 +314,7 @@ class Workspace:
         return entry if entry is not None and entry.state == "pending" else None
 
     def _is_not_on_server(self, message_id: str) -> bool:
-        """Whether a message is pending or was refused. The server counts neither."""
+        """True if a message is pending or was refused. The server counts neither."""
         entry = self._entry(message_id)
         return entry is not None and entry.state in ("pending", "failed")
 
@@ -334,12 +332,12 @@ class Workspace:
 
     def on_its_way(self, message_id: str) -> str:
         """Return `sending`, `NOT_SENT` if the server refused the message, `MAY_BE_SENT` if the response was lost, or
-        `HELD`. Empty if the server has the message."""
+        `PENDING`. Empty if the server has the message."""
         entry = self._entry(message_id)
         if entry is not None and entry.needs_user:
             return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT
         if entry is not None and entry.state == "pending":
-            return HELD
+            return PENDING
         return "sending" if entry is not None or message_id.startswith("pending-") else ""
 
     @property
@@ -364,7 +362,11 @@ class Workspace:
             f"{plural(queued, 'change')} queued{reason}" if queued else "",
             f"{plural(undecided, 'change')} need{'s' * (undecided == 1)} your decision: press !" if undecided else "",
             f"{plural(len(foreign), 'change')} queued for another account: press !" if foreign else "",
-            *(f"downloading {part.title} {progress_of(part)}" for part in self._session.offline.all if is_new(part)),
+            *(
+                f"downloading {part.title} {download_progress(part)}"
+                for part in self._session.offline.all
+                if is_first_download(part)
+            ),
         ]
         return " · ".join(part for part in parts if part)
 
@@ -392,7 +394,7 @@ class Workspace:
         if self._session is None:
             return
         for space in self._session.offline.all:
-            if is_new(space):
+            if is_first_download(space):
                 self._first_downloads.add(space.id)
             elif space.state == "kept" and space.id in self._first_downloads:
                 self._first_downloads.remove(space.id)
@@ -401,7 +403,7 @@ class Workspace:
                     if space.failed
                     else ""
                 )
-                message = f"{space.title} is available offline: {plural(space.pages, 'page')}, {megabytes(space.bytes)}.{left_out}"
+                message = f"{space.title} is available offline: {plural(space.pages, 'page')}, {format_megabytes(space.bytes)}.{left_out}"
                 self._app.say(message, tone="care" if left_out else "done")
 
     def _report_unreadable(self, op: Operation[Any], parts: int) -> None:
@@ -444,7 +446,7 @@ class Workspace:
         self._publish_frame()
 
     def _has_left(self, organization: Organization) -> bool:
-        """Whether the user has left an organization. Only a complete and current list of organizations can tell."""
+        """True if the user has left an organization. Only a complete and current list of organizations can tell."""
         value, snapshot = self.organizations.value, self.organizations
         is_complete = value is not None and not (value.unreadable or value.next or snapshot.error or snapshot.loading)
         return is_complete and value is not None and organization.id not in [each.id for each in value.items]
@@ -481,7 +483,7 @@ class Workspace:
 
 
 def _needs_attention(entry: OutboxEntry) -> bool:
-    """Whether the user must know about an entry: it needs a decision, or it failed."""
+    """True if the user must know about an entry: it needs a decision, or it failed."""
     return entry.needs_user or entry.state == "failed"
 
 

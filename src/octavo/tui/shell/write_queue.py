@@ -1,4 +1,4 @@
-"""The queue of everything the user writes, through the outbox or directly, and its undo. Start at `Writes.queue`."""
+"""The queue of everything the user writes, through the outbox or directly, and its undo. Start at `WriteQueue.queue`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 NOTICE_SECONDS = 3.0
-REMEMBERED = 100
+MAX_UNDO = 100
 """Most writes that can be undone one after another."""
 
 
@@ -49,17 +49,17 @@ class LocalChange:
 
 
 def _in_background(
-    work: Callable[Concatenate[Writes, P], Coroutine[Any, Any, None]],
-) -> Callable[Concatenate[Writes, P], None]:
-    """Decorate a coroutine method of `Writes` so that a call starts it in the background and returns at once."""
+    work: Callable[Concatenate[WriteQueue, P], Coroutine[Any, Any, None]],
+) -> Callable[Concatenate[WriteQueue, P], None]:
+    """Decorate a coroutine method of `WriteQueue` so that a call starts it in the background and returns at once."""
 
-    def begin(queue: Writes, /, *args: P.args, **keywords: P.kwargs) -> None:
+    def begin(queue: WriteQueue, /, *args: P.args, **keywords: P.kwargs) -> None:
         queue.begin(work(queue, *args, **keywords))
 
     return begin
 
 
-class Writes:
+class WriteQueue:
     """The writes of the app. Writes that are queued together are undone together."""
 
     def __init__(self, app: Host) -> None:
@@ -209,7 +209,7 @@ class Writes:
     def _add_undoable(self, change: LocalChange | None, *, writes: bool = True) -> None:
         """Make this the next write that `u` undoes."""
         self._no_undo_reason, self._direct_undo = "", None
-        self._undoable = [*self._undoable[1 - REMEMBERED :], (change, writes)]
+        self._undoable = [*self._undoable[1 - MAX_UNDO :], (change, writes)]
 
     async def _send_with_progress(self, doing: str, sending: Coroutine[Any, Any, SendResult[T]]) -> SendResult[T]:
         number = self._app.notices.say(f"{doing[:1].upper()}{doing[1:]}…", seconds=90)

@@ -22,7 +22,7 @@ _MAX_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
-class Wording:
+class SuggestedText:
     """A suggested text for a block."""
 
     page: str
@@ -34,10 +34,10 @@ class Wording:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SuggestionOutcome:
     """Result of applying suggestions."""
 
-    fates: tuple[tuple[Wording, Literal["applied", "same", "changed", "gone"]], ...]
+    fates: tuple[tuple[SuggestedText, Literal["applied", "same", "changed", "gone"]], ...]
     """Each suggestion with its result.
 
     `same`: the block already has the text. `changed`: the block was edited since. `gone`: the page no longer exists.
@@ -52,7 +52,9 @@ class Outcome:
         return sum(fate == "applied" for _, fate in self.fates)
 
 
-async def apply(live: Live, at: ChangeRequestRef, wordings: Sequence[Wording]) -> SendResult[Outcome]:
+async def apply_suggestions(
+    live: Live, at: ChangeRequestRef, wordings: Sequence[SuggestedText]
+) -> SendResult[SuggestionOutcome]:
     """Apply the suggestions whose blocks are unchanged, in one edit.
 
     The result is `changed` if no suggestion could be applied: its outcome says why.
@@ -76,7 +78,9 @@ async def apply(live: Live, at: ChangeRequestRef, wordings: Sequence[Wording]) -
     return SendResult("refused", "others keep changing the page. Try again in a moment.")
 
 
-async def take_back(live: Live, at: ChangeRequestRef, outcome: Outcome) -> SendResult[Outcome]:
+async def revert_suggestions(
+    live: Live, at: ChangeRequestRef, outcome: SuggestionOutcome
+) -> SendResult[SuggestionOutcome]:
     """Restore the pages of `outcome`, unless they were edited since."""
     try:
         change_request = await live.send(change_requests.Get(at=at))
@@ -94,16 +98,20 @@ async def take_back(live: Live, at: ChangeRequestRef, outcome: Outcome) -> SendR
     except ApiError as error:
         return SendResult("refused", f"Could not undo the applied suggestion: {error}")
     if sent.kind == "done":
-        return SendResult("done", result=Outcome((), outcome.after, outcome.before))
+        return SendResult("done", result=SuggestionOutcome((), outcome.after, outcome.before))
     return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.message)
 
 
 async def _apply_to_pages(
-    live: Live, at: ChangeRequestRef, head: str, wordings: Sequence[Wording], old_sources: Mapping[Wording, str | None]
-) -> Outcome:
+    live: Live,
+    at: ChangeRequestRef,
+    head: str,
+    wordings: Sequence[SuggestedText],
+    old_sources: Mapping[SuggestedText, str | None],
+) -> SuggestionOutcome:
     before: dict[str, Raw] = {}
     after: dict[str, Raw] = {}
-    fates: list[tuple[Wording, Literal["applied", "same", "changed", "gone"]]] = []
+    fates: list[tuple[SuggestedText, Literal["applied", "same", "changed", "gone"]]] = []
     for each in wordings:
         if each.page not in after:
             source = await page_source(live, _revision_ref(at, head), each.page)
@@ -117,10 +125,12 @@ async def _apply_to_pages(
         after[each.page] = Raw(result.text)
         fates.append((each, result.kind))
     written = [page for page in after if after[page] != before[page]]
-    return Outcome(tuple(fates), {page: before[page] for page in written}, {page: after[page] for page in written})
+    return SuggestionOutcome(
+        tuple(fates), {page: before[page] for page in written}, {page: after[page] for page in written}
+    )
 
 
-async def _old_source(live: Live, at: ChangeRequestRef, wording: Wording) -> str | None:
+async def _old_source(live: Live, at: ChangeRequestRef, wording: SuggestedText) -> str | None:
     """Return the source of the block in the revision of the suggestion. None if it is unknown."""
     text = (
         await page_source(live, _revision_ref(at, wording.revision), wording.page)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
-from octavo.tui.shell.permissions import UNDECIDED, not_allowed, not_allowed_in, why_no_editing
+from octavo.tui.shell.permissions import UNDECIDED, why_no_editing, why_not_in_change_request, why_not_in_space
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from octavo.tui.writing.tree_edits import TreeEdit
 
 
-class WrittenPages(Protocol):
+class EditablePages(Protocol):
     """The pages of a view, as far as commands that edit pages need them."""
 
     @property
@@ -48,13 +48,13 @@ class WrittenPages(Protocol):
         """Update the view, because `change_request` now has a new edit."""
 
 
-class Authoring:
+class PageEditing:
     """Edits the pages of a view, in the current change request or in one that the user chooses."""
 
-    def __init__(self, view: View, pages: WrittenPages) -> None:
+    def __init__(self, view: View, pages: EditablePages) -> None:
         self._view, self.pages = view, pages
         self._is_opening = False
-        """Whether a page is being loaded for the editor."""
+        """True if a page is being loaded for the editor."""
 
     def why_not_allowed(self) -> str | None:
         """Return a sentence why no page can be edited here, else None."""
@@ -63,9 +63,11 @@ class Authoring:
             return "Open a space first. Press enter on a space to open it."
         if reason := why_no_editing(app):
             return reason
-        if change_request is not None and (reason := not_allowed(app, change_request, at, "edit", *UNDECIDED)):
+        if change_request is not None and (
+            reason := why_not_in_change_request(app, change_request, at, "edit", *UNDECIDED)
+        ):
             return reason
-        return not_allowed_in(app, at.space_id, "edit")
+        return why_not_in_space(app, at.space_id, "edit")
 
     def edit(self) -> None:
         """Open the selected page in the editor."""
@@ -113,34 +115,34 @@ class Authoring:
         return TreeEdit(self._view.shell, space, *id_and_title, self.pages.change_request, self.pages.page_is_written)
 
 
-def _why_no_insert(app: Shell, authoring: Authoring) -> str | None:
+def _why_no_insert(app: Shell, authoring: PageEditing) -> str | None:
     return authoring.pages.why_no_page_to_write() or authoring.why_not_allowed()
 
 
-def may_not_write(app: Shell, authoring: Authoring) -> str | None:
+def why_no_page_edit(app: Shell, authoring: PageEditing) -> str | None:
     """Return a sentence why the selected page cannot be changed, else None."""
     if reason := _why_no_insert(app, authoring):
         return reason
     return "Select a page first." if authoring.pages.page_to_write is None else None
 
 
-def _why_no_edit(app: Shell, authoring: Authoring) -> str | None:
+def _why_no_edit(app: Shell, authoring: PageEditing) -> str | None:
     page = authoring.pages.page_to_write
-    if (reason := may_not_write(app, authoring)) is None and page is not None and page[2] != "document":
+    if (reason := why_no_page_edit(app, authoring)) is None and page is not None and page[2] != "document":
         kind = "generated page" if page[2] == "computed" else page[2]
         return f"{page[1]} is a {kind} and has no text to edit. Press M to rename or move the {kind}."
     return reason
 
 
-WRITING: Commands[Authoring] = Commands(
+PAGE_COMMANDS: Commands[PageEditing] = Commands(
     "page",
     (
         Command("edit", "e", "Edit", "Edit the page in your editor",
                 writes=True, run=lambda _, authoring: authoring.edit(), why_not=_why_no_edit),
         Command("arrange", "M", "Edit pages", "Rename, move, add, or delete pages",
-                writes=True, run=lambda _, authoring: authoring.arrange(), why_not=may_not_write, shown=False),
+                writes=True, run=lambda _, authoring: authoring.arrange(), why_not=why_no_page_edit, shown=False),
         Command("delete", "X", "Delete", "Delete the page",
-                writes=True, run=lambda _, authoring: authoring.delete(), why_not=may_not_write, shown=False),
+                writes=True, run=lambda _, authoring: authoring.delete(), why_not=why_no_page_edit, shown=False),
         Command("insert", "ctrl+n", "New page", "Add a page",
                 writes=True, run=lambda _, authoring: authoring.insert(), why_not=_why_no_insert, shown=False),
     ),

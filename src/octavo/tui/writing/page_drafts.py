@@ -29,7 +29,7 @@ _NO_CHANGE_REQUEST = "-"
 
 
 @dataclass(frozen=True)
-class PagePlace:
+class PageDraftKey:
     """Identifies a draft: the page, the change request for it, and the revision it is based on."""
 
     space: str
@@ -68,49 +68,49 @@ class PagePlace:
 class PageDraft:
     """An unsent text of a page."""
 
-    place: PagePlace
+    place: PageDraftKey
     text: Raw
     saved_at: datetime
 
 
-def page_place(name: str) -> PagePlace:
+def parse_draft_key(name: str) -> PageDraftKey:
     """Return the place whose `name` is `name`."""
     _, space, page, into, revision, number = name.split(" ")
-    return PagePlace(space, page, revision, "" if into == _NO_CHANGE_REQUEST else into, int(number))
+    return PageDraftKey(space, page, revision, "" if into == _NO_CHANGE_REQUEST else into, int(number))
 
 
 def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "") -> tuple[PageDraft, ...]:
     """Return the unsent texts of a page, newest first: for one change request, or for all."""
     matches = []
     for draft in drafts.with_prefix(_key_prefix(space, page)):
-        place = page_place(draft.key)
+        place = parse_draft_key(draft.key)
         if change_request in ("", place.change_request):
             matches.append(PageDraft(place, Raw(draft.text), draft.saved_at))
     return tuple(matches)
 
 
-def free_place(drafts: Drafts, place: PagePlace) -> PagePlace:
+def unused_key(drafts: Drafts, place: PageDraftKey) -> PageDraftKey:
     """Return `place`, or a copy with another number if a draft is stored there: a new edit must not overwrite a draft."""
     taken = {draft.place for draft in page_drafts(drafts, place.space, place.page)}
     return next(free for number in count(1) if (free := replace(place, number=number)) not in taken)
 
 
-def keep_base(app: Shell, place: PagePlace, revision: str) -> None:
+def save_conflict_base(app: Shell, place: PageDraftKey, revision: str) -> None:
     """Store the common base revision of the conflicts in a draft."""
     app.session.state.set_fact(f"base {place.name}", revision)
 
 
-def base_of(app: Shell, place: PagePlace) -> RevisionRef | None:
+def conflict_base(app: Shell, place: PageDraftKey) -> RevisionRef | None:
     """Return the common base revision of the conflicts in a draft. None if it is unknown."""
     revision = app.session.state.get_fact(f"base {place.name}")
     return RevisionRef(space_id=place.space, revision_id=revision) if isinstance(revision, str) else None
 
 
-def unsent_pages(app: Shell, space: str, pages: Iterable[str]) -> frozenset[str]:
+def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset[str]:
     """Return those of `pages` that have an unsent text."""
     drafts = app.session.drafts.with_prefix(f"page {space} ")
     drafted = {draft.key.split(" ")[2] for draft in drafts}
-    orphaned = {path.name.split(".")[1] for path in folder(app).glob("page.*.md") if _is_orphaned(path)}
+    orphaned = {path.name.split(".")[1] for path in editor_folder(app).glob("page.*.md") if _is_orphaned(path)}
     if not drafted and not orphaned:
         return frozenset()
     return frozenset(
@@ -118,7 +118,7 @@ def unsent_pages(app: Shell, space: str, pages: Iterable[str]) -> frozenset[str]
     )
 
 
-async def take_over(app: Shell, space: str, page: str) -> None:
+async def recover_drafts(app: Shell, space: str, page: str) -> None:
     """Save the texts of a page that a crashed run left in editor files as drafts. Raises NotSaved."""
     from octavo.tui.terminal.external_editor import (  # lazy: finding no files does not need it
         Edited,
@@ -136,14 +136,14 @@ async def take_over(app: Shell, space: str, page: str) -> None:
             forget(path)
 
 
-def _orphaned_files(app: Shell, space: str, page: str) -> list[tuple[Path, PagePlace]]:
+def _orphaned_files(app: Shell, space: str, page: str) -> list[tuple[Path, PageDraftKey]]:
     """Return the files of a page that no editor has open, with their places."""
     files = []
-    for path in sorted(folder(app).glob(f"page.{_page_digest(app.session, space, page)}.*.md")):
+    for path in sorted(editor_folder(app).glob(f"page.{_page_digest(app.session, space, page)}.*.md")):
         if _is_orphaned(path):
             _, _, into, revision, number, *_ = path.name.split(".")
             files.append(
-                (path, PagePlace(space, page, revision, "" if into == _NO_CHANGE_REQUEST else into, int(number)))
+                (path, PageDraftKey(space, page, revision, "" if into == _NO_CHANGE_REQUEST else into, int(number)))
             )
     return files
 
@@ -153,12 +153,12 @@ def _is_orphaned(path: Path) -> bool:
     return len(parts) == 7 and parts[4].isdecimal() and not _is_running(parts[5].partition("-")[0])
 
 
-def folder(app: Shell) -> Path:
+def editor_folder(app: Shell) -> Path:
     """Return the folder of the editor files."""
     return app.settings.state_folder / "editing"
 
 
-def with_own_end(before: str, after: str) -> str:
+def restore_line_endings(before: str, after: str) -> str:
     """Return `after` with the line endings of `before`, including its last line: editors add or remove the last one."""
     from octavo.tui.terminal.external_editor import written_as_before  # lazy: few pages are edited
 
@@ -168,14 +168,14 @@ def with_own_end(before: str, after: str) -> str:
     return after if after.endswith("\n") or not after else f"{after}\n"
 
 
-async def _is_unchanged(app: Shell, place: PagePlace, text: str) -> bool:
+async def _is_unchanged(app: Shell, place: PageDraftKey, text: str) -> bool:
     from octavo.data.writes.content_writes import page_source
 
     try:
         before = await page_source(app.session.live, place.base, place.page)
     except ApiError:
         return False
-    return before is not None and with_own_end(before.text, text) == before.text
+    return before is not None and restore_line_endings(before.text, text) == before.text
 
 
 def _key_prefix(space: str, page: str) -> str:
@@ -187,7 +187,7 @@ def _page_digest(session: Session, space: str, page: str) -> str:
 
 
 def _is_running(process: str) -> bool:
-    """Whether another process runs, whose editor may be open. This process is blocked while its own editor is open."""
+    """True if another process runs, whose editor may be open. This process is blocked while its own editor is open."""
     if not process.isdecimal() or int(process) == os.getpid():
         return False
     try:

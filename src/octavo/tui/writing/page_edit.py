@@ -16,22 +16,22 @@ from octavo.api.text import Raw
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import page_source
 from octavo.documents.conflict_markers import find_markers
-from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
+from octavo.tui.shell.dialog_draft import DialogDraft, save_error
 from octavo.tui.shell.permissions import UNDECIDED
-from octavo.tui.shell.progress import meanwhile
+from octavo.tui.shell.progress import show_progress
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
 from octavo.tui.widgets.wording import long_age, plural
 from octavo.tui.writing import target_request
 from octavo.tui.writing.line_of_block import line_of
 from octavo.tui.writing.page_drafts import (
     PageDraft,
-    PagePlace,
-    folder,
-    free_place,
-    keep_base,
+    PageDraftKey,
+    editor_folder,
     page_drafts,
-    take_over,
-    with_own_end,
+    recover_drafts,
+    restore_line_endings,
+    save_conflict_base,
+    unused_key,
 )
 from octavo.tui.writing.routes import ToConflicts
 from octavo.tui.writing.target_request import TargetRequest
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-KEPT = "Your text is saved as a draft. Press e on the page to continue."
+DRAFT_HINT = "Your text is saved as a draft. Press e on the page to continue."
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class PageEdit:
         """Offer the unsent drafts of the page, or open the page. Returns when the editor was closed or a dialog is
         open."""
         try:
-            await take_over(self.app, self.space.space_id, self.page)
+            await recover_drafts(self.app, self.space.space_id, self.page)
         except NotSaved as error:
             self.app.say(f"Could not open {self.title}: {error}", tone="failed")
             return
         into = self.change_request.id if self.change_request is not None else ""
         drafts = page_drafts(self.app.session.drafts, self.space.space_id, self.page, into)
         if drafts:
-            with meanwhile(self.app, f"Opening {self.title}…"):
+            with show_progress(self.app, f"Opening {self.title}…"):
                 named = [await self._target_title(draft.place) for draft in drafts]
             self._offer(drafts, named)
         else:
@@ -86,7 +86,7 @@ class PageEdit:
         if self.change_request is not None:
             await self._open_current(TargetRequest(self.space, change_request=self.change_request))
         else:
-            await target_request.choose(self.app, self.space, f"Edit {self.title}", self._open_current)
+            await target_request.choose_target(self.app, self.space, f"Edit {self.title}", self._open_current)
 
     # Unsent drafts
 
@@ -126,7 +126,7 @@ class PageEdit:
 
         self.app.push_screen(Picker(self.title, choices), chosen)
 
-    async def _target_title(self, place: PagePlace) -> str:
+    async def _target_title(self, place: PageDraftKey) -> str:
         """Return the name of the change request of a draft, as far as it is known."""
         if not place.change_request:
             return TargetRequest(self.space).title
@@ -158,9 +158,9 @@ class PageEdit:
         warning = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. The page {self.title} itself will not change."
         self.app.push_screen(Confirm(f"Discard your draft of {self.title}?", verb="Discard", intro=warning), decided)
 
-    async def _load_target(self, place: PagePlace) -> TargetRequest | None:
+    async def _load_target(self, place: PageDraftKey) -> TargetRequest | None:
         """Return the target of a draft. None if it could not be loaded, which was reported."""
-        new = target_request.new(self.space, f"Edit {self.title}")
+        new = target_request.new_request_target(self.space, f"Edit {self.title}")
         if not place.change_request:
             return new
         try:
@@ -181,11 +181,11 @@ class PageEdit:
     async def _open_current(self, into: TargetRequest, change: Callable[[str], str] = lambda text: text) -> None:
         """Load the current page, and open it in the editor."""
         try:
-            with meanwhile(self.app, f"Opening {self.title}…"):
+            with show_progress(self.app, f"Opening {self.title}…"):
                 revision = await self._current_revision(into)
                 target_id = into.change_request.id if into.change_request is not None else ""
-                place = free_place(
-                    self.app.session.drafts, PagePlace(self.space.space_id, self.page, revision or "", target_id)
+                place = unused_key(
+                    self.app.session.drafts, PageDraftKey(self.space.space_id, self.page, revision or "", target_id)
                 )
                 text = await page_source(self.app.session.live, place.base, self.page) if revision else None
         except ApiError as error:
@@ -204,22 +204,22 @@ class PageEdit:
             return (await live.fetch(change_requests.Get(at=into.at))).revision
         return (await live.fetch(spaces.Get(at=self.space))).revision
 
-    async def _edit(self, place: PagePlace, into: TargetRequest, text: Raw) -> None:
+    async def _edit(self, place: PageDraftKey, into: TargetRequest, text: Raw) -> None:
         line = await asyncio.to_thread(line_of, text.text, self.block) if self.block is not None else 1
         draft = DialogDraft(self.app, place.name)
 
         def keep(written: str) -> str:
-            written = with_own_end(text.text, written)
-            return why_not_saved(draft.save_now, written) if written.strip() and written != text.text else ""
+            written = restore_line_endings(text.text, written)
+            return save_error(draft.save_now, written) if written.strip() and written != text.text else ""
 
         name = place.file_name(self.app.session)
         note = FileNote(self.title, place.name, self.app.session.state.namespace)
-        result = edit_text(self.app, text.text, folder(self.app), name=name, keep=keep, about=note, line=line)
+        result = edit_text(self.app, text.text, editor_folder(self.app), name=name, keep=keep, about=note, line=line)
         if isinstance(result, NotEdited):
             self.app.say(result.said, tone="care", seconds=10.0)
             self.ended(None)
             return
-        mine = Raw(with_own_end(text.text, result.text))
+        mine = Raw(restore_line_endings(text.text, result.text))
         if mine == text:
             self.app.say("You made no changes, so nothing was sent.")
             self.ended(None)
@@ -231,7 +231,7 @@ class PageEdit:
         else:
             self._confirm_conflicts(place, into, mine)
 
-    def _confirm_conflicts(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
+    def _confirm_conflicts(self, place: PageDraftKey, into: TargetRequest, mine: Raw) -> None:
         """Send the text. If it contains conflict markers, ask first."""
         from octavo.tui.widgets.confirm import Confirm
 
@@ -244,7 +244,7 @@ class PageEdit:
             if answer is not None:
                 self.send(place, into, mine)
             else:
-                self.app.say(KEPT)
+                self.app.say(DRAFT_HINT)
                 self.ended(None)
 
         conflicts = plural(number, "conflict")
@@ -256,20 +256,20 @@ class PageEdit:
 
     # Sending
 
-    def send(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
+    def send(self, place: PageDraftKey, into: TargetRequest, mine: Raw) -> None:
         """Send the text in the background."""
         self.app.background(self._send_and_report(place, into, mine))
 
-    async def _send_and_report(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
+    async def _send_and_report(self, place: PageDraftKey, into: TargetRequest, mine: Raw) -> None:
         """Send the text and report the result. Conflicts with other people's edits open the conflict view."""
-        with meanwhile(self.app, f"Saving {self.title} to {into.title}…"):
+        with show_progress(self.app, f"Saving {self.title} to {into.title}…"):
             written = await self._write(place, into, mine)
         self.ended(written)
 
-    async def _write(self, place: PagePlace, into: TargetRequest, mine: Raw) -> ChangeRequest | None:
+    async def _write(self, place: PageDraftKey, into: TargetRequest, mine: Raw) -> ChangeRequest | None:
         """Return the change request if it has the text `mine`, else None. The result was reported."""
         app, screen = self.app, self.app.screen
-        change_request = await target_request.started(app, into)
+        change_request = await target_request.ensure_started(app, into)
         if change_request is None:
             return None
         try:
@@ -283,7 +283,7 @@ class PageEdit:
         title = f"#{change_request.number} {change_request.title}"
         if outcome.kind in ("sent", "merged", "same"):
             DialogDraft(app, place.name).drop()
-            target_request.wrote(app, self.space, change_request)
+            target_request.record_edit(app, self.space, change_request)
             app.say(await self._success_message(title, place, outcome))
             return change_request
         if outcome.kind == "conflict":
@@ -294,19 +294,19 @@ class PageEdit:
             else:
                 app.say(f"{message} Press e on the page to resolve the conflicts.", tone="care", seconds=15.0)
         else:
-            app.say(f"{outcome.sentence} {KEPT}", tone="failed", seconds=10.0)
+            app.say(f"{outcome.sentence} {DRAFT_HINT}", tone="failed", seconds=10.0)
         return None
 
-    async def _save_conflict(self, place: PagePlace, text: Raw, revision: str) -> PagePlace:
+    async def _save_conflict(self, place: PageDraftKey, text: Raw, revision: str) -> PageDraftKey:
         """Replace the draft by the text with conflict markers, based on the latest revision. Raises NotSaved."""
         rebased = replace(place, revision=revision)
         await DialogDraft(self.app, rebased.name).save(text.text)
         if rebased != place:
-            keep_base(self.app, rebased, place.revision)
+            save_conflict_base(self.app, rebased, place.revision)
             await DialogDraft(self.app, place.name).save("")
         return rebased
 
-    def _resolve_conflicts(self, place: PagePlace, into: TargetRequest) -> None:
+    def _resolve_conflicts(self, place: PageDraftKey, into: TargetRequest) -> None:
         if into.change_request is not None:
             self.app.go(ToConflicts(self, place, into, into.change_request))
 
@@ -314,7 +314,7 @@ class PageEdit:
         if (into := await self._load_target(draft.place)) is not None:
             self._resolve_conflicts(draft.place, into)
 
-    async def _move_draft(self, place: PagePlace, change_request: ChangeRequest, mine: Raw) -> PagePlace:
+    async def _move_draft(self, place: PageDraftKey, change_request: ChangeRequest, mine: Raw) -> PageDraftKey:
         """Move the draft to the change request that was started, so that a retry starts no other. Raises NotSaved."""
         moved = replace(place, change_request=change_request.id)
         if moved != place:
@@ -322,7 +322,7 @@ class PageEdit:
             await DialogDraft(self.app, place.name).save("")
         return moved
 
-    async def _success_message(self, title: str, place: PagePlace, outcome: PageOutcome) -> str:
+    async def _success_message(self, title: str, place: PageDraftKey, outcome: PageOutcome) -> str:
         if outcome.kind == "same":
             return f"{title} already has this text."
         note = (

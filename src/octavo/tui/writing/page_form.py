@@ -18,7 +18,7 @@ from octavo.tui.widgets.dialog import STYLES, Frame
 from octavo.tui.widgets.fact_list import Facts
 from octavo.tui.widgets.safe_text import safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
-from octavo.tui.writing.page_settings import NAMES, Values
+from octavo.tui.writing.page_settings import FIELD_LABELS, Values
 
 _HINTS = {
     "slug": "leave empty to use the title",
@@ -72,7 +72,9 @@ class PageForm(Confirm):
 
     def _field_of(self, name: str, value: str) -> Field:
         lines = 3 if name == "description" else 1
-        return Field(NAMES[name], value, lines, placeholder=_HINTS.get(name, ""), keep=lambda written: self._keep())
+        return Field(
+            FIELD_LABELS[name], value, lines, placeholder=_HINTS.get(name, ""), keep=lambda written: self._keep()
+        )
 
     def compose(self) -> ComposeResult:
         with Frame() as frame:
@@ -119,7 +121,7 @@ class PageForm(Confirm):
     def why_not_confirmed(self) -> str | None:
         if self._ready and self._stands:
             for name, sentence in self._validate(self.written).items():
-                return f"{NAMES[name]}: {sentence}"
+                return f"{FIELD_LABELS[name]}: {sentence}"
         return super().why_not_confirmed()
 
     def _show_state(self) -> None:

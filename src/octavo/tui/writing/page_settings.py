@@ -15,38 +15,38 @@ from octavo.untrusted_input import parse_json
 Values = dict[str, str]
 """Text of each field. `hidden` is "yes" or empty."""
 
-NAMES = {"slug": "Slug", "description": "Description", "emoji": "Emoji", "icon": "Icon", "hidden": "Hidden"}
+FIELD_LABELS = {"slug": "Slug", "description": "Description", "emoji": "Emoji", "icon": "Icon", "hidden": "Hidden"}
 _MISSING_FIELDS = {"group": {"description"}, "link": {"slug", "description"}, "computed": {"description"}}
 _MAX_LENGTHS = {"slug": 100, "description": 1000, "emoji": 50, "icon": 50}
 _SLUG = re.compile(r"[\w.-]+")
 _ICON = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
-def fields(page: Page) -> tuple[str, ...]:
+def field_names(page: Page) -> tuple[str, ...]:
     """Return the names of the fields that the page type has."""
-    return tuple(name for name in NAMES if name not in _MISSING_FIELDS.get(page.type, ()))
+    return tuple(name for name in FIELD_LABELS if name not in _MISSING_FIELDS.get(page.type, ()))
 
 
-def settings(page: Page) -> Values:
+def current_values(page: Page) -> Values:
     """Return the current values of a page."""
-    values = {name: getattr(page, name) for name in fields(page)}
+    values = {name: getattr(page, name) for name in field_names(page)}
     texts = {name: ("yes" if value else "") if name == "hidden" else str(value or "") for name, value in values.items()}
     if "emoji" in texts:
         texts["emoji"] = sign_of(texts["emoji"])
     return texts
 
 
-def changed(page: Page, values: Mapping[str, str]) -> Values:
+def changed_values(page: Page, values: Mapping[str, str]) -> Values:
     """Return those of `values` that differ from the page."""
-    now = settings(page)
+    now = current_values(page)
     return {name: values[name].strip() for name in now if name in values and values[name].strip() != now[name].strip()}
 
 
-def update(page: Page, values: Mapping[str, str]) -> UpdatePage | None:
+def page_update(page: Page, values: Mapping[str, str]) -> UpdatePage | None:
     """Return the edit that saves the changed values, or None if nothing has changed. Other values are not sent, because
     other people may change them."""
     sent: dict[str, Any] = {}
-    for name, value in changed(page, values).items():
+    for name, value in changed_values(page, values).items():
         if name == "hidden":
             sent[name] = value == "yes"
         elif name in ("slug", "description"):
@@ -56,10 +56,10 @@ def update(page: Page, values: Mapping[str, str]) -> UpdatePage | None:
     return UpdatePage(page=page.id, **sent) if sent else None
 
 
-def wrong(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[str, str]:
+def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[str, str]:
     """Return the errors of the changed values, a sentence for each field."""
     errors: dict[str, str] = {}
-    new = changed(page, values)
+    new = changed_values(page, values)
     for name, value in new.items():
         if len(value) > _MAX_LENGTHS.get(name, len(value)):
             errors[name] = f"Use at most {_MAX_LENGTHS[name]} characters. This text has {len(value)} characters."
@@ -82,7 +82,7 @@ def wrong(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[str, st
     return errors
 
 
-def refused(sentence: str, names: Sequence[str]) -> dict[str, str]:
+def server_errors(sentence: str, names: Sequence[str]) -> dict[str, str]:
     """Return an error of the server by the field that it names. Empty if it names none of `names`."""
     return next(({name: sentence} for name in names if re.search(rf"\b{name}\b", sentence, re.IGNORECASE)), {})
 
@@ -100,15 +100,15 @@ def _siblings(tree: PageTree, page: Page) -> list[Page]:
     return [each for each in pages if each.id != page.id]
 
 
-def as_draft(page: Page, values: Mapping[str, str]) -> str:
+def to_draft(page: Page, values: Mapping[str, str]) -> str:
     """Return the changed values as the text of a draft. Empty without changes."""
-    new = changed(page, values)
+    new = changed_values(page, values)
     return json.dumps(new, ensure_ascii=False) if new else ""
 
 
 def from_draft(page: Page, draft: str) -> Values:
     """Return the values of the page, overwritten by those of a draft."""
-    now = settings(page)
+    now = current_values(page)
     try:
         saved = parse_json(draft) if draft else {}
     except ValueError:

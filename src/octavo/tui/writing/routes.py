@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.places import SpaceRef
     from octavo.api.text import Raw
-    from octavo.tui.writing.page_drafts import PagePlace
+    from octavo.tui.writing.page_drafts import PageDraftKey
     from octavo.tui.writing.target_request import TargetRequest
 
 
@@ -24,7 +24,7 @@ class PageSender(Protocol):
     @property
     def title(self) -> str: ...
 
-    def send(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
+    def send(self, place: PageDraftKey, into: TargetRequest, mine: Raw) -> None:
         """Send the text in the background."""
 
 
@@ -33,6 +33,6 @@ class ToConflicts(Route):
     """The conflict view: the text of the user next to edits of other people in the same places."""
 
     edit: PageSender
-    place: PagePlace
+    place: PageDraftKey
     into: TargetRequest
     change_request: ChangeRequest

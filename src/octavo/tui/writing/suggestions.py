@@ -11,29 +11,34 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.writes.direct import SendResult
 from octavo.documents.suggestions import suggestions, with_conflict_markers
-from octavo.tui.shell.permissions import not_allowed_in, why_no_editing
+from octavo.tui.shell.permissions import why_no_editing, why_not_in_space
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.wording import plural
-from octavo.tui.writing.applying_suggestions import Outcome, Wording, apply, take_back
+from octavo.tui.writing.applying_suggestions import (
+    SuggestedText,
+    SuggestionOutcome,
+    apply_suggestions,
+    revert_suggestions,
+)
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-Sending = Callable[[], Coroutine[Any, Any, SendResult[Outcome]]]
+Sending = Callable[[], Coroutine[Any, Any, SendResult[SuggestionOutcome]]]
 
 
-def wordings(thread: Comment, message: Comment | Reply) -> tuple[Wording, ...]:
+def suggested_texts(thread: Comment, message: Comment | Reply) -> tuple[SuggestedText, ...]:
     """Return the suggestions of a message for the block of its thread."""
     page, node = thread.target.page, thread.target.node
     if page is None or node is None:
         return ()
     found = suggestions(message.body.text)
-    return tuple(Wording(page.id, node.id, thread.target.revision, each.text) for each in found)
+    return tuple(SuggestedText(page.id, node.id, thread.target.revision, each.text) for each in found)
 
 
-class Suggesting:
-    """Implements `shell.Suggestions` for threads."""
+class SuggestionCommands:
+    """Implements `shell.SuggestionActions` for threads."""
 
     def __init__(self, app: Shell) -> None:
         self._app = app
@@ -56,26 +61,26 @@ def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: C
         return "This comment has not been sent yet. You can apply the suggestion after the comment is sent."
     if len(found) > 1:
         return "This comment has several suggestions for the same block, so Octavo cannot apply them. Press e to edit the page yourself."
-    if not wordings(thread, message):
+    if not suggested_texts(thread, message):
         return "This thread is about the page as a whole, so the suggestion has no block to change."
     if not isinstance(at, ChangeRequestRef):
         return (
             "You can apply suggestions only in change requests, and this comment is on main. Press e to edit the page."
         )
-    return why_no_editing(app) or not_allowed_in(app, at.space_id, "edit")
+    return why_no_editing(app) or why_not_in_space(app, at.space_id, "edit")
 
 
 def apply_one(app: Shell, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
     """Apply the suggestion in a message to its page. If its block was edited since, offer to resolve the conflict in
     the editor."""
-    found = wordings(thread, message)
+    found = suggested_texts(thread, message)
     if not isinstance(at, ChangeRequestRef) or not found:
         return
     page = thread.target.page
     title = (page.title if page is not None else None) or "the page"
 
-    async def sending() -> SendResult[Outcome]:
-        result = await apply(app.session.live, at, found)
+    async def sending() -> SendResult[SuggestionOutcome]:
+        result = await apply_suggestions(app.session.live, at, found)
         if result.kind != "changed" or result.result is None:
             return (
                 result
@@ -101,18 +106,18 @@ def apply_one(app: Shell, at: Discussion, thread: Comment, message: Comment | Re
     )
 
 
-def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Comment]) -> None:
+def apply_all_suggestions(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Comment]) -> None:
     """Ask for confirmation, then apply the suggestions in threads of a page."""
     from octavo.tui.widgets.confirm import Confirm
 
-    suggested = [(thread, each) for thread in threads for each in wordings(thread, thread)]
+    suggested = [(thread, each) for thread in threads for each in suggested_texts(thread, thread)]
 
-    def line(thread: Comment, wording: Wording) -> str:
+    def line(thread: Comment, wording: SuggestedText) -> str:
         text = " ".join(wording.text.split()) or "(deletes the block)"
         return f"• {thread.posted_by.name}: {text if len(text) <= 70 else text[:69] + '…'}"
 
-    async def sending() -> SendResult[Outcome]:
-        result = await apply(app.session.live, at, [wording for _, wording in suggested])
+    async def sending() -> SendResult[SuggestionOutcome]:
+        result = await apply_suggestions(app.session.live, at, [wording for _, wording in suggested])
         if result.result is None:
             return SendResult(result.kind, f"Could not apply the suggestions: {result.message}")
         summary = _summary(result.result)
@@ -133,7 +138,7 @@ def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Co
     )
 
 
-def _summary(outcome: Outcome) -> str:
+def _summary(outcome: SuggestionOutcome) -> str:
     """Return the message about the results of several suggestions."""
     fates = [fate for _, fate in outcome.fates]
     sentences = [f"Applied {outcome.applied} of {plural(len(fates), 'suggestion')}."]
@@ -155,12 +160,12 @@ def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: 
         sending(),
         said=said,
         back=lambda outcome: DirectUndo(
-            "undo the suggested change", lambda: take_back(live, at, outcome), "Undid the suggested change."
+            "undo the suggested change", lambda: revert_suggestions(live, at, outcome), "Undid the suggested change."
         ),
     )
 
 
-def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, wording: Wording) -> None:
+def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, wording: SuggestedText) -> None:
     from octavo.tui.widgets.confirm import Confirm
 
     async def open_it() -> None:

@@ -13,7 +13,7 @@ from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.writes.change_request_writes import create
 from octavo.tui.shell.permissions import UNDECIDED
-from octavo.tui.shell.progress import meanwhile
+from octavo.tui.shell.progress import show_progress
 from octavo.tui.widgets.wording import long_age
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ class TargetRequest:
         return f"#{self.change_request.number} {self.change_request.title}"
 
 
-def new(space: SpaceRef, subject: str) -> TargetRequest:
+def new_request_target(space: SpaceRef, subject: str) -> TargetRequest:
     """Return a new change request as target."""
     return TargetRequest(
         space, subject if len(subject) <= _MAX_SUBJECT_LENGTH else f"{subject[: _MAX_SUBJECT_LENGTH - 1]}…"
     )
 
 
-async def choose(
+async def choose_target(
     app: Shell, space: SpaceRef, subject: str, then: Callable[[TargetRequest], Coroutine[Any, Any, None]]
 ) -> None:
     """Ask for the change request that receives an edit, then call `then`.
@@ -60,9 +60,9 @@ async def choose(
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
-    new_target = new(space, subject)
+    new_target = new_request_target(space, subject)
     try:
-        with meanwhile(app, "Loading your change requests…"):
+        with show_progress(app, "Loading your change requests…"):
             own, last = await asyncio.gather(_own_open(app, space), _last_used(app, space))
     except ApiError as error:
         app.say(f"Could not load your change requests: {error}", tone="failed")
@@ -117,7 +117,7 @@ def _status(app: Shell, change_request: ChangeRequest) -> str:
     return " · ".join(each for each in (author_label, change_request.status, age, outdated) if each)
 
 
-async def started(app: Shell, into: TargetRequest) -> ChangeRequest | None:
+async def ensure_started(app: Shell, into: TargetRequest) -> ChangeRequest | None:
     """Return the change request, after creating it if it is new. None if that failed, which was reported."""
     if into.change_request is not None:
         return into.change_request
@@ -127,15 +127,15 @@ async def started(app: Shell, into: TargetRequest) -> ChangeRequest | None:
     return sent.result
 
 
-def wrote(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
+def record_edit(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
     """Note that `change_request` has received an edit."""
-    remember(app, space, change_request)
+    remember_target(app, space, change_request)
     app.writes.is_final(
         "You cannot undo this change by pressing u. To revert the change, open the change request, select the page, and press Q."
     )
 
 
-def remember(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
+def remember_target(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
     """Make `change_request` the first choice for the next edit in this space."""
     app.session.state.set_fact(_last_used_fact(space), change_request.id)
 

@@ -14,8 +14,8 @@ from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage
 from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef, SpaceRef
 from octavo.data.writes.content_writes import NO_OPERATION, edit
-from octavo.tui.shell.dialog_draft import SAID, DialogDraft
-from octavo.tui.shell.progress import meanwhile
+from octavo.tui.shell.dialog_draft import DRAFT_SAVED, DialogDraft
+from octavo.tui.shell.progress import show_progress
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing import page_settings, target_request
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-Step = Callable[[], Coroutine[Any, Any, None]]
+MenuAction = Callable[[], Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True)
-class Place:
+class PagePosition:
     """Position of a page: the page `into` which it goes (None for the top level), and its index `at` there (None for
     the last)."""
 
@@ -65,7 +65,7 @@ class TreeEdit:
         """Ask what to do with the page."""
         from octavo.tui.widgets.picker import Picker
 
-        choices: list[Choice[Step]] = [
+        choices: list[Choice[MenuAction]] = [
             Choice(self.rename, "Rename", "change the title"),
             Choice(self.move, "Move", "change the position or the parent page"),
             Choice(self.details, "Details", "change the slug, description, icon, or visibility"),
@@ -73,7 +73,7 @@ class TreeEdit:
             Choice(self.delete, "Delete", "delete the page and all its subpages"),
         ]
 
-        def chosen(act: Step | None) -> None:
+        def chosen(act: MenuAction | None) -> None:
             if act is not None:
                 self.app.background(act())
 
@@ -103,7 +103,7 @@ class TreeEdit:
         if self.change_request is not None:
             await self._with_tree(then, TargetRequest(self.space, change_request=self.change_request))
         else:
-            await target_request.choose(self.app, self.space, subject, partial(self._with_tree, then))
+            await target_request.choose_target(self.app, self.space, subject, partial(self._with_tree, then))
 
     async def _with_tree(self, then: Callable[[LoadedTree], None], target: TargetRequest) -> None:
         live = self.app.session.live
@@ -149,21 +149,21 @@ class TreeEdit:
             page_settings.from_draft(page, draft.text),
             intro="Readers will see the new details after the change request is merged. "
             "To revert the change, open the change request, select the page, and press Q.",
-            wrong=partial(page_settings.wrong, page, loaded.tree),
-            keep=lambda values: draft.keep(page_settings.as_draft(page, values)),
-            keep_now=lambda values: draft.keep_now(page_settings.as_draft(page, values)),
+            wrong=partial(page_settings.value_errors, page, loaded.tree),
+            keep=lambda values: draft.keep(page_settings.to_draft(page, values)),
+            keep_now=lambda values: draft.keep_now(page_settings.to_draft(page, values)),
             refused=refused,
         )
 
         def decided(answer: Confirmed | None) -> None:
             if answer is None:
                 return
-            change = page_settings.update(page, form.answer)
+            change = page_settings.page_update(page, form.answer)
             if change is None:
                 self.app.say("You made no changes, so nothing was sent.")
                 draft.drop()
                 return
-            field_names = page_settings.fields(page)
+            field_names = page_settings.field_names(page)
             message = f"Changed the details of {page.title or 'Untitled'}"
             screen = self.app.screen
 
@@ -174,7 +174,7 @@ class TreeEdit:
                 reloaded = replace(
                     loaded, into=TargetRequest(self.space, change_request=into), head=loaded.head or into.revision
                 )
-                self._details(reloaded, page_settings.refused(sentence, field_names) or {"": sentence})
+                self._details(reloaded, page_settings.server_errors(sentence, field_names) or {"": sentence})
                 return True
 
             self._write(loaded, change, "change the page details", message, draft, refused=show_refusal)
@@ -184,13 +184,17 @@ class TreeEdit:
     def _insert(self, loaded: LoadedTree) -> None:
         draft = DialogDraft(self.app, f"title {self.space.space_id}")
 
-        def on_position(place: Place | None) -> None:
+        def on_position(place: PagePosition | None) -> None:
             if place is not None:
                 self._ask_title("Title of the new page", "Add", draft, partial(on_title, place))
 
-        def on_title(place: Place, title: str) -> None:
+        def on_title(place: PagePosition, title: str) -> None:
             where = {"into": place.into} if place.at is None else {"into": place.into, "at": place.at}
-            target = loaded.into if loaded.head is not None else target_request.new(self.space, f"Add {title}")
+            target = (
+                loaded.into
+                if loaded.head is not None
+                else target_request.new_request_target(self.space, f"Add {title}")
+            )
             change = InsertPage(title=title, document=DocumentBody(markdown=""), **where)
             self._write(
                 replace(loaded, into=target),
@@ -201,19 +205,19 @@ class TreeEdit:
                 "Press e to write the text of the page.",
             )
 
-        self._ask_place("Position of the new page", new_places(loaded.tree, self.page), on_position)
+        self._ask_place("Position of the new page", new_page_positions(loaded.tree, self.page), on_position)
 
     def _move(self, loaded: LoadedTree) -> None:
         def on_parent(parent: str | None) -> None:
             if parent is None:
                 return
-            places = places_below(loaded.tree, self.page, parent)
+            places = position_choices(loaded.tree, self.page, parent)
             if len(places) == 1:
                 on_position(places[0].value)
             else:
                 self._ask_place(f"Position of {self.title}", places, on_position)
 
-        def on_position(place: Place | None) -> None:
+        def on_position(place: PagePosition | None) -> None:
             if place is not None:
                 change = UpdatePage(page=self.page, into=place.into, at=place.at)
                 self._write(loaded, change, f"move {self.title}", f"Moved {self.title}")
@@ -227,7 +231,8 @@ class TreeEdit:
             trail = loaded.tree.trail(self.page)
             current_parent = trail[-2].id if len(trail) > 1 else ""
             self.app.push_screen(
-                Picker(f"Move {self.title} under…", parents_for(loaded.tree, self.page), now=current_parent), on_parent
+                Picker(f"Move {self.title} under…", parent_choices(loaded.tree, self.page), now=current_parent),
+                on_parent,
             )
 
     def _delete(self, loaded: LoadedTree) -> None:
@@ -257,7 +262,9 @@ class TreeEdit:
             decided,
         )
 
-    def _ask_place(self, title: str, places: list[Choice[Place]], then: Callable[[Place | None], None]) -> None:
+    def _ask_place(
+        self, title: str, places: list[Choice[PagePosition]], then: Callable[[PagePosition | None], None]
+    ) -> None:
         from octavo.tui.widgets.picker import Picker
 
         self.app.push_screen(Picker(title, places), then)
@@ -300,8 +307,8 @@ class TreeEdit:
         then: str,
         refused: Callable[[str, ChangeRequest], bool] | None,
     ) -> None:
-        with meanwhile(self.app, f"Saving to {loaded.into.title}…"):
-            change_request = await target_request.started(self.app, loaded.into)
+        with show_progress(self.app, f"Saving to {loaded.into.title}…"):
+            change_request = await target_request.ensure_started(self.app, loaded.into)
             if change_request is None:
                 return
             head = loaded.head or change_request.revision
@@ -311,18 +318,18 @@ class TreeEdit:
         if can_retry and refused is not None and refused(outcome.message, change_request):
             return
         if outcome.kind != "done":
-            draft_note = f" {SAID}" if draft is not None else ""
+            draft_note = f" {DRAFT_SAVED}" if draft is not None else ""
             self.app.say(f"Could not {doing} in {title}: {outcome.cause}{draft_note}", tone="failed")
             return
         if draft is not None:
             draft.drop()
-        target_request.wrote(self.app, self.space, change_request)
+        target_request.record_edit(self.app, self.space, change_request)
         self.app.say(f"{said} in {title}. {then}".rstrip())
         if self.written is not None:
             self.written(change_request)
 
 
-def parents_for(tree: PageTree, moved: str) -> list[Choice[str]]:
+def parent_choices(tree: PageTree, moved: str) -> list[Choice[str]]:
     """Return the possible parents of a page: the top level (""), and every page and group that is not below it."""
     at_top = any(page.id == moved for page in tree.pages)
     choices = [Choice("", "No parent (top level)", right="current" if at_top else "")]
@@ -337,34 +344,35 @@ def parents_for(tree: PageTree, moved: str) -> list[Choice[str]]:
     return choices
 
 
-def places_below(tree: PageTree, moved: str, parent: str) -> list[Choice[Place]]:
+def position_choices(tree: PageTree, moved: str, parent: str) -> list[Choice[PagePosition]]:
     """Return the positions below `parent`, or at the top level. The last position is the first choice, because it is
     the usual one."""
     parent_page = tree.find(parent) if parent else None
     others = [page for page in (parent_page.pages if parent_page is not None else tree.pages) if page.id != moved]
     into = parent or None
-    choices = [Choice(Place(into, len(others)), "Last")]
+    choices = [Choice(PagePosition(into, len(others)), "Last")]
     if others:
-        choices.append(Choice(Place(into, 0), "First"))
+        choices.append(Choice(PagePosition(into, 0), "First"))
     choices += [
-        Choice(Place(into, number), f"After {page.title or 'Untitled'}") for number, page in enumerate(others[:-1], 1)
+        Choice(PagePosition(into, number), f"After {page.title or 'Untitled'}")
+        for number, page in enumerate(others[:-1], 1)
     ]
     return choices
 
 
-def new_places(tree: PageTree, page_id: str) -> list[Choice[Place]]:
+def new_page_positions(tree: PageTree, page_id: str) -> list[Choice[PagePosition]]:
     """Return the positions for a new page: below a page, after it, or at the end."""
-    choices: list[Choice[Place]] = []
+    choices: list[Choice[PagePosition]] = []
     trail = tree.trail(page_id) if page_id else ()
     if trail:
         page = trail[-1]
         if page.type in ("document", "group"):
-            choices.append(Choice(Place(page.id), f"Under {page.title or 'Untitled'}", "as the last subpage"))
+            choices.append(Choice(PagePosition(page.id), f"Under {page.title or 'Untitled'}", "as the last subpage"))
         siblings = trail[-2].pages if len(trail) > 1 else tree.pages
         number = next(number for number, each in enumerate(siblings, 1) if each.id == page_id)
         parent = trail[-2].id if len(trail) > 1 else None
-        choices.append(Choice(Place(parent, number), f"After {page.title or 'Untitled'}", "at the same level"))
-    return [*choices, Choice(Place(), "At the end", "of the space")]
+        choices.append(Choice(PagePosition(parent, number), f"After {page.title or 'Untitled'}", "at the same level"))
+    return [*choices, Choice(PagePosition(), "At the end", "of the space")]
 
 
 def _parents(pages: tuple[Page, ...], moved: str, depth: int) -> list[tuple[Page, int]]:

@@ -18,9 +18,9 @@ from octavo.documents.merging.page_merge import merge
 
 _MAX_ATTEMPTS = 3
 """Attempts before the write fails because other people keep editing the change request."""
-MINE = "your text"
+OWN_LABEL = "your text"
 """Label of the user's side in conflict markers."""
-THEIRS = "other people's text"
+OTHERS_LABEL = "other people's text"
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ async def _merge_or_none(before: Raw, theirs: Raw, mine: Raw) -> Raw | None:
 async def _with_markers(before: Raw, theirs: Raw, mine: Raw) -> Raw:
     """Return both versions with conflict markers."""
     merged = await asyncio.to_thread(merge, before.text, theirs.text, mine.text)
-    return Raw(merged.text(request=MINE, main=THEIRS))
+    return Raw(merged.text(request=OWN_LABEL, main=OTHERS_LABEL))
 
 
 def _update(page_id: str, text: Raw) -> UpdatePage:
