@@ -129,12 +129,12 @@ async def test_later_rounds_keep_the_copies_of_what_has_not_changed(
 ) -> None:
     offline.add(space)
     await offline.rested()
-    before = shelf.pinned(f"offline {space.id}")
+    before = shelf.pinned_sizes(f"offline {space.id}")
     for _ in range(2):
         offline.add(space)
         await offline.rested()
         shelf.flush()
-        assert shelf.pinned(f"offline {space.id}") == before
+        assert shelf.pinned_sizes(f"offline {space.id}") == before
 
 
 async def test_what_is_kept_is_never_thrown_away_until_it_is_let_go(
@@ -147,11 +147,11 @@ async def test_what_is_kept_is_never_thrown_away_until_it_is_let_go(
     shelf._most_bytes = 10
     shelf._writer.submit(tidy).result()
     assert shelf.get(content.ListPages(at=space.ref)) is not None
-    assert len(shelf.pinned(f"offline {space.id}")) == (offline.get(space.id) or pytest.fail("it is kept")).of
+    assert len(shelf.pinned_sizes(f"offline {space.id}")) == (offline.get(space.id) or pytest.fail("it is kept")).of
     offline.remove(space.id)
     shelf.flush()
     assert shelf.get(content.ListPages(at=space.ref)) is None
-    assert not shelf.pinned(f"offline {space.id}")
+    assert not shelf.pinned_sizes(f"offline {space.id}")
     assert offline.all == ()
 
 
@@ -240,7 +240,7 @@ async def test_nothing_is_fetched_until_the_rate_limit_allows(
     outbox: ByHand, shelf: ResponseCache, state: StateDb, gate: Gate, space: Space, clock: Clock
 ) -> None:
     low = [0.05]
-    live = Live(gate, shelf, outbox, now=clock, low=lambda: low[0])
+    live = Live(gate, shelf, outbox, now=clock, rate_limit_wait=lambda: low[0])
     offline = OfflineSpaces(live, state)
     offline.begin()
     offline.add(space)
@@ -406,7 +406,7 @@ async def test_space_that_one_instance_removes_is_gone_in_both(
         await each.sees(lambda each=each: not each.offline.all)  # type: ignore[misc]  # mypy infers no type for each=each
     first.shelf.flush()
     second.shelf.flush()
-    assert first.shelf.pinned(f"offline {space.id}") == {}
+    assert first.shelf.pinned_sizes(f"offline {space.id}") == {}
     assert StateDb(first.state._path.parent, "mia@test").get_fact("offline") == []  # type: ignore[union-attr]  # it has a folder
 
 
@@ -422,7 +422,7 @@ async def test_space_that_is_removed_while_another_instance_downloads_does_not_c
     first.gate.let_go()
     await first.offline.rested()
     first.shelf.flush()
-    assert first.shelf.pinned(f"offline {space.id}") == {}
+    assert first.shelf.pinned_sizes(f"offline {space.id}") == {}
     await second.sees(lambda: not second.offline.all)
 
 

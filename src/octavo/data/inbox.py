@@ -106,11 +106,11 @@ class MessageFacts:
     text: str
 
 
-Thing = ChangeRequestRef | ThreadRef | DraftRef | WriteRef
+RowTarget = ChangeRequestRef | ThreadRef | DraftRef | WriteRef
 
 
 @dataclass(frozen=True)
-class Row:
+class InboxRow:
     """A row of the inbox, and why it needs the user."""
 
     key: str
@@ -128,7 +128,7 @@ class Row:
     """Time of the event behind `reason`. None if unknown."""
     space_id: str
     """Empty if the row belongs to no space."""
-    about: Thing
+    target: RowTarget
     stamp: str
     """Differs after each new event of the row, and only then."""
 
@@ -190,12 +190,12 @@ class InboxFacts:
 class Inbox:
     """The rows of the inbox, and the responses that are missing."""
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[InboxRow, ...] = ()
     unknown: Unknown = Unknown()
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
+class _RowReason:
     """One reason why a row needs the user."""
 
     reason: Reason
@@ -205,20 +205,20 @@ class _Claim:
 
 
 @dataclass(slots=True)
-class _Case:
+class _RowDraft:
     """A row before its reasons are sorted."""
 
     key: str
-    about: Thing
+    about: RowTarget
     title: str
     context: str
     space_id: str
-    claims: list[_Claim] = field(default_factory=list)
+    reasons: list[_RowReason] = field(default_factory=list)
 
-    def row(self) -> Row:
-        claims = sorted(self.claims, key=lambda each: _RANK[each.reason])
+    def row(self) -> InboxRow:
+        claims = sorted(self.reasons, key=lambda each: _RANK[each.reason])
         reasons = tuple(dict.fromkeys(each.reason for each in claims))
-        return Row(
+        return InboxRow(
             key=self.key,
             reason=reasons[0],
             also=reasons[1:],
@@ -227,13 +227,13 @@ class _Case:
             context=self.context,
             moment=claims[0].moment,
             space_id=self.space_id,
-            about=self.about,
+            target=self.about,
             stamp=" ".join(f"{each.reason}:{each.stamp}" for each in claims),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _MadeOf:
+class _ThreadInputs:
     """Everything that the reasons of the threads of a place depend on."""
 
     me: str
@@ -242,7 +242,7 @@ class _MadeOf:
     replies: Mapping[str, Sequence[MessageFacts]]
     settled: frozenset[str]
 
-    def is_as(self, other: _MadeOf) -> bool:
+    def is_as(self, other: _ThreadInputs) -> bool:
         """Return True if both lead to the same reasons. Responses that were not read again are the same objects."""
         return (
             self.threads is other.threads
@@ -253,36 +253,36 @@ class _MadeOf:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _PlaceReasons:
     """The reasons found in the threads of a place."""
 
-    made_of: _MadeOf
-    found: tuple[tuple[Comment, tuple[_Claim, ...]], ...]
-    unread: int
+    inputs: _ThreadInputs
+    found: tuple[tuple[Comment, tuple[_RowReason, ...]], ...]
+    not_loaded: int
     """Number of threads whose replies are not loaded."""
 
 
-class BuiltRows:
+class ReasonCache:
     """The reasons found in each place by the last build. A place that has not changed is not searched again."""
 
     def __init__(self) -> None:
-        self.places: dict[Discussion, _Place] = {}
-        self.built = 0
+        self.places: dict[Discussion, _PlaceReasons] = {}
+        self.searched = 0
         """Number of places that were searched."""
 
 
-def inbox_of(known: InboxFacts, earlier: BuiltRows | None = None) -> Inbox:
-    """Return the inbox for `known`. `earlier` holds the last build: it saves the search of unchanged places, and is
+def inbox_of(facts: InboxFacts, cache: ReasonCache | None = None) -> Inbox:
+    """Return the inbox for `facts`. `cache` holds the last build: it saves the search of unchanged places, and is
     updated."""
-    return _Reading(known, earlier or BuiltRows()).inbox()
+    return _InboxBuild(facts, cache or ReasonCache()).inbox()
 
 
-def in_order(rows: Sequence[Row]) -> tuple[Row, ...]:
+def sort_rows(rows: Sequence[InboxRow]) -> tuple[InboxRow, ...]:
     """Return the rows, the most urgent first. Within a reason, the newest is first."""
     return tuple(sorted(rows, key=lambda row: (_RANK[row.reason], -_seconds(row.moment), row.key)))
 
 
-def matches(row: Row, by: InboxFilter, space: str) -> bool:
+def matches(row: InboxRow, by: InboxFilter, space: str) -> bool:
     """Return True if a saved filter shows `row`. `space` is the title of the row's space."""
     if by.reasons and not {row.reason, *row.also}.intersection(by.reasons):
         return False
@@ -323,13 +323,13 @@ def is_mine(change_request: ChangeRequest, me: str) -> bool:
     return change_request.created_by is not None and change_request.created_by.id == me != ""
 
 
-class _Reading:
+class _InboxBuild:
     """Builds the inbox of one InboxFacts: collects the reasons of each row."""
 
-    def __init__(self, known: InboxFacts, earlier: BuiltRows) -> None:
+    def __init__(self, known: InboxFacts, earlier: ReasonCache) -> None:
         self._known, self._earlier = known, earlier
         self._me = known.me.id if known.me is not None else ""
-        self._cases: dict[str, _Case] = {}
+        self._cases: dict[str, _RowDraft] = {}
         self._requests = {ref_of(each): each for each in known.change_requests if is_undecided(each)}
         self._unread = {"reviews": 0, "requested": 0, "places": 0, "replies": 0}
         under_way = [each for each in known.entries if each.state == "done" or _is_under_way(each)]
@@ -354,7 +354,7 @@ class _Reading:
                 self._place(place, threads)
             self._count_places()
         self._unsent()
-        rows = in_order([case.row() for case in self._cases.values() if case.claims])
+        rows = sort_rows([case.row() for case in self._cases.values() if case.reasons])
         unread = self._unread
         unknown = Unknown(not self._me, unread["reviews"], unread["requested"], unread["places"], unread["replies"])
         return Inbox(rows, unknown)
@@ -441,16 +441,16 @@ class _Reading:
         if about is None and isinstance(at, ChangeRequestRef):
             return  # merged or archived since its threads were read
         settled = frozenset(thread for place, thread in self._settled if place == at)
-        made_of = _MadeOf(self._me, about, threads, self._known.replies.get(at, {}), settled)
+        made_of = _ThreadInputs(self._me, about, threads, self._known.replies.get(at, {}), settled)
         place = self._earlier.places.get(at)
-        if place is None or not place.made_of.is_as(made_of):
+        if place is None or not place.inputs.is_as(made_of):
             place = self._earlier.places[at] = self._looked_through(made_of)
-            self._earlier.built += 1
-        self._unread["replies"] += place.unread
+            self._earlier.searched += 1
+        self._unread["replies"] += place.not_loaded
         for root, claims in place.found:
-            self._of_thread(ThreadRef(at, root.id), root).claims.extend(claims)
+            self._of_thread(ThreadRef(at, root.id), root).reasons.extend(claims)
 
-    def _looked_through(self, made_of: _MadeOf) -> _Place:
+    def _looked_through(self, made_of: _ThreadInputs) -> _PlaceReasons:
         on_mine = made_of.about is not None and is_mine(made_of.about, self._me)
         found, unread = [], 0
         for root in made_of.threads:
@@ -460,9 +460,9 @@ class _Reading:
                 unread += 1
             elif claims := self._thread(root, made_of.replies.get(root.id, ()), on_mine):
                 found.append((root, claims))
-        return _Place(made_of, tuple(found), unread)
+        return _PlaceReasons(made_of, tuple(found), unread)
 
-    def _thread(self, root: Comment, replies: Sequence[MessageFacts], on_mine: bool) -> tuple[_Claim, ...]:
+    def _thread(self, root: Comment, replies: Sequence[MessageFacts], on_mine: bool) -> tuple[_RowReason, ...]:
         me, mention = self._me, self._mention
         news: list[MessageFacts] = []
         joined = False
@@ -475,21 +475,21 @@ class _Reading:
         naming = [each for each in news if mention in each.text]
         if not news or not (joined or on_mine or naming):
             return ()
-        claims: list[_Claim] = []
+        claims: list[_RowReason] = []
         last, from_whom = news[-1], _some([each.name for each in news])
         if joined:
             words = f"{_number(len(news), 'new reply', 'new replies')} from {from_whom}"
-            claims.append(_Claim("new replies", words, last.posted_at, last.id))
+            claims.append(_RowReason("new replies", words, last.posted_at, last.id))
         elif on_mine:
             words = f"{from_whom} commented on your change request"
-            claims.append(_Claim("on my change requests", words, last.posted_at, last.id))
+            claims.append(_RowReason("on my change requests", words, last.posted_at, last.id))
         if naming:
             by = dict.fromkeys(each.name for each in naming)
             words = f"{_some(list(by))} mentioned you"
-            claims.append(_Claim("mentioned", words, naming[-1].posted_at, naming[-1].id))
+            claims.append(_RowReason("mentioned", words, naming[-1].posted_at, naming[-1].id))
         return tuple(claims)
 
-    def _of_thread(self, thread: ThreadRef, root: Comment) -> _Case:
+    def _of_thread(self, thread: ThreadRef, root: Comment) -> _RowDraft:
         key = f"thread {' '.join(_ids(thread.at))} {thread.comment_id}"
         if (case := self._cases.get(key)) is None:
             page = root.target.page
@@ -497,7 +497,7 @@ class _Reading:
             if isinstance(thread.at, ChangeRequestRef) and (about := self._requests.get(thread.at)) is not None:
                 where.append(f"#{about.number} {about.title}")
             context = self._context(thread.at.space_id, *where, root.posted_by.name)
-            case = self._cases[key] = _Case(key, thread, _title(root.body.text), context, thread.at.space_id)
+            case = self._cases[key] = _RowDraft(key, thread, _title(root.body.text), context, thread.at.space_id)
         return case
 
     def _count_places(self) -> None:
@@ -518,10 +518,10 @@ class _Reading:
             title = _title(entry.facts.text) or line(entry.context) or entry.action
             context = self._context(entry.at.space_id, line(entry.reason))
             key = f"write {entry.id}"
-            case = _Case(key, WriteRef(entry.id), title, context, entry.at.space_id)
+            case = _RowDraft(key, WriteRef(entry.id), title, context, entry.at.space_id)
             reason = words.get(entry.state, f"needs your attention: {entry.action}")
-            case.claims.append(
-                _Claim("not sent", reason, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
+            case.reasons.append(
+                _RowReason("not sent", reason, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
             )
             self._cases[key] = case
 
@@ -534,16 +534,16 @@ class _Reading:
             case = self._request_case(into, _title(entries[0].facts.text))
             words = f"{_number(len(entries), 'pending comment')}: submit your review to send {'it' if len(entries) == 1 else 'them'}"
             stamp = " ".join(each.id for each in entries)
-            case.claims.append(_Claim("unsent draft", words, entries[-1].created_at, stamp))
+            case.reasons.append(_RowReason("unsent draft", words, entries[-1].created_at, stamp))
         for draft in self._known.drafts:
             hung = unsent_draft(draft.key)
             if hung.kind in KIND_NAMES:
                 case = self._draft_case(draft, hung.at, hung.thread, hung.kind)
                 words = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KIND_NAMES[hung.kind]}"
                 stamp = f"{draft.key} {_stamp(draft.saved_at)}"
-                case.claims.append(_Claim("unsent draft", words, draft.saved_at, stamp))
+                case.reasons.append(_RowReason("unsent draft", words, draft.saved_at, stamp))
 
-    def _draft_case(self, draft: Draft, at: Discussion | None, thread: str, kind: str) -> _Case:
+    def _draft_case(self, draft: Draft, at: Discussion | None, thread: str, kind: str) -> _RowDraft:
         if at is not None and thread:
             key = f"thread {' '.join(_ids(at))} {thread}"
             root = next((each for each in self._known.threads.get(at, ()) if each.id == thread), None)
@@ -558,7 +558,9 @@ class _Reading:
         if isinstance(at, ChangeRequestRef) and (about := self._requests.get(at)) is not None:
             where = f"#{about.number} {about.title}"
         space_id = at.space_id if at is not None else ""
-        self._cases[key] = _Case(key, DraftRef(draft.key), _title(draft.text), self._context(space_id, where), space_id)
+        self._cases[key] = _RowDraft(
+            key, DraftRef(draft.key), _title(draft.text), self._context(space_id, where), space_id
+        )
         return self._cases[key]
 
     # Titles and contexts
@@ -572,9 +574,9 @@ class _Reading:
         moment: datetime | None,
         stamp: str,
     ) -> None:
-        self._request_case(at, about.title).claims.append(_Claim(reason, words, moment, stamp))
+        self._request_case(at, about.title).reasons.append(_RowReason(reason, words, moment, stamp))
 
-    def _request_case(self, at: ChangeRequestRef, title: str) -> _Case:
+    def _request_case(self, at: ChangeRequestRef, title: str) -> _RowDraft:
         """Return the case of a change request. `title` is its title if the change request is not loaded."""
         key = f"change request {' '.join(_ids(at))}"
         if (case := self._cases.get(key)) is None:
@@ -584,7 +586,7 @@ class _Reading:
                 author = about.created_by.name if about.created_by is not None else ""
                 draft = "draft" if about.status == "draft" else ""
                 context = self._context(at.space_id, author, draft)
-            case = self._cases[key] = _Case(key, at, title, context, at.space_id)
+            case = self._cases[key] = _RowDraft(key, at, title, context, at.space_id)
         return case
 
     def _context(self, space_id: str, *parts: str) -> str:

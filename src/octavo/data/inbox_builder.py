@@ -12,7 +12,7 @@ from typing import Any
 
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.concurrency import Tasks
-from octavo.data.inbox import REASONS, BuiltRows, DraftRef, Inbox, Row, Thing, ThreadRef, WriteRef
+from octavo.data.inbox import REASONS, DraftRef, Inbox, InboxRow, ReasonCache, RowTarget, ThreadRef, WriteRef
 from octavo.untrusted_input import parse_json
 
 MOST = 1000
@@ -23,21 +23,21 @@ _PLAIN = ("key", "reason", "also", "words", "title", "context", "space_id", "sta
 class InboxBuilder:
     """The rows of the inbox, and the task that builds them: once for all responses that have arrived."""
 
-    def __init__(self, build: Callable[[BuiltRows, bool], Awaitable[Inbox | None]], show: Callable[[], None]) -> None:
+    def __init__(self, build: Callable[[ReasonCache, bool], Awaitable[Inbox | None]], show: Callable[[], None]) -> None:
         """`build` returns the rows. It is told whether what they are built from has changed, and returns None if it has
         not. `show` is called afterwards."""
         self.inbox = Inbox()
-        self.may_begin = False
+        self.can_build = False
         """True once enough is loaded to build rows. Until then, the rows may be those of an earlier run."""
         self._build, self._show = build, show
-        self._made = BuiltRows()
+        self._made = ReasonCache()
         self._tasks = Tasks("Building the rows of the inbox")
         self._task: asyncio.Task[None] | None = None
         self._is_stale = self._is_due = False
         self._at = 0.0
         self._sooner = asyncio.Event()
 
-    def soon(self, wait: float, *, is_stale: bool = True) -> None:
+    def schedule(self, wait: float, *, is_stale: bool = True) -> None:
         """Build and show the rows within `wait` seconds. `is_stale` is False if perhaps nothing that they are built from
         has changed."""
         loop = asyncio.get_running_loop()
@@ -55,7 +55,7 @@ class InboxBuilder:
 
     async def wait_idle(self) -> None:
         """Build the rows from all that is loaded, and wait for them."""
-        self.soon(0.0, is_stale=False)
+        self.schedule(0.0, is_stale=False)
         while self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
 
@@ -73,17 +73,17 @@ class InboxBuilder:
                 await self._sooner.wait()
                 timer.cancel()
                 continue
-            is_stale, self._is_stale, self._is_due = self._is_stale and self.may_begin, False, False
+            is_stale, self._is_stale, self._is_due = self._is_stale and self.can_build, False, False
             self.inbox = await self._build(self._made, is_stale) or self.inbox
             self._show()
 
 
-def packed(rows: tuple[Row, ...]) -> bytes:
+def pack_rows(rows: tuple[InboxRow, ...]) -> bytes:
     """Return rows as they are stored."""
     return json.dumps([_packed(row) for row in rows[:MOST]], ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def unpacked(kept: bytes) -> tuple[Row, ...]:
+def unpack_rows(kept: bytes) -> tuple[InboxRow, ...]:
     """Return stored rows. Rows that cannot be read are left out: another version of Octavo wrote them."""
     try:
         return tuple(_unpacked(each) for each in parse_json(kept.decode("utf-8", "surrogatepass")))
@@ -91,8 +91,8 @@ def unpacked(kept: bytes) -> tuple[Row, ...]:
         return ()
 
 
-def _packed(row: Row) -> dict[str, Any]:
-    about = row.about
+def _packed(row: InboxRow) -> dict[str, Any]:
+    about = row.target
     match about:
         case ThreadRef(at=at, comment_id=comment):
             thing = ["thread", comment, *_place(at)]
@@ -106,14 +106,14 @@ def _packed(row: Row) -> dict[str, Any]:
     return {**{name: getattr(row, name) for name in _PLAIN}, "moment": moment, "about": thing}
 
 
-def _unpacked(kept: dict[str, Any]) -> Row:
+def _unpacked(kept: dict[str, Any]) -> InboxRow:
     kind, *rest = kept["about"]
     plain = {name: kept[name] for name in _PLAIN}
     plain["also"] = tuple(plain["also"])
     if not {plain["reason"], *plain["also"]} <= set(REASONS):
         raise ValueError("a reason from another version of Octavo")
     moment = datetime.fromisoformat(kept["moment"]) if kept["moment"] is not None else None
-    return Row(**plain, moment=moment, about=_THINGS[kind](*rest))
+    return InboxRow(**plain, moment=moment, target=_THINGS[kind](*rest))
 
 
 def _place(at: Discussion) -> list[str]:
@@ -126,10 +126,10 @@ def _discussion(space: str, change_request: str = "") -> Discussion:
     return SpaceRef(space_id=space)
 
 
-_THINGS: dict[str, Callable[..., Thing]] = {
+_THINGS: dict[str, Callable[..., RowTarget]] = {
     "thread": lambda comment, *place: ThreadRef(_discussion(*place), comment),
     "draft": DraftRef,
     "write": WriteRef,
     "request": lambda space, request: ChangeRequestRef(space_id=space, change_request_id=request),
 }
-assert {*_PLAIN, "moment", "about"} == {each.name for each in fields(Row)}, "each field of a row is stored"
+assert {*_PLAIN, "moment", "target"} == {each.name for each in fields(InboxRow)}, "each field of a row is stored"

@@ -4,7 +4,7 @@
     leave = loader.subscribe(self.show)        # called now with the cached rows, and on each change
     await loader.refresh()                     # another round: the lists, what has changed, and a few rechecks
 
-A round has three steps. The three lists of the organization are fetched. `InboxPlan` computes from them which
+A round has three steps. The three lists of the organization are fetched. `InboxPlanner` computes from them which
 responses the inbox needs. The `Syncer` fetches the responses that differ from those on disk, which may be of an
 earlier run; responses that most likely concern the user are first. `InboxBuilder` builds rows while they arrive.
 """
@@ -28,21 +28,21 @@ from octavo.api.operation import Listing, ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.concurrency import Tasks
-from octavo.data.answer import Snapshot
 from octavo.data.drafts import Draft, Drafts
-from octavo.data.inbox import BuiltRows, Inbox, InboxFacts, Row, ThreadRef, Unknown, inbox_of
-from octavo.data.inbox_builder import InboxBuilder, packed, unpacked
-from octavo.data.inbox_plan import KEEPER, MOST_LISTED, FinishedWrite, InboxPlan, Lists, place_of, url_of
+from octavo.data.inbox import Inbox, InboxFacts, InboxRow, ReasonCache, ThreadRef, Unknown, inbox_of
+from octavo.data.inbox_builder import InboxBuilder, pack_rows, unpack_rows
+from octavo.data.inbox_plan import KEEPER, MAX_ITEMS, FinishedWrite, InboxPlanner, Lists, place_of, url_of
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.live import Live
+from octavo.data.live_response import Snapshot
 from octavo.data.observers import Observers
 from octavo.data.queries import UNDECIDED, change_requests_of, open_threads_of, spaces_of
 from octavo.data.sync_queue import Rank
 from octavo.data.syncer import LoadFailure, RoundKind
 
-BETWEEN, LATER = 0.25, 3.0
+BUILD_INTERVAL_LOADING, BUILD_INTERVAL = 0.25, 3.0
 """Seconds between two times that rows are built while responses arrive: in a round, and afterwards."""
-PATIENCE = 3.0
+CACHED_ROWS_TIMEOUT = 3.0
 """Seconds for which the cached rows are shown unchanged while the lists are fetched."""
 _LISTS = ("spaces", *UNDECIDED)
 _LABELS = {
@@ -58,9 +58,9 @@ _ALL_UNKNOWN = Unknown()
 class InboxFailure:
     """Responses of one kind that could not be loaded for the same reason."""
 
-    what: str
+    label: str
     """The responses, such as `reviews in 3 locations`."""
-    why: str
+    cause: str
     """The cause, as a sentence."""
     is_unreached: bool = False
     """True if the server was not reached. Then cached rows are shown."""
@@ -70,12 +70,12 @@ class InboxFailure:
 class InboxSnapshot:
     """The inbox as far as it is loaded."""
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[InboxRow, ...] = ()
     unknown: Unknown = _ALL_UNKNOWN
     """Responses that are not loaded yet and may lead to rows."""
-    asked: int = 0
-    """Number of the `of` responses that this round fetches that are here."""
-    of: int = 0
+    fetched: int = 0
+    """Number of the `due` responses that this round fetches that are here."""
+    due: int = 0
     is_loading: bool = False
     failed: tuple[InboxFailure, ...] = ()
     is_known: bool = False
@@ -97,7 +97,7 @@ class InboxLoader:
         self._me: users.User | None = None
         self._responses = InboxResponses()
         at = OrganizationRef(organization_id=organization.id)
-        self._plan = InboxPlan(at, self._responses, lambda url: live.shelf.versions.get(url), live.now)
+        self._plan = InboxPlanner(at, self._responses, lambda url: live.cache.versions.get(url), live.now)
         self._errors: dict[str, ApiError] = {}
         """Errors of the lists and of the account of the user, by name."""
         self._failures: dict[str, LoadFailure] = {}
@@ -113,7 +113,7 @@ class InboxLoader:
         self._shown: InboxSnapshot | None = None
         self._builder = InboxBuilder(self._build, self._show)
         self._cached_as = f"inbox of {organization.id}"
-        self._cached: tuple[Row, ...] | None = None
+        self._cached: tuple[InboxRow, ...] | None = None
         """The rows that are stored for the next start. None if there are none."""
         live.outbox.observe_done(lambda entry: self._plan.finished.append(FinishedWrite(entry, live.now())))
 
@@ -124,15 +124,15 @@ class InboxLoader:
         """
         is_first, remove = not self._observers, self._observers.add(callback)
         if is_first:
-            if self._cached is None and (cached := self._live.shelf.derived(self._cached_as)) is not None:
-                self._cached = unpacked(cached)
+            if self._cached is None and (cached := self._live.cache.read_derived(self._cached_as)) is not None:
+                self._cached = unpack_rows(cached)
                 self._builder.inbox = Inbox(self._cached)
             for name, op in self._listings.items():
-                self._leaving.append(self._live.watch(op, partial(self._list_loaded, name), anew=False))
+                self._leaving.append(self._live.watch(op, partial(self._list_loaded, name), refetch=False))
             self._leaving.append(self._live.outbox.observe(self.rebuild))
             self._leaving.append(self._live.syncer.changed.add(self._progressed))
             self._begin("start")
-        callback(self.now())
+        callback(self.snapshot())
 
         def leave() -> None:
             remove()
@@ -156,7 +156,7 @@ class InboxLoader:
     def rebuild(self) -> None:
         """Build the rows again soon, because something that they are built from has changed."""
         if self._observers:
-            self._builder.soon(self._pause if self.is_loading else 0.0)
+            self._builder.schedule(self._pause if self.is_loading else 0.0)
 
     async def wait_for_rows(self) -> None:
         """Build the rows from all that is loaded, and wait for them. Sends nothing."""
@@ -185,15 +185,15 @@ class InboxLoader:
         fetched = [each for each in lists if each is not None]
         return min(fetched) if len(fetched) == len(_LISTS) else None
 
-    def now(self) -> InboxSnapshot:
+    def snapshot(self) -> InboxSnapshot:
         """Return the present snapshot. Sends nothing."""
         inbox, is_loading, syncer = self._builder.inbox, self.is_loading and not self._is_quiet, self._live.syncer
         progress = syncer.progress(KEEPER, Rank.AHEAD)
         return InboxSnapshot(
             rows=inbox.rows,
             unknown=replace(inbox.unknown, is_being_read=not (is_loading or syncer.is_idle(KEEPER))),
-            asked=progress.due - progress.missing if is_loading else 0,
-            of=progress.due if is_loading else 0,
+            fetched=progress.due - progress.missing if is_loading else 0,
+            due=progress.due if is_loading else 0,
             is_loading=is_loading,
             failed=self._failed(),
             is_known=self.as_of is not None,
@@ -210,7 +210,7 @@ class InboxLoader:
         """Return the open comments of each change request. Comments that were fetched again and are the same stay the same
         object."""
         found = {}
-        for url, want in self._plan.all.items():
+        for url, want in self._plan.all_wants.items():
             items = self._responses.values.get(url)
             if items is not None and isinstance(want.op, comments.List) and isinstance(want.op.at, ChangeRequestRef):
                 found[want.op.at] = items
@@ -220,7 +220,7 @@ class InboxLoader:
         """Return the first comment of the thread of a row, as it was last fetched. None if it is not here."""
         found: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
         if found is None:
-            cached = self._live.shelf.get(open_threads_of(thread.at))
+            cached = self._live.cache.get(open_threads_of(thread.at))
             found = cached[0].items if cached is not None else ()
         return next((each for each in found if each.id == thread.comment_id), None)
 
@@ -267,27 +267,27 @@ class InboxLoader:
         plan, entries, syncer = self._plan, self._live.outbox.entries, self._live.syncer
         plan.lists, plan.is_from_disk = self._current_lists(), is_from_disk
         sending = [each for each in entries if each.state in ("held", "queued", "sending") and not each.needs_user]
-        plan.busy = frozenset(each.at for each in sending)
+        plan.busy_places = frozenset(each.at for each in sending)
         syncer.run(plan, kind)
         await syncer.wait_idle(KEEPER, Rank.NOW)
         plan.is_from_disk = False
-        if not self._builder.may_begin:
-            self._builder.may_begin = True
+        if not self._builder.can_build:
+            self._builder.can_build = True
             self.rebuild()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is None:
-            self._builder.may_begin = True
-            if task is self._round and not self._plan.is_of(self._current_lists()):
+            self._builder.can_build = True
+            if task is self._round and not self._plan.is_computed_from(self._current_lists()):
                 self._begin("moved")
         if self._observers:  # else the cache may be closed by now
-            self._builder.soon(0.0, is_stale=False)
+            self._builder.schedule(0.0, is_stale=False)
 
     async def _load_user(self) -> None:
         self._errors.pop("me", None)
         me, before = self._live.outbox.me or self._me, self._me
         try:
-            self._me = me if me is not None else await self._live.known(users.Me())
+            self._me = me if me is not None else await self._live.cached_or_fetch(users.Me())
         except ApiError as error:
             self._errors["me"] = error
         if self._me != before:
@@ -299,15 +299,15 @@ class InboxLoader:
         """Fetch the lists. If they take long, responses on disk are taken meanwhile."""
         loading = asyncio.gather(*(self._load_list(op, again=kind == "refresh") for op in self._listings.values()))
         try:
-            if not self._builder.may_begin and not (await asyncio.wait([loading], timeout=PATIENCE))[0]:
+            if not self._builder.can_build and not (await asyncio.wait([loading], timeout=CACHED_ROWS_TIMEOUT))[0]:
                 await self._plan_round(kind, is_from_disk=True)
             await loading
         finally:
             loading.cancel()
 
     async def _load_list(self, op: Listing[Any], *, again: bool) -> None:
-        await (self._live.refresh(op) if again else self._live.rested(op))
-        await self._live.read_on(op, MOST_LISTED)
+        await (self._live.refresh(op) if again else self._live.wait_loaded(op))
+        await self._live.fetch_pages(op, MAX_ITEMS)
 
     def _list_loaded(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
         items, before = self._items(name), self._lists.get(name)
@@ -315,12 +315,12 @@ class InboxLoader:
         self._errors.pop(name, None)
         if snapshot.error is not None:
             self._errors[name] = snapshot.error
-        self._builder.soon(self._pause if self.is_loading else 0.0, is_stale=self._items(name) is not items)
+        self._builder.schedule(self._pause if self.is_loading else 0.0, is_stale=self._items(name) is not items)
         if self.is_loading or snapshot.loading or self._round is None:
             return
         if before is not None and _is_cut_off(before) and not any(map(_is_cut_off, self._lists.values())):
             self._begin("start")  # the server responds again: repeat failed requests
-        elif not self._plan.is_of(self._current_lists()):
+        elif not self._plan.is_computed_from(self._current_lists()):
             self._begin("moved")
 
     def _current_lists(self) -> Lists:
@@ -334,29 +334,29 @@ class InboxLoader:
 
     @property
     def _pause(self) -> float:
-        return BETWEEN if self.is_loading else LATER
+        return BUILD_INTERVAL_LOADING if self.is_loading else BUILD_INTERVAL
 
     def _progressed(self, keeper: str) -> None:
         if keeper == KEEPER:
-            self._builder.soon(self._pause, is_stale=False)
+            self._builder.schedule(self._pause, is_stale=False)
 
-    async def _build(self, made: BuiltRows, is_stale: bool) -> Inbox | None:
+    async def _build(self, made: ReasonCache, is_stale: bool) -> Inbox | None:
         """Return the rows of all that is loaded. None if that is the same as before."""
         new = self._responses.take_new()
         is_stale = self._plan.drop_finished() or is_stale
         for op, _ in new.values():
-            self._live.let_go(op)
-        if new and self._responses.put(await asyncio.to_thread(self._responses.reduced, new)):
+            self._live.release(op)
+        if new and self._responses.put(await asyncio.to_thread(self._responses.reduce, new)):
             is_stale = True
-        if not (is_stale and self._builder.may_begin):
+        if not (is_stale and self._builder.can_build):
             return None
         return await asyncio.to_thread(inbox_of, self._known(), made)
 
     def _show(self) -> None:
-        snapshot, rows = self.now(), self._builder.inbox.rows
+        snapshot, rows = self.snapshot(), self._builder.inbox.rows
         if not (self.is_loading or snapshot.failed) and rows is not self._cached and snapshot.is_known:
             self._cached = rows
-            self._live.shelf.put_derived(self._cached_as, partial(packed, rows))
+            self._live.cache.put_derived(self._cached_as, partial(pack_rows, rows))
         if snapshot != self._shown:
             self._shown = snapshot
             self._observers.notify(snapshot)
@@ -365,7 +365,7 @@ class InboxLoader:
         values = self._responses.values
         of: dict[type[Any], dict[Any, Sequence[Any]]] = {reviews.List: {}, reviews.ListRequested: {}, comments.List: {}}
         replies: dict[Discussion, dict[str, Sequence[Any]]] = {}
-        for url, want in self._plan.all.items():
+        for url, want in self._plan.all_wants.items():
             if (items := values.get(url)) is not None:
                 if isinstance(want.op, comments.ListReplies):
                     replies.setdefault(want.op.at, {})[want.op.comment_id] = items

@@ -7,7 +7,7 @@ lists do not count replies. So each round fetches a few other responses again, t
 
 Lists of threads lead on to replies. Only its replies say whether a thread of others mentions the user or has a reply
 by the user. For thousands of threads those are too many requests at once: in a round, the replies of
-`OTHERS_AT_ONCE` such threads have rank NEEDED, all others rank LATER.
+`MAX_UNCERTAIN_THREADS` such threads have rank NEEDED, all others rank LATER.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ from octavo.data import stamps
 from octavo.data.comment_text import mention_suffix
 from octavo.data.inbox import is_mine, is_undecided, ref_of
 from octavo.data.inbox_responses import InboxResponses
-from octavo.data.queries import MOST, open_threads_of, requested_of, reviews_of
+from octavo.data.queries import PAGE_LIMIT, open_threads_of, requested_of, reviews_of
 from octavo.data.sync_queue import Rank, Version, Want, is_due, recheck
 from octavo.data.syncer import RoundKind
 from octavo.data.writes.machine import OutboxEntry
 
 KEEPER = "inbox"
-MOST_LISTED = 10_000
+MAX_ITEMS = 10_000
 """Items that are read of a list."""
-OTHERS_AT_ONCE = 200
+MAX_UNCERTAIN_THREADS = 200
 """Threads of others whose replies are needed in a round."""
-PAGES_AGAIN = 5
+MAX_RECHECKED_PAGES = 5
 """Pages of thread lists that are rechecked in a round."""
-TEAMS_HOLD = timedelta(hours=1)
+TEAMS_MAX_AGE = timedelta(hours=1)
 """Time for which the teams of the user are not fetched again at a start."""
 _ON_MINE, _IN_SPACES, _NEAR, _OF_OTHERS, _DRAFTS, _MAY_CONCERN = 2, 4, 5, 6, 7, 9
 """Priorities within a rank, lower first: threads of the user's own change requests and of spaces, replies that
 concern the user, threads and drafts of others, and replies that may concern the user."""
-_LATELY = timedelta(hours=1)
+_MIN_INTERVAL = timedelta(hours=1)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
 """The spaces of an organization, and its change requests by status."""
-_BY_ORDER = attrgetter("order")
+_by_order = attrgetter("order")
 
 
 @dataclass(eq=False)
@@ -62,11 +62,11 @@ class FinishedWrite:
 
     entry: OutboxEntry
     done_at: datetime
-    unread: set[str] | None = None
+    unfetched: set[str] | None = None
     """The URLs that were not fetched since. None if no round has begun since."""
 
 
-class InboxPlan:
+class InboxPlanner:
     """Tells which responses the inbox of one organization needs."""
 
     keeper = KEEPER
@@ -84,11 +84,11 @@ class InboxPlan:
         self.lists: Lists = ()
         self.is_from_disk = False
         """True if only responses on disk are wanted, also outdated ones."""
-        self.busy: frozenset[Discussion] = frozenset()
+        self.busy_places: frozenset[Discussion] = frozenset()
         """Spaces and change requests to which a write is being sent. Their responses are not fetched meanwhile."""
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
-        self._of: tuple[str, Lists] = ("", ())
+        self._computed_from: tuple[str, Lists] = ("", ())
         """The user and the lists of `_places`."""
         self._places: dict[str, Want] = {}
         """The wants that the lists of the organization lead to, by URL."""
@@ -97,11 +97,11 @@ class InboxPlan:
         self._replies: dict[str, list[Want]] = {}
         """The wants that each list of threads leads to, by its URL."""
         self._all: dict[str, Want] | None = None
-        self._room = 0
+        self._uncertain_left = 0
         """Further threads of others whose replies may become needed in this round."""
 
     @property
-    def all(self) -> dict[str, Want]:
+    def all_wants(self) -> dict[str, Want]:
         """All wants of lists and threads, by URL."""
         if self._all is None:
             self._all = self._places | {want.url: want for wants in self._replies.values() for want in wants}
@@ -112,98 +112,100 @@ class InboxPlan:
         """The URL of the list of the teams of the user. Empty while the user is unknown."""
         return encode(self._teams_op()).url if self.me else ""
 
-    def is_of(self, lists: Lists) -> bool:
+    def is_computed_from(self, lists: Lists) -> bool:
         """Return whether the wants are those of these lists."""
-        return self._of[1] == lists
+        return self._computed_from[1] == lists
 
     def wants(self, round_kind: RoundKind) -> Iterator[Want]:
         """Return all wants. Those that are fetched although their stamps are the same come again, at the end."""
         now = self._now()
         if self.me:
-            yield from self._allowed(self._teams_want(round_kind))
+            yield from self._as_allowed(self._teams_want(round_kind))
         if not (
-            self.me == self._of[0] and len(self.lists) == len(self._of[1]) and all(map(_is, self.lists, self._of[1]))
+            self.me == self._computed_from[0]
+            and len(self.lists) == len(self._computed_from[1])
+            and all(map(_is, self.lists, self._computed_from[1]))
         ):
-            yield from self._take_lists()
+            yield from self._compute_wants()
         else:
             for want in self._places.values():
-                yield from self._allowed(want)
-        self._room = OTHERS_AT_ONCE
-        yield from self._ranked(chain.from_iterable(self._replies.values()), now)
+                yield from self._as_allowed(want)
+        self._uncertain_left = MAX_UNCERTAIN_THREADS
+        yield from self._raise_needed(chain.from_iterable(self._replies.values()), now)
         if self.is_from_disk:
             return
         again = list(self._changed_by_writes()) if round_kind != "moved" else []
         if round_kind in ("poll", "refresh"):
             again += self._rechecks({want.url for want in again}, now)
         for want in again:
-            yield from self._allowed(want)
-        self._responses.keep_only(self.all.keys() | {self.teams_url})
+            yield from self._as_allowed(want)
+        self._responses.keep_only(self.all_wants.keys() | {self.teams_url})
 
     def follow(self, want: Want, value: Any) -> Iterable[Want]:
         """Take a response, and return the wants that it leads to: the replies of threads."""
         self._responses.new[want.url] = want.op, value.items
         version = self._version_of(want.url)
         for each in self.finished:
-            if each.unread is not None and version is not None and version.requested_at >= each.done_at:
-                each.unread.discard(want.url)
+            if each.unfetched is not None and version is not None and version.requested_at >= each.done_at:
+                each.unfetched.discard(want.url)
         if not isinstance(want.op, comments.List) or want.url not in self._places:
             return ()
         at = want.op.at
         found = list(reply_wants(at, value.items, self.me, at in self._mine)) if self.me else []
         self._replies[want.url], self._all = found, None
-        return list(self._ranked(found, self._now()))
+        return list(self._raise_needed(found, self._now()))
 
     def drop_finished(self) -> bool:
         """Forget the writes whose changes have all been fetched. Return whether there were any."""
         before = len(self.finished)
-        self.finished = [each for each in self.finished if each.unread is None or each.unread]
+        self.finished = [each for each in self.finished if each.unfetched is None or each.unfetched]
         return len(self.finished) != before
 
-    def _take_lists(self) -> Iterator[Want]:
+    def _compute_wants(self) -> Iterator[Want]:
         """Compute the wants that lists lead to."""
         me, lists = self.me, self.lists
-        if me != self._of[0]:
+        if me != self._computed_from[0]:
             self._replies = {}
         requests = {ref_of(each): each for each in chain(*lists[1:]) if is_undecided(each)}
         places: dict[str, Want] = {}
         for want in chain(change_request_wants(requests.values(), me), space_wants(lists[0] if lists else ())):
             places[want.url] = want
-            yield from self._allowed(want)
-        self._of, self._places, self._all = (me, lists), places, None
+            yield from self._as_allowed(want)
+        self._computed_from, self._places, self._all = (me, lists), places, None
         self._mine = {at for at, about in requests.items() if is_mine(about, me)}
         self._replies = {url: wants for url, wants in self._replies.items() if url in places}
 
     def _teams_want(self, round_kind: RoundKind) -> Want:
-        max_age, url = TEAMS_HOLD if round_kind == "start" else None, self.teams_url
-        return Want(self._teams_op(), url, KEEPER, Rank.NEEDED, "teams", 0.0, "your teams", max_age, leads_on=True)
+        max_age, url = TEAMS_MAX_AGE if round_kind == "start" else None, self.teams_url
+        return Want(self._teams_op(), url, KEEPER, Rank.NEEDED, "teams", 0.0, "your teams", max_age, needs_value=True)
 
     def _teams_op(self) -> teams.ListOfMember:
-        return teams.ListOfMember(at=self._at, user_id=self.me, limit=MOST)
+        return teams.ListOfMember(at=self._at, user_id=self.me, limit=PAGE_LIMIT)
 
-    def _allowed(self, want: Want) -> Iterator[Want]:
+    def _as_allowed(self, want: Want) -> Iterator[Want]:
         """Return a want. If it may not be fetched now, return it as it is on disk, or nothing."""
-        if not self.is_from_disk and getattr(want.op, "at", None) not in self.busy:
+        if not self.is_from_disk and getattr(want.op, "at", None) not in self.busy_places:
             yield want
         elif (version := self._version_of(want.url)) is not None and version.stamp:
             yield replace(want, stamp=version.stamp, max_age=None)
 
-    def _ranked(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
+    def _raise_needed(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
         """Return wants for replies. The first of those that may concern the user are needed in this round."""
-        allowed = [each for want in wants for each in self._allowed(want)]
+        allowed = [each for want in wants for each in self._as_allowed(want)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
-        needed = {each.url for each in heapq.nsmallest(self._room, later, key=_BY_ORDER)}
-        self._room -= len(needed)
+        needed = {each.url for each in heapq.nsmallest(self._uncertain_left, later, key=_by_order)}
+        self._uncertain_left -= len(needed)
         return (replace(each, rank=Rank.NEEDED) if each.url in needed else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[Want]:
         """Return the wants whose responses finished writes have changed since they were fetched."""
         for each in self.finished:
-            each.unread = set()
+            each.unfetched = set()
             for url in changed_by(each.entry):
                 version = self._version_of(url)
-                if url in self.all and (version is None or version.requested_at < each.done_at):
-                    each.unread.add(url)
-                    yield replace(self.all[url], max_age=timedelta())
+                if url in self.all_wants and (version is None or version.requested_at < each.done_at):
+                    each.unfetched.add(url)
+                    yield replace(self.all_wants[url], max_age=timedelta())
 
     def _rechecks(self, taken: set[str], now: datetime) -> list[Want]:
         """Choose a few wants that are not due, and return them as due.
@@ -212,7 +214,7 @@ class InboxPlan:
         """
         resting = [
             want
-            for want in self.all.values()
+            for want in self.all_wants.values()
             if want.url not in taken and not is_due(want, self._version_of(want.url), now)
         ]
         posts = self._last_posts()
@@ -220,19 +222,19 @@ class InboxPlan:
         near = [want for want in threads if place_of(want) in posts]
         far = [want for want in threads if place_of(want) not in posts]
         requests = [want for want in resting if isinstance(want.op, reviews.List | reviews.ListRequested)]
-        pages, room = self._responses.pages, PAGES_AGAIN
+        pages, room = self._responses.pages, MAX_RECHECKED_PAGES
 
         def chosen(
-            wants: Iterable[Want], most: int, liveliness: Callable[[Want], timedelta] | None = None
+            wants: Iterable[Want], most: int, expected_interval: Callable[[Want], timedelta] | None = None
         ) -> list[Want]:
             nonlocal room
-            by = {"liveliness": liveliness} if liveliness is not None else {}
+            by = {"expected_interval": expected_interval} if expected_interval is not None else {}
             found = recheck(wants, self._version_of, most, now, pages=pages, **by)
             room -= sum(pages.get(want.url, 1) for want in found)
             return found
 
         again = chosen(far, 1)
-        again += chosen(near, room, lambda want: max(now - posts[place_of(want)], _LATELY))
+        again += chosen(near, room, lambda want: max(now - posts[place_of(want)], _MIN_INTERVAL))
         first = {want.url for want in again}
         fits = [want for want in far if want.url not in first and pages.get(want.url, 1) <= room]
         again += chosen(fits, room)
@@ -242,7 +244,7 @@ class InboxPlan:
     def _last_posts(self) -> dict[Discussion, datetime]:
         """Return the time of the last post in the threads of the user, by place."""
         found: dict[Discussion, datetime] = {}
-        for url, want in self.all.items():
+        for url, want in self.all_wants.items():
             is_near = want.rank is not Rank.LATER
             last = self._responses.last_post(want.op, url, self.me, is_mine=is_near)
             if last is not None:
@@ -308,7 +310,7 @@ def place_of(want: Want) -> Discussion:
 
 def url_of(kind: type[Listing[Any]], at: Discussion, thread: str = "") -> str:
     """Return the URL of a response of a place."""
-    return _asking(kind, at, thread)[1]
+    return _list_operation(kind, at, thread)[1]
 
 
 def _want(
@@ -321,16 +323,16 @@ def _want(
     rank: Rank = Rank.NEEDED,
 ) -> Want:
     """Return a want. Of the same priority, what was updated last is fetched first."""
-    op, url = _asking(kind, at, thread)
+    op, url = _list_operation(kind, at, thread)
     order = priority * 1e11 - (updated_at.timestamp() if updated_at is not None else 0.0)
-    return Want(op, url, KEEPER, rank, stamp, order, _LABELS[kind], leads_on=True, most=MOST_LISTED)
+    return Want(op, url, KEEPER, rank, stamp, order, _LABELS[kind], needs_value=True, min_items=MAX_ITEMS)
 
 
 @lru_cache(maxsize=20_000)
-def _asking(kind: type[Listing[Any]], at: Discussion, thread: str) -> tuple[Listing[Any], str]:
+def _list_operation(kind: type[Listing[Any]], at: Discussion, thread: str) -> tuple[Listing[Any], str]:
     op: Listing[Any]
     if kind is comments.ListReplies:
-        op = comments.ListReplies(at=at, comment_id=thread, format="markdown", limit=MOST)
+        op = comments.ListReplies(at=at, comment_id=thread, format="markdown", limit=PAGE_LIMIT)
     elif isinstance(at, ChangeRequestRef) and kind is not comments.List:
         op = reviews_of(at) if kind is reviews.List else requested_of(at)
     else:

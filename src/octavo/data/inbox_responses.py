@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 from octavo.api.comments import Comment, List, ListReplies
 from octavo.api.operation import Operation
 from octavo.data.inbox import message_facts
-from octavo.data.queries import MOST
+from octavo.data.queries import PAGE_LIMIT
 
 MOST_SHARED = 10_000
 """People and pages that later comments may share."""
-Response: TypeAlias = tuple[Operation[Any], Sequence[Any]]
+ListedItems: TypeAlias = tuple[Operation[Any], Sequence[Any]]
 """A list operation, and the items of its response."""
 
 
@@ -23,7 +23,7 @@ class InboxResponses:
     def __init__(self) -> None:
         self.values: dict[str, tuple[Any, ...]] = {}
         """Replies are reduced to `MessageFacts`. Items that were fetched again and are the same stay the same object."""
-        self.new: dict[str, Response] = {}
+        self.new: dict[str, ListedItems] = {}
         """Responses that are not reduced yet, by URL."""
         self._shared: dict[Any, Any] = {}
         """People and pages of comments, each once."""
@@ -33,14 +33,14 @@ class InboxResponses:
     @property
     def pages(self) -> dict[str, int]:
         """The number of pages of each response that has several, by URL."""
-        return {url: -(-len(items) // MOST) for url, items in self.values.items() if len(items) > MOST}
+        return {url: -(-len(items) // PAGE_LIMIT) for url, items in self.values.items() if len(items) > PAGE_LIMIT}
 
-    def take_new(self) -> dict[str, Response]:
+    def take_new(self) -> dict[str, ListedItems]:
         """Return the responses that are not reduced yet, and remove them."""
         new, self.new = self.new, {}
         return new
 
-    def reduced(self, new: Mapping[str, Response]) -> dict[str, tuple[Any, ...]]:
+    def reduce(self, new: Mapping[str, ListedItems]) -> dict[str, tuple[Any, ...]]:
         """Return the items of responses as they stay in memory. From any thread, one at a time."""
         if len(self._shared) > MOST_SHARED:
             self._shared.clear()

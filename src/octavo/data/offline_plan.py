@@ -27,18 +27,18 @@ from octavo.data.syncer import RoundKind
 
 LISTED, THREADS, CHANGES = 100, 200, (100, 1000)
 """Items on a page of short lists; of threads, replies, files and links; and of changes: as the views ask."""
-MOST_LISTED = 10_000
+MAX_ITEMS = 10_000
 """Items of a list that are available offline."""
 
 
-class OfflinePlan:
+class OfflinePlanner:
     """Tells the Syncer which responses a space needs, and pins those that are here. Made anew for each round."""
 
     def __init__(self, space_id: str, cache: ResponseCache, pinned: Mapping[str, int | None]) -> None:
         """`pinned` is the size of each response that is pinned already, None if it is not on disk."""
         self.keeper = keeper_of(space_id)
         get = spaces.Get(at=SpaceRef(space_id=space_id))
-        self.home = _want(self.keeper, get, stamps.UNTOLD, "the space", leads_on=True, is_told=False)
+        self.space_want = _want(self.keeper, get, stamps.NO_STAMP, "the space", needs_value=True, is_told=False)
         """The want that leads to all others."""
         self.space: Space | None = None
         """The space as it is in this round. None until it was fetched."""
@@ -56,12 +56,12 @@ class OfflinePlan:
 
     def wants(self, round_kind: RoundKind) -> Iterator[Want]:
         """Return the space itself: it leads to all other responses."""
-        return self._prepared((self.home,))
+        return self._prepared((self.space_want,))
 
     def follow(self, want: Want, value: Any) -> Iterator[Want]:
         """Pin a response, and return the wants that it leads to."""
         self._pin(want.url)
-        if isinstance(value, ListPage) and isinstance(want.op, Listing) and want.most and value.next is not None:
+        if isinstance(value, ListPage) and isinstance(want.op, Listing) and want.min_items and value.next is not None:
             self.incomplete[want] = f"Only the first {len(value.items)} items are available offline."
         return self._prepared(self._led_to_by(want.op, value))
 
@@ -73,7 +73,9 @@ class OfflinePlan:
         match op, value:
             case spaces.Get(), Space():
                 self.space = value
-                self._cache.put_version(self.home.url, stamps.space_stamp(value))  # as the list of spaces tells it
+                self._cache.put_version(
+                    self.space_want.url, stamps.space_stamp(value)
+                )  # as the list of spaces tells it
                 if value.deleted_at is None:
                     yield from of_space(value, self.keeper)
             case content.ListPages(at=SpaceRef() as at), PageTree():
@@ -94,18 +96,22 @@ class OfflinePlan:
         """Return wants. Those that are not pinned yet are read from disk if they are current, and pinned then."""
         for want in wants:
             self.wanted.add(want.url)
-            if want.leads_on:
+            if want.needs_value:
                 self._lists.add(want.url)
             if want.url in self._pinned:
                 yield want
                 continue
-            if want.stamp == stamps.IMMUTABLE and want.url not in self._cache.versions and self._cache.body(want.op):
+            if (
+                want.stamp == stamps.IMMUTABLE
+                and want.url not in self._cache.versions
+                and self._cache.read_body(want.op)
+            ):
                 self._cache.put_version(want.url, want.stamp)  # a view has fetched it, and it never changes
             if isinstance(want.op, comments.ListReplies) and want.stamp.startswith("0 "):
                 none: ListPage[Any] = ListPage(items=())
                 self._cache.put(want.op, none)  # the thread says that it has no replies
                 self._cache.put_version(want.url, want.stamp)
-            yield replace(want, leads_on=True)
+            yield replace(want, needs_value=True)
 
     def _pin(self, url: str) -> None:
         if url not in self._pinned:
@@ -123,18 +129,18 @@ def of_space(space: Space, keeper: str) -> Iterator[Want]:
     at, whole = space.ref, stamps.space_stamp(space)
     revision, has_revision = space.revision or whole, bool(space.revision)
     tree = content.ListPages(at=at)
-    yield _want(keeper, tree, revision, "the page tree", leads_on=True, is_told=has_revision)
+    yield _want(keeper, tree, revision, "the page tree", needs_value=True, is_told=has_revision)
     yield _threads(keeper, at, whole, "the threads", is_told=False)
     for status in ("open", "draft"):
         op = change_requests.List(at=at, status=status, limit=LISTED)
-        yield _want(keeper, op, whole, f"the list of {status} change requests", leads_on=True, is_told=False)
+        yield _want(keeper, op, whole, f"the list of {status} change requests", needs_value=True, is_told=False)
     yield _want(keeper, content.ListFiles(at=at, limit=THREADS), revision, "the list of files", is_told=has_revision)
     yield _want(keeper, links.ListOfSpace(at=at, limit=THREADS), revision, "the links", is_told=has_revision)
     if space.organization is not None:
         for status in get_args(Status):
             of_all = change_requests_of(space.organization, status)
             label = f"the {status} change requests in the organization"
-            yield _want(keeper, of_all, stamps.UNTOLD, label, is_told=False)
+            yield _want(keeper, of_all, stamps.NO_STAMP, label, is_told=False)
 
 
 def of_tree(at: SpaceRef, tree: PageTree, revision: str, keeper: str) -> Iterator[Want]:
@@ -150,7 +156,7 @@ def of_threads(at: Discussion, threads: Iterable[Comment], keeper: str) -> Itera
     for thread in threads:
         op = comments.ListReplies(at=at, comment_id=thread.id, format="markdown", limit=THREADS)
         label = f"the replies to {thread.posted_by.name or 'an unknown author'}"
-        yield _want(keeper, op, stamps.edited_replies_stamp(thread), label)
+        yield _want(keeper, op, stamps.thread_stamp(thread), label)
 
 
 def of_change_request(at: ChangeRequestRef, listed: ChangeRequest, keeper: str) -> Iterator[Want]:
@@ -160,7 +166,7 @@ def of_change_request(at: ChangeRequestRef, listed: ChangeRequest, keeper: str) 
     yield _want(keeper, change_requests.Get(at=at), stamp, f"change request {name}")
     for limit in CHANGES:
         op = content.ListChanges(at=at, limit=limit)
-        yield _want(keeper, op, revision, f"the changes in {name}", leads_on=True)
+        yield _want(keeper, op, revision, f"the changes in {name}", needs_value=True)
     yield _want(keeper, content.ListPages(at=at), revision, f"the page tree in {name}")
     yield _want(keeper, reviews_of(at), stamps.reviews_stamp(listed), f"the reviews of {name}")
     yield _want(keeper, requested_of(at), stamps.reviews_stamp(listed), f"the reviewers of {name}")
@@ -189,7 +195,7 @@ def of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Changes, ke
                 op = content.GetPage(at=end, page_id=page, format="markdown")
                 op = op.model_copy(update={"refs": refs}) if refs else op
                 label = f"the page {titles[page]} in #{listed.number}"
-                yield _want(keeper, op, listed.revision or stamps.UNTOLD, label, is_told=bool(listed.revision))
+                yield _want(keeper, op, listed.revision or stamps.NO_STAMP, label, is_told=bool(listed.revision))
 
 
 def sides(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
@@ -204,11 +210,11 @@ def sides(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
 
 def _threads(keeper: str, at: Discussion, stamp: str, label: str, *, is_told: bool = True) -> Want:
     op = comments.List(at=at, status="all", format="markdown", limit=THREADS)
-    return _want(keeper, op, stamp, label, leads_on=True, is_told=is_told)
+    return _want(keeper, op, stamp, label, needs_value=True, is_told=is_told)
 
 
 def _want(
-    keeper: str, op: Operation[Any], stamp: str, label: str, *, leads_on: bool = False, is_told: bool = True
+    keeper: str, op: Operation[Any], stamp: str, label: str, *, needs_value: bool = False, is_told: bool = True
 ) -> Want:
     """Return a want. A response of a revision never changes. A response is fetched in each round if its stamp does not tell
     of all changes."""
@@ -222,8 +228,8 @@ def _want(
         stamp,
         label=label,
         max_age=None if is_told else timedelta(),
-        leads_on=leads_on,
-        most=MOST_LISTED if is_whole else 0,
+        needs_value=needs_value,
+        min_items=MAX_ITEMS if is_whole else 0,
     )
 
 

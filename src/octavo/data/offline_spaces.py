@@ -6,7 +6,7 @@ current.
     offline.remove("docs")                 # and delete the copies
 
 Of several instances of Octavo, the one that holds the lock `offline` downloads. The others show its progress, and
-one of them takes over when it ends. Spaces are downloaded one after the other: `OfflinePlan` says what a space needs,
+one of them takes over when it ends. Spaces are downloaded one after the other: `OfflinePlanner` says what a space needs,
 and the Syncer fetches what is not current on disk.
 """
 
@@ -29,7 +29,7 @@ from octavo.data.syncer import RoundKind
 if TYPE_CHECKING:
     from octavo.api.spaces import Space
     from octavo.data.live import Live
-    from octavo.data.offline_plan import OfflinePlan
+    from octavo.data.offline_plan import OfflinePlanner
 
 EVERY = timedelta(minutes=10)
 """Time between two rounds of a space that no list reports as changed: the lists of the organization do not count replies."""
@@ -122,7 +122,7 @@ class OfflineSpaces:
         self._changed: Observers[[]] = Observers()
         self._wake, self._rests = asyncio.Event(), asyncio.Event()
         self._tasks = Tasks("Updating the offline spaces")
-        self._plan: OfflinePlan | None = None
+        self._plan: OfflinePlanner | None = None
         """The plan of the space that is being downloaded."""
 
     def get(self, space_id: str) -> OfflineSpace | None:
@@ -151,7 +151,7 @@ class OfflineSpaces:
 
         tree = await self._live.fetch(ListPages(at=at))
         pages = sum(page.type == "document" for page in tree.walk())
-        mean = await asyncio.to_thread(self._live.shelf.mean_body_size, "/content/page/")
+        mean = await asyncio.to_thread(self._live.cache.mean_body_size, "/content/page/")
         return Size(pages, round(pages * (mean or USUAL_PAGE)))
 
     def add(self, space: Space) -> None:
@@ -178,7 +178,7 @@ class OfflineSpaces:
         self._due.pop(space_id, None)
         self._stamps.pop(space_id, None)
         if self._spaces.pop(space_id, None) is not None:
-            self._live.shelf.unpin(keeper)
+            self._live.cache.unpin(keeper)
             self._changed.notify()
 
     def spaces_came(self, spaces: Iterable[Space]) -> None:
@@ -241,22 +241,22 @@ class OfflineSpaces:
 
     async def _download(self, space_id: str, round_kind: RoundKind) -> bool:
         """Fetch what is not current on disk. Return False if the space itself could not be fetched."""
-        from octavo.data.offline_plan import OfflinePlan, keeper_of  # lazy: loads API areas
+        from octavo.data.offline_plan import OfflinePlanner, keeper_of  # lazy: loads API areas
 
         syncer = self._live.syncer
         pinned = await asyncio.to_thread(self._read_pinned, keeper_of(space_id))
         if space_id not in self._spaces:
             return True
-        plan = self._plan = OfflinePlan(space_id, self._live.shelf, pinned)
+        plan = self._plan = OfflinePlanner(space_id, self._live.cache, pinned)
         self._change(replace(self._spaces[space_id], state="reading", why=""))
         syncer.run(plan, round_kind)
         await self._show_until_idle(plan, space_id)
-        while self._plan is plan and (why := syncer.held_back(plan.keeper)) is not None:
+        while self._plan is plan and (why := syncer.pause_reason(plan.keeper)) is not None:
             self._change(replace(self._spaces[space_id], state="waiting", why=why or _RATE_LIMIT))
             self._store(space_id)
             self._rests.set()
-            while syncer.is_idle(plan.keeper) and syncer.held_back(plan.keeper) is not None:
-                await syncer.wait_step()
+            while syncer.is_idle(plan.keeper) and syncer.pause_reason(plan.keeper) is not None:
+                await syncer.wait_change()
             self._rests.clear()
             if self._plan is plan:
                 self._change(replace(self._spaces[space_id], state="reading", why=""))
@@ -267,7 +267,7 @@ class OfflineSpaces:
         syncer.drop(plan.keeper)  # the next round has a plan of its own
         return is_fetched
 
-    async def _show_until_idle(self, plan: OfflinePlan, space_id: str) -> None:
+    async def _show_until_idle(self, plan: OfflinePlanner, space_id: str) -> None:
         """Show the progress until all responses are here, or failed, or have to wait."""
         for step in count(1):
             with suppress(TimeoutError):
@@ -276,14 +276,14 @@ class OfflineSpaces:
             await self._show_progress(plan, space_id, with_size=step % STORED_EVERY == 0)
         await self._show_progress(plan, space_id, with_size=True)
 
-    async def _show_progress(self, plan: OfflinePlan, space_id: str, *, with_size: bool) -> None:
+    async def _show_progress(self, plan: OfflinePlanner, space_id: str, *, with_size: bool) -> None:
         """Show how much is here. `with_size` also measures the size on disk, and stores all for other instances."""
         pinned = await asyncio.to_thread(self._read_pinned, plan.keeper) if with_size else {}
         if self._plan is not plan:
             return  # removed meanwhile
         syncer, known = self._live.syncer, self._spaces[space_id]
-        held_back, failures = syncer.queue.held_back(plan.keeper), syncer.failures(plan.keeper)
-        failed = {each.want: each.why for each in failures if each.want.url not in held_back}
+        held_back, failures = syncer.queue.unfinished(plan.keeper), syncer.failures(plan.keeper)
+        failed = {each.want: each.cause for each in failures if each.want.url not in held_back}
         of = syncer.progress(plan.keeper).wanted
         self._change(
             replace(
@@ -298,22 +298,22 @@ class OfflineSpaces:
         if with_size:
             self._store(space_id)
 
-    def _finish(self, plan: OfflinePlan, space_id: str, pinned: Mapping[str, int | None]) -> bool:
+    def _finish(self, plan: OfflinePlanner, space_id: str, pinned: Mapping[str, int | None]) -> bool:
         """Note the end of a round. Return False if the space itself could not be fetched."""
         from octavo.data.stamps import space_stamp  # lazy: loads API areas
 
         syncer, known, space = self._live.syncer, self._spaces[space_id], plan.space
         failures = {each.want.url: each for each in syncer.failures(plan.keeper)}
-        failure = failures.get(plan.home.url)
-        if failure is not None and plan.home.url in self._live.shelf.versions:  # a refusal is stored
-            self._change(replace(known, state="lost", why=failure.why))
+        failure = failures.get(plan.space_want.url)
+        if failure is not None and plan.space_want.url in self._live.cache.versions:  # a refusal is stored
+            self._change(replace(known, state="lost", why=failure.cause))
         elif failure is not None or space is None:
-            self._change(replace(known, state="waiting", why=failure.why if failure is not None else ""))
+            self._change(replace(known, state="waiting", why=failure.cause if failure is not None else ""))
         elif space.deleted_at is not None:
             self._change(replace(known, state="lost", why="This space was deleted."))
         else:
             if not any(map(plan.is_list, failures)):
-                self._live.shelf.unpin(plan.keeper, pinned.keys() - plan.wanted)
+                self._live.cache.unpin(plan.keeper, pinned.keys() - plan.wanted)
             self._stamps[space_id] = space_stamp(space)
             title = space.title or known.title
             self._change(replace(known, title=title, state="kept", why="", read_at=self._live.now()))
@@ -321,8 +321,8 @@ class OfflineSpaces:
         return self._spaces[space_id].state != "waiting"
 
     def _read_pinned(self, keeper: str) -> Mapping[str, int | None]:
-        self._live.shelf.flush()
-        return self._live.shelf.pinned(keeper)
+        self._live.cache.flush()
+        return self._live.cache.pinned_sizes(keeper)
 
     def _change(self, space: OfflineSpace) -> None:
         before, self._spaces[space.id] = self._spaces.get(space.id), space
@@ -346,7 +346,7 @@ class OfflineSpaces:
         if self._was_refused:
             self._was_refused = False
             await self._reload()
-            self._live.shelf.reload_versions()
+            self._live.cache.reload_versions()
             self._spaces = {each.id: _interrupted(each) for each in self._spaces.values()}
             self._due |= dict.fromkeys(self._spaces, "start")
             self._changed.notify()

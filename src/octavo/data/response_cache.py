@@ -58,10 +58,10 @@ _FILL_VERSIONS = (
 """Takes over the versions that an older Octavo wrote to two tables."""
 _TABLES = ("answers", "pins", "versions")
 _TAKE_OVER = "INSERT OR IGNORE INTO main.{0} SELECT * FROM old.{0} WHERE (namespace, url) IN (SELECT namespace, url FROM old.pins)"
-MOST_BYTES = 200_000_000
-LONGEST = timedelta(days=90)
+MAX_BYTES = 200_000_000
+MAX_AGE = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
-_STILL = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ?"
+_SET_TIME = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ?"
 TIDY_EVERY = 500
 """Responses put between two evictions."""
 
@@ -78,7 +78,7 @@ class StoredResponse(NamedTuple):
     op: Operation[Any] | None
     """None if only an older Octavo knew this operation."""
     body: bytes
-    kept_at: datetime
+    stored_at: datetime
 
 
 class ResponseCache:
@@ -89,7 +89,7 @@ class ResponseCache:
         folder: Path | None,
         namespace: str = "",
         *,
-        most_bytes: int = MOST_BYTES,
+        most_bytes: int = MAX_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """Open `cache-v<schema>.db` in `folder`. Raises nothing: a file that cannot be opened is replaced by memory."""
@@ -111,10 +111,10 @@ class ResponseCache:
 
     def get(self, op: Operation[Any]) -> tuple[Any, datetime] | None:
         """Return the cached response to `op` and when it was cached. None if there is none."""
-        body = self.body(op)
-        return self.decoded(op, *body) if body else None
+        body = self.read_body(op)
+        return self.decode(op, *body) if body else None
 
-    def body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
+    def read_body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
         """Return the same as bytes, which take a while to decode if they are many. None if there is none."""
         if self._damaged:
             self._replace()
@@ -129,8 +129,8 @@ class ResponseCache:
             return None
         return (row[0], moment(row[1])) if row else None
 
-    def decoded(self, op: Operation[Any], body: bytes, kept_at: datetime) -> tuple[Any, datetime] | None:
-        """Decode `body`. None if it cannot be read: then it is deleted."""
+    def decode(self, op: Operation[Any], body: bytes, kept_at: datetime) -> tuple[Any, datetime] | None:
+        """Decode `read_body`. None if it cannot be read: then it is deleted."""
         try:
             return read(SPECS[type(op)].codec, body), kept_at
         except ValueError:
@@ -138,10 +138,10 @@ class ResponseCache:
             self._later("DELETE FROM answers WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
             return None
 
-    def put(self, op: Operation[Any], value: Any, *, still: float | None = None) -> float:
+    def put(self, op: Operation[Any], value: Any, *, unchanged_since: float | None = None) -> float:
         """Cache a response. It is encoded and written in the background.
 
-        `still` is the result of an earlier call for the same value: if that response is on disk, only its time is
+        `unchanged_since` is the result of an earlier call for the same value: if that response is on disk, only its time is
         written.
         """
         url, moment_now, kept_for_ever = encode(op).url, self._now(), never_changes(op)
@@ -150,12 +150,12 @@ class ResponseCache:
 
         def write(db: sqlite3.Connection) -> None:
             if (
-                still is not None
-                and db.execute(f"{_STILL} AND kept_at = ?", (now, self._namespace, url, still)).rowcount
+                unchanged_since is not None
+                and db.execute(f"{_SET_TIME} AND kept_at = ?", (now, self._namespace, url, unchanged_since)).rowcount
             ):
                 return
             body = _body(op, value)
-            if db.execute(f"{_STILL} AND body = ?", (now, self._namespace, url, body)).rowcount == 0:
+            if db.execute(f"{_SET_TIME} AND body = ?", (now, self._namespace, url, body)).rowcount == 0:
                 row = (self._namespace, url, body, now, kept_for_ever)
                 db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
@@ -210,11 +210,11 @@ class ResponseCache:
             self._damaged = True
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
-        """Store a value that was computed from responses, for the next start. `body` is called in the background."""
+        """Store a value that was computed from responses, for the next start. `read_body` is called in the background."""
         statement = "INSERT OR REPLACE INTO made VALUES (?, ?, ?)"
         self._later(statement, lambda: (self._namespace, name, body()))
 
-    def derived(self, name: str) -> bytes | None:
+    def read_derived(self, name: str) -> bytes | None:
         """Return the stored value. None if there is none."""
         try:
             query = "SELECT body FROM made WHERE namespace = ? AND name = ?"
@@ -247,7 +247,7 @@ class ResponseCache:
 
         self._writer.submit(work)
 
-    def pinned(self, keeper: str) -> dict[str, int | None]:
+    def pinned_sizes(self, keeper: str) -> dict[str, int | None]:
         """Return the size in bytes of each response that `keeper` pinned, by its URL. None if it is not on disk.
 
         From any thread. Raises sqlite3.Error.
@@ -400,7 +400,7 @@ class ResponseCache:
 
     def _evict(self, db: sqlite3.Connection) -> None:
         """Evict the responses that are old or too many. Those that never change or are pinned stay."""
-        horizon = ((self._now() - LONGEST).timestamp(),)
+        horizon = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}", horizon
         )

@@ -18,7 +18,7 @@ from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.queries import open_threads_of, requested_of, reviews_of
 
-UNTOLD = "?"
+NO_STAMP = "?"
 """Stamp of a response that no list tells of: it is fetched in each round."""
 IMMUTABLE = "for ever"
 """Stamp of a response that never changes."""
@@ -56,7 +56,7 @@ def replies_stamp(thread: Comment) -> str:
     return f"{thread.replies} {last.isoformat()}" if last is not None else str(thread.replies)
 
 
-def edited_replies_stamp(thread: Comment) -> str:
+def thread_stamp(thread: Comment) -> str:
     """Return the stamp of the replies of a thread, as views and offline spaces store them."""
     return f"{thread.replies} {thread.edited_at.isoformat() if thread.edited_at is not None else ''}"
 
@@ -85,10 +85,10 @@ class ListedPlaces:
             return ""
         name = _name(at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else "")
         listed = next((places[name] for _, places in self._lists.values() if name in places), None)
-        return stamp_in(listed, op, at) if listed is not None else ""
+        return stamp_from(listed, op, at) if listed is not None else ""
 
 
-def stamp_in(listed: Space | ChangeRequest, op: Operation[Any], at: Discussion) -> str:
+def stamp_from(listed: Space | ChangeRequest, op: Operation[Any], at: Discussion) -> str:
     """Return the stamp of the response to an operation on the space or change request `at`, which a list tells of."""
     whole = space_stamp(listed) if isinstance(listed, Space) else change_request_stamp(listed)
     if is_of_content(op):

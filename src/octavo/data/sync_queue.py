@@ -20,16 +20,16 @@ from typing import Any, NamedTuple
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited, Unauthorized
 from octavo.api.operation import Operation
 
-BACKGROUND = 4
+MAX_BACKGROUND = 4
 """Background requests at the same time. The client sends six: the others are left for the user."""
-FAIR = 8
+OLDEST_EVERY = 8
 """Every eighth background request is for the oldest want of any rank."""
-GIVE_UP = 3
+MAX_FAILURES = 3
 """Requests in a row without a usable response, after which the background pauses."""
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(minutes=5)
 LONGEST_UNREACHED = timedelta(minutes=1)
 """Longest pause while the server cannot be reached: such a request costs the server nothing."""
-SPACING = timedelta(seconds=0.15)
+LATER_INTERVAL = timedelta(seconds=0.15)
 """Time between two requests of rank LATER."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -54,7 +54,7 @@ class Rank(IntEnum):
 
 
 LIMITS = {Rank.LATER: 1, Rank.OFFLINE: 2}
-"""Requests at the same time of ranks that have a limit below `BACKGROUND`."""
+"""Requests at the same time of ranks that have a limit below `MAX_BACKGROUND`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ class Want:
     """The response in messages, such as `the page Tides`."""
     max_age: timedelta | None = None
     """The response is fetched again if it is older, although its stamp is the same."""
-    leads_on: bool = False
+    needs_value: bool = False
     """Whether the planner needs the response itself: if it is not due, it is read from disk."""
-    most: int = 0
+    min_items: int = 0
     """Items of a list that are read. 0 for its first page."""
 
 
@@ -101,31 +101,31 @@ def is_due(want: Want, version: Version | None, now: datetime) -> bool:
 def recheck(
     wants: Iterable[Want],
     versions: Callable[[str], Version | None],
-    room: int,
+    max_pages: int,
     now: datetime,
     *,
     pages: Mapping[str, int] | None = None,
-    liveliness: Callable[[Want], timedelta] = lambda want: timedelta(seconds=1),
+    expected_interval: Callable[[Want], timedelta] = lambda want: timedelta(seconds=1),
 ) -> list[Want]:
     """Return the few of `wants` that are fetched again although no list tells of a change, those that are overdue most
     first.
 
-    A want is overdue by its age divided by `liveliness`, the time after which a change is likely. `room` is the number
+    A want is overdue by its age divided by `expected_interval`, the time after which a change is likely. `max_pages` is the number
     of pages that are fetched, `pages` the pages of each response by URL. The first want is chosen however long it is.
     """
     pages = pages or {}
 
     def overdue(want: Want) -> float:
         version = versions(want.url)
-        return (now - (version.requested_at if version is not None else _LONG_AGO)) / liveliness(want)
+        return (now - (version.requested_at if version is not None else _LONG_AGO)) / expected_interval(want)
 
     chosen: list[Want] = []
     for want in sorted(wants, key=overdue, reverse=True):
         needs = pages.get(want.url, 1)
-        if chosen and needs > room:
+        if chosen and needs > max_pages:
             break
         chosen.append(replace(want, max_age=timedelta()))
-        room -= needs
+        max_pages -= needs
     return chosen
 
 
@@ -139,7 +139,7 @@ class Flight:
     """The stamp that is stored with the response. Empty if no keeper knows one."""
     stamps: frozenset[str]
     """The stamps of all wants for the URL when the request was sent."""
-    most: int
+    min_items: int
     started_at: datetime
     is_stale: bool = False
     """Whether a write may have changed the response since the request was sent."""
@@ -147,10 +147,10 @@ class Flight:
     def satisfies(self, want: Want) -> bool:
         """Return whether the response is as current and as long as `want` needs."""
         is_current = not want.stamp or want.stamp in self.stamps
-        return not self.is_stale and is_current and want.most <= self.most
+        return not self.is_stale and is_current and want.min_items <= self.min_items
 
 
-def is_cut_off(error: BaseException) -> bool:
+def affects_all_requests(error: BaseException) -> bool:
     """Return whether other requests would fail for the same reason: a pause, then one request at a time."""
     return isinstance(error, RateLimited | Unauthorized) or _is_not_sent(error)
 
@@ -176,7 +176,7 @@ class SyncQueue:
         self._paused_until = self._limited_until = self._spaced_until = _LONG_AGO
         self.paused_by: BaseException | None = None
         """The error before the last pause. None once the server has responded."""
-        self._misses = self._in_a_row = self._starts = 0
+        self._pauses_in_a_row = self._failures_in_a_row = self._background_starts = 0
         """Number of pauses in a row, of failures in a row, and of background requests so far."""
 
     def set_wants(self, keeper: str, wants: Iterable[Want], now: datetime) -> list[Flight]:
@@ -199,20 +199,20 @@ class SyncQueue:
     def add(self, want: Want, now: datetime) -> bool:
         """Add or change a want, and fetch its response soon even if that failed before. Return False if the response on
         disk will do."""
-        self._forgive(want)
+        self._clear_failure(want)
         return self._put(want, now)
 
-    def hurry(self, url: str) -> None:
+    def prioritize(self, url: str) -> None:
         """Raise all wants for the response at `url` to rank NOW."""
         for keeper, want in self._wants.get(url, {}).items():
             self._wants[url][keeper] = replace(want, rank=Rank.NOW)
-        self._place(url)
+        self._update_ready(url)
 
     def retry(self, keeper: str) -> None:
         """Fetch again what failed: a new round begins."""
         for url in self.waiting(keeper) & (self.errors.keys() - self._cut_off):
             del self.errors[url]
-            self._place(url)
+            self._update_ready(url)
 
     def invalidate(self, url: str) -> None:
         """Do not count the response to a running request: a write may have changed it since."""
@@ -227,11 +227,11 @@ class SyncQueue:
         ready = self._ready[ranks[0]]
         url = min(ready, key=ready.__getitem__)
         if ranks[0] > Rank.AWAITED:
-            self._starts += 1
-            if self._starts % FAIR == 0:
+            self._background_starts += 1
+            if self._background_starts % OLDEST_EVERY == 0:
                 url = next(url for url in self._wants if any(url in self._ready[rank] for rank in ranks))
         if url in self._ready[Rank.LATER]:
-            self._spaced_until = now + SPACING
+            self._spaced_until = now + LATER_INTERVAL
         return self._start(url, now)
 
     def wake_at(self, now: datetime) -> datetime | None:
@@ -249,7 +249,7 @@ class SyncQueue:
         url, version = flight.url, None
         del self.flights[url]
         if error is None or isinstance(error, NotFound | Forbidden):
-            self.reached()
+            self.end_pause()
             self._clear_error(url)
             if flight.stamp and not flight.is_stale:
                 version = Version(flight.stamp, flight.started_at, str(error) if error is not None else "")
@@ -257,17 +257,17 @@ class SyncQueue:
             for keeper in [keeper for keeper, want in wants.items() if flight.satisfies(want)]:
                 self._remove(url, keeper)
         else:
-            self._note(flight, error, now)
-        self._place(url)
+            self._record_failure(flight, error, now)
+        self._update_ready(url)
         return version
 
-    def reached(self) -> None:
+    def end_pause(self) -> None:
         """End the pause: the server has responded to some request. Rate limits stay."""
-        self._misses = self._in_a_row = 0
+        self._pauses_in_a_row = self._failures_in_a_row = 0
         self._paused_until, self.paused_by = _LONG_AGO, None
         for url in [url for url in self._cut_off if _is_not_sent(self.errors[url])]:
             self._clear_error(url)
-            self._place(url)
+            self._update_ready(url)
 
     def is_wanted(self, url: str) -> bool:
         """Return whether the response at `url` is not here as a keeper wants it."""
@@ -277,7 +277,7 @@ class SyncQueue:
         """Return whether the user waits for the response at `url`."""
         return any(want.rank is Rank.NOW for want in self._wants.get(url, {}).values())
 
-    def is_moving(self, url: str) -> bool:
+    def is_in_flight(self, url: str) -> bool:
         """Return whether a request for `url` runs or starts at once."""
         return url in self.flights or url in self._ready[Rank.NOW] or url in self._ready[Rank.AWAITED]
 
@@ -285,17 +285,17 @@ class SyncQueue:
         """Return the URLs whose responses `keeper` waits for, also those that failed."""
         return frozenset(self._urls.get(keeper, ()))
 
-    def held_back(self, keeper: str) -> frozenset[str]:
+    def unfinished(self, keeper: str) -> frozenset[str]:
         """Return the URLs that `keeper` waits for and that are fetched without another round: not those that failed."""
         return frozenset(url for url in self.waiting(keeper) if url not in self.errors or url in self._cut_off)
 
-    def is_idle(self, keeper: str, last: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
-        """Return whether no request for `keeper` runs or will start, as far as ranks up to `last` go: all is here or
+    def is_idle(self, keeper: str, lowest: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
+        """Return whether no request for `keeper` runs or will start, as far as ranks up to `lowest` go: all is here or
         failed, or the background pauses."""
         urls = self.waiting(keeper)
-        runs = any(url in urls and self._rank(url) <= last for url in self.flights)
+        runs = any(url in urls and self._rank(url) <= lowest for url in self.flights)
         is_quiet = self._is_paused(now)
-        may = [rank for rank in Rank if rank <= last and (rank <= Rank.AWAITED or (allowed(rank) and not is_quiet))]
+        may = [rank for rank in Rank if rank <= lowest and (rank <= Rank.AWAITED or (allowed(rank) and not is_quiet))]
         return not runs and all(self._ready[rank].keys().isdisjoint(urls) for rank in may)
 
     def _may_start(self, rank: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
@@ -303,11 +303,11 @@ class SyncQueue:
             return True
         if self._is_paused(now) or not allowed(rank):
             return False
-        if rank is Rank.LATER and timedelta() < self._spaced_until - now <= SPACING:
+        if rank is Rank.LATER and timedelta() < self._spaced_until - now <= LATER_INTERVAL:
             return False
         busy = [self._rank(url) if url in self._wants else Rank.OFFLINE for url in self.flights]
-        room = 1 if self._misses else BACKGROUND
-        return sum(each > Rank.AWAITED for each in busy) < room and busy.count(rank) < LIMITS.get(rank, BACKGROUND)
+        room = 1 if self._pauses_in_a_row else MAX_BACKGROUND
+        return sum(each > Rank.AWAITED for each in busy) < room and busy.count(rank) < LIMITS.get(rank, MAX_BACKGROUND)
 
     def _is_paused(self, now: datetime) -> bool:
         """Return whether no background request may start. A clock that is set back does not make a pause longer."""
@@ -322,34 +322,34 @@ class SyncQueue:
         stamps = [want.stamp for want in wants]
         known = [stamp for stamp in stamps if stamp]
         flight = self.flights[url] = Flight(
-            self._best(url).op,
+            self._best_want(url).op,
             url,
             known[-1] if known else "",  # the stamp that was added last is of the newest list
             frozenset(stamps),
-            max(want.most for want in wants),
+            max(want.min_items for want in wants),
             now,
         )
-        self._place(url)
+        self._update_ready(url)
         return flight
 
-    def _note(self, flight: Flight, error: BaseException, now: datetime) -> None:
+    def _record_failure(self, flight: Flight, error: BaseException, now: datetime) -> None:
         """Remember a failure, and pause the background if other requests would fail as well."""
         self._clear_error(flight.url)
-        if is_cut_off(error):
+        if affects_all_requests(error):
             self._cut_off.add(flight.url)
         elif flight.is_stale:
             return  # the request is sent once more because of the write
         elif isinstance(error, ApiError) and error.outcome is not Outcome.UNKNOWN:
-            self.reached()
+            self.end_pause()
         self.errors[flight.url] = error
-        self._in_a_row += isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
+        self._failures_in_a_row += isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
         if isinstance(error, RateLimited) and error.trace.retry_at is not None:
             self._limited_until = max(self._limited_until, error.trace.retry_at)
-        is_news = not self._misses or flight.started_at >= self._paused_until
-        if is_news and (is_cut_off(error) or self._in_a_row >= GIVE_UP):
+        is_news = not self._pauses_in_a_row or flight.started_at >= self._paused_until
+        if is_news and (affects_all_requests(error) or self._failures_in_a_row >= MAX_FAILURES):
             longest = LONGEST_UNREACHED if _is_not_sent(error) else LONGEST_PAUSE
-            self._paused_until = now + min(longest, FIRST_PAUSE * 2 ** min(self._misses, 10))
-            self._misses += 1
+            self._paused_until = now + min(longest, FIRST_PAUSE * 2 ** min(self._pauses_in_a_row, 10))
+            self._pauses_in_a_row += 1
             self.paused_by = error
 
     def _put(self, want: Want, now: datetime) -> bool:
@@ -357,18 +357,18 @@ class SyncQueue:
         if want.stamp and not is_due(want, self._version_of(want.url), now):
             if held is not None:
                 self._remove(want.url, want.keeper)
-                self._place(want.url)
+                self._update_ready(want.url)
             return False
         if held is None or held.stamp != want.stamp:
-            self._forgive(want)
+            self._clear_failure(want)
             if held is not None:
                 self._wants[want.url].pop(want.keeper)  # added again below, as the newest
         self._wants.setdefault(want.url, {})[want.keeper] = want
         self._urls.setdefault(want.keeper, set()).add(want.url)
-        self._place(want.url)
+        self._update_ready(want.url)
         return True
 
-    def _forgive(self, want: Want) -> None:
+    def _clear_failure(self, want: Want) -> None:
         """Forget that the response could not be fetched. If no request gets through, only a want of the user counts."""
         if want.url not in self._cut_off or want.rank <= Rank.AWAITED:
             self._clear_error(want.url)
@@ -385,23 +385,23 @@ class SyncQueue:
         if not self._wants[url]:
             del self._wants[url]
             self._clear_error(url)
-        self._place(url)
+        self._update_ready(url)
 
-    def _best(self, url: str) -> Want:
+    def _best_want(self, url: str) -> Want:
         return min(self._wants[url].values(), key=lambda want: (want.rank, want.order))
 
     def _rank(self, url: str) -> Rank:
         """Return the rank of a URL: of its best want, but background if no request got through."""
-        best = self._best(url).rank
+        best = self._best_want(url).rank
         return max(best, Rank.VISIBLE) if url in self._cut_off else best
 
-    def _place(self, url: str) -> None:
+    def _update_ready(self, url: str) -> None:
         """Put a URL among those that may be fetched, or take it from them."""
         for ready in self._ready.values():
             ready.pop(url, None)
         has_failed = url in self.errors and url not in self._cut_off
         if url in self._wants and url not in self.flights and not has_failed:
-            self._ready[self._rank(url)][url] = self._best(url).order
+            self._ready[self._rank(url)][url] = self._best_want(url).order
 
 
 def _is_not_sent(error: BaseException) -> bool:

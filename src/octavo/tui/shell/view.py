@@ -16,8 +16,8 @@ from textual.widget import Widget
 
 from octavo.api.errors import NotSent, Unreachable
 from octavo.api.operation import Listing, ListPage, Model, Operation
-from octavo.data.answer import Answer
 from octavo.data.live import Live, Snapshot
+from octavo.data.live_response import LiveResponse
 from octavo.data.sync_queue import Rank
 from octavo.tui.shell.frame import StatusBar, TopBar, TourStrip
 from octavo.tui.terminal import textual_internals as internals
@@ -49,7 +49,7 @@ class _Slot:
     """The operation that a slot follows."""
 
     op: Operation[Any]
-    answer: Answer
+    answer: LiveResponse
     leave: Callable[[], None] = _do_nothing
 
 
@@ -63,7 +63,7 @@ class Subscriptions:
     def __init__(self, owner: Widget) -> None:
         self._owner = owner
         self._slots: dict[str, _Slot] = {}
-        self._dependencies: tuple[Answer, ...] = ()
+        self._dependencies: tuple[LiveResponse, ...] = ()
         self._patient: set[str] = set()
         """Slots whose response is one of many and is not awaited."""
 
@@ -89,8 +89,8 @@ class Subscriptions:
         self._shell.workspace.following.add(self)
         # `watch` shows cached data before it returns, and `show` may follow another operation in this slot.
         live = self._shell.session.live
-        followed = self._slots[slot] = _Slot(op, live.followed(op))
-        leave = live.watch(op, partial(self._show, show), rank=rank, anew=anew, most=most)
+        followed = self._slots[slot] = _Slot(op, live.watched_response(op))
+        leave = live.watch(op, partial(self._show, show), rank=rank, refetch=anew, min_items=most)
         if self._slots.get(slot) is followed:
             followed.leave = leave
         else:
@@ -99,7 +99,7 @@ class Subscriptions:
     def rest_on(self, *ops: Operation[Any]) -> None:
         """Include the age of the responses to `ops` in the age of this widget. Other widgets follow these operations."""
         self._shell.workspace.following.add(self)
-        self._dependencies = tuple(map(self._shell.session.live.followed, ops))
+        self._dependencies = tuple(map(self._shell.session.live.watched_response, ops))
 
     def _show(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
         if internals.is_being_removed(self._owner):
@@ -131,7 +131,7 @@ class Subscriptions:
         """Return all operations that are followed."""
         return tuple(each.op for each in self._slots.values())
 
-    def awaited(self) -> Iterator[Answer]:
+    def awaited(self) -> Iterator[LiveResponse]:
         """Yield the responses that this widget waits for, and those that its age depends on."""
         yield from (each.answer for slot, each in self._slots.items() if slot not in self._patient)
         yield from self._dependencies

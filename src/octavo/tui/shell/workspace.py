@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
     from octavo.api.comments import Comment
-    from octavo.data.answer import Answer
+    from octavo.data.live_response import LiveResponse
     from octavo.data.writes.machine import OutboxEntry
 
 MAX_SPACES = 1000
@@ -60,7 +60,7 @@ class Following(Protocol):
     def ops(self) -> tuple[Operation[Any], ...]:
         """All operations that it follows."""
 
-    def awaited(self) -> Iterable[Answer]:
+    def awaited(self) -> Iterable[LiveResponse]:
         """Yield the responses that it waits for, and those that its age depends on."""
 
 
@@ -115,10 +115,10 @@ class Workspace:
         self._unsubscribe["offline"] = session.offline.watch(self._on_offline_changed)
         session.outbox.observe_done(self._report_review)
         self.unsent.follow(session)
-        self._unsubscribe["left out"] = session.live.left_out.add(self._report_unreadable)
+        self._unsubscribe["left out"] = session.live.unreadable_items.add(self._report_unreadable)
         self._unsubscribe["me"] = session.live.watch(Me(), self._show_me)
         self._unsubscribe["organizations"] = session.live.watch(
-            ListOrganizations(), self._show_organizations, most=MAX_SPACES
+            ListOrganizations(), self._show_organizations, min_items=MAX_SPACES
         )
 
     def leave(self) -> None:
@@ -145,7 +145,9 @@ class Workspace:
         if unsubscribe := self._unsubscribe.pop("spaces", None):
             unsubscribe()
         self.spaces = Snapshot()
-        self._unsubscribe["spaces"] = session.live.watch(spaces_of(organization.id), self._show_spaces, most=MAX_SPACES)
+        self._unsubscribe["spaces"] = session.live.watch(
+            spaces_of(organization.id), self._show_spaces, min_items=MAX_SPACES
+        )
         if not self._app.opening:
             self.count_comments()
         self.inbox.enter(session, organization)
@@ -255,7 +257,7 @@ class Workspace:
         if self._session is None:
             return None
         visible = (each for each in tuple(self.following) if each.is_on_show)
-        moments = [each.last_known for owner in visible for each in owner.awaited()]
+        moments = [each.current_as_of for owner in visible for each in owner.awaited()]
         account: tuple[Operation[Any], ...] = (Me(), ListOrganizations())
         candidates = moments or map(self._session.live.as_of, account)
         return min((each for each in candidates if each is not None), default=None)

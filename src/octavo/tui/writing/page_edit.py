@@ -131,7 +131,7 @@ class PageEdit:
         if not place.change_request:
             return TargetRequest(self.space).title
         try:
-            change_request = await self.app.session.live.known(change_requests.Get(at=place.into))
+            change_request = await self.app.session.live.cached_or_fetch(change_requests.Get(at=place.into))
         except ApiError:
             return "a change request"
         return TargetRequest(self.space, change_request=change_request).title

@@ -27,7 +27,7 @@ async def report_unsent_pages(app: Shell, session: Session) -> None:
     count = 0
     for space in spaces:
         try:
-            tree = await session.live.known(content.ListPages(at=SpaceRef(space_id=space)))
+            tree = await session.live.cached_or_fetch(content.ListPages(at=SpaceRef(space_id=space)))
         except ApiError:
             count += len({page for at, page in drafts if at == space})  # Their titles are unknown, but they exist.
             continue
