@@ -1,6 +1,7 @@
 """Who may import whom. The arrows point down, none lead round in a circle, and each library has one home (CONTRIBUTING.md).
 
 Every import counts: at the top of a file, within a function, for typing alone, and by the name of a module in a string.
+Only cycles of imports for typing are allowed between modules of one package.
 """
 
 from __future__ import annotations
@@ -174,11 +175,19 @@ def _room_of(module: str) -> str:
 
 
 def test_no_arrows_lead_round() -> None:
-    arrows = {module: {each for each in imports(module) if each in FILES and each != module} for module in FILES}
+    arrows = {
+        module: {each for each in imports(module) if each in FILES and each != module}
+        - {each for each in imports_for_types(module) if _folder_of(each) == _folder_of(module)}
+        for module in FILES
+    }
     try:
         TopologicalSorter(arrows).prepare()
     except CycleError as error:
         raise AssertionError(f"In a circle: {' <- '.join(error.args[1])}") from None
+
+
+def _folder_of(module: str) -> Path:
+    return FILES[module].parent if module in FILES else Path()
 
 
 MOST_BEHIND, MOST_METHODS = 3, 60
@@ -238,11 +247,22 @@ def tree(module: str) -> ast.Module:
 
 @cache
 def imports(module: str) -> frozenset[str]:
-    return frozenset(_imports(module))
+    return frozenset(_imports(tree(module)))
 
 
-def _imports(module: str) -> Iterator[str]:
-    for node in ast.walk(tree(module)):
+@cache
+def imports_for_types(module: str) -> frozenset[str]:
+    """The imports of a module that type checkers alone see. A module of the same package may import it in turn."""
+    blocks = [
+        each for each in tree(module).body if isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING"
+    ]
+    for_types = {name for each in blocks for name in _imports(each)}
+    rest = [each for each in tree(module).body if each not in blocks]
+    return frozenset(for_types - {name for each in rest for name in _imports(each)})
+
+
+def _imports(top: ast.AST) -> Iterator[str]:
+    for node in ast.walk(top):
         match node:
             case ast.Import():
                 yield from (alias.name for alias in node.names)

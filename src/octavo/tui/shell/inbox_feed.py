@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from octavo.data.inbox import InboxRow
     from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
     from octavo.data.inbox_marks import InboxMarks, MarkedRows
-    from octavo.tui.shell.host import Host
     from octavo.tui.shell.session import Session
+    from octavo.tui.shell.shell import Shell
 
 
 _COUNT_FACT = "count of the inbox"
@@ -34,7 +34,7 @@ class InboxFeed:
     background refresh. Until then, it loads nothing, and its count is that of the earlier run.
     """
 
-    def __init__(self, app: Host, count: Callable[[str, ListPage[Comment]], None]) -> None:
+    def __init__(self, app: Shell, count: Callable[[str, ListPage[Comment]], None]) -> None:
         """`count` is called with the id of a change request and its open comments when the comments are read."""
         self._on_comments_read = count
         self._reported_comments: dict[ChangeRequestRef, tuple[Comment, ...]] = {}

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from textual.signal import Signal
     from textual.timer import Timer
 
-    from octavo.tui.shell.host import Host
     from octavo.tui.shell.session import Session
+    from octavo.tui.shell.shell import Shell
 
 RETRY_SECONDS = 2.0
 """Seconds between two attempts to save a draft."""
@@ -29,7 +29,7 @@ class UnsentTexts:
     A draft that could not be saved is saved again until that works.
     """
 
-    def __init__(self, app: Host, changed: Callable[[], None]) -> None:
+    def __init__(self, app: Shell, changed: Callable[[], None]) -> None:
         """`changed` is called before the signal `changed` is published."""
         self.changed: Signal[None] = app.signal("left unsent")
         """Published when an unsent text has appeared, disappeared or moved."""

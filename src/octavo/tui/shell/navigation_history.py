@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.screen import Screen
 
-from octavo.tui.shell.host import Host
 from octavo.tui.terminal.textual_internals import is_whole
+
+if TYPE_CHECKING:
+    from octavo.tui.shell.shell import Shell
 
 MAX_STOPS = 200
 """Longest history."""
@@ -38,7 +40,7 @@ class Step(NamedTuple):
 class NavigationHistory:
     """The stops behind and ahead of the current place. Screens of stops are kept, and shown again in the same state."""
 
-    def __init__(self, app: Host) -> None:
+    def __init__(self, app: Shell) -> None:
         self._app = app
         self._behind: list[Step] = []
         self._ahead: list[Step] = []

@@ -11,7 +11,7 @@ from octavo.tui.widgets.commands import key_name
 if TYPE_CHECKING:
     from textual.app import App
 
-    from octavo.tui.shell.host import Host
+    from octavo.tui.shell.shell import Shell
 
 _FACT = "tour"
 """Name of the fact that stores the number of completed steps."""
@@ -40,7 +40,7 @@ STEPS = (
 class Tour:
     """Progress of the tour, stored with the session. Only the demo has a tour."""
 
-    def __init__(self, app: Host, changed: Callable[[], None]) -> None:
+    def __init__(self, app: Shell, changed: Callable[[], None]) -> None:
         self._app, self._changed = app, changed
 
     @property

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from octavo.api.activity import KEY, Activity
@@ -17,7 +17,6 @@ from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
-from octavo.tui.shell.host import Host
 from octavo.tui.shell.inbox_feed import InboxFeed
 from octavo.tui.shell.kept_words import download_progress, format_megabytes, is_first_download
 from octavo.tui.shell.left_unsent import UnsentTexts
@@ -35,8 +34,9 @@ if TYPE_CHECKING:
 
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
     from octavo.api.comments import Comment
-    from octavo.data.live_response import LiveResponse
     from octavo.data.writes.machine import OutboxEntry
+    from octavo.tui.shell.shell import Shell
+    from octavo.tui.shell.view import Subscriptions
 
 MAX_SPACES = 1000
 PENDING = "pending comment"
@@ -50,24 +50,10 @@ SLOW_SECONDS = 5.0
 """Seconds without a response after which the top bar shows the waiting time."""
 
 
-class Following(Protocol):
-    """Part of a screen that shows API responses."""
-
-    @property
-    def is_on_show(self) -> bool:
-        """True if it is on the current screen."""
-
-    def ops(self) -> tuple[Operation[Any], ...]:
-        """All operations that it follows."""
-
-    def awaited(self) -> Iterable[LiveResponse]:
-        """Yield the responses that it waits for, and those that its age depends on."""
-
-
 class Workspace:
     """Follows the data that belongs to no single view. Views read its attributes and subscribe to its signals."""
 
-    def __init__(self, app: Host, history: NavigationHistory) -> None:
+    def __init__(self, app: Shell, history: NavigationHistory) -> None:
         self.me: User | None = None
         self.organization: Organization | None = None
         self.organizations: Snapshot[ListPage[Organization]] = Snapshot()
@@ -83,7 +69,7 @@ class Workspace:
         self.news = RemoteNews(self._publish_frame)
         """Changes by other people, for the status bar."""
         self.tour = Tour(app, self._publish_frame)
-        self.following: WeakSet[Following] = WeakSet()
+        self.following: WeakSet[Subscriptions] = WeakSet()
         """All living widgets that show API responses."""
         self._session_start: datetime | None = None
         """Start of the current session."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import NewWrite
-from octavo.tui.shell.host import Host
 from octavo.tui.shell.routes import ToThread
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.data.writes.direct import SendResult
     from octavo.data.writes.machine import OutboxEntry
+    from octavo.tui.shell.shell import Shell
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -62,7 +62,7 @@ def _in_background(
 class WriteQueue:
     """The writes of the app. Writes that are queued together are undone together."""
 
-    def __init__(self, app: Host) -> None:
+    def __init__(self, app: Shell) -> None:
         self._app = app
         self._lock = asyncio.Lock()
         """Serializes writes, so that a key sees the result of the key before it."""
@@ -271,7 +271,7 @@ class WriteQueue:
                 self._app.notices.close(notice.number)
 
 
-def _route_to_write(app: Host, entry: OutboxEntry, view: str) -> ToThread:
+def _route_to_write(app: Shell, entry: OutboxEntry, view: str) -> ToThread:
     """Return the route to the thread of a write, made in `view`. The thread is None if it is not loaded."""
     from octavo.api import comments  # lazy: the operations on comments, not needed for the first screen
     from octavo.data.queries import open_threads_of
