@@ -206,7 +206,7 @@ async def test_what_was_closed_is_gone(
             assert type(run.app.screen).__name__ == name.split()[0], run.text
             await opened.leave()
         await run.press("4", "2")
-        run.app.trail.clear()  # what one came from or back from is kept as it was left
+        run.app.history.clear()  # what one came from or back from is kept as it was left
         # A question that was asked of it may have a deadline in seconds, or its clock tick once more.
         await run.until(lambda: not opened.left(), f"leave nothing of what was closed: {opened.left()}")
 
@@ -218,7 +218,7 @@ async def test_a_notice_does_not_hold_the_dialog_it_was_said_in(stage: Stage) ->
         run.app.screen.call_later(run.app.notices.say, "Copied the link.")
         await run.see("Copied the link.")
         await opened.leave()
-        run.app.trail.clear()
+        run.app.history.clear()
         await run.until(lambda: not opened.left(), f"leave nothing of what was closed: {opened.left()}")
         assert "Copied the link." in run.text
 

@@ -134,12 +134,12 @@ async def test_quitting_asks_before_a_text_is_lost(stage: Stage, keys: tuple[str
             assert (stage.folder / "kept.md").read_text() == "Half a thought"
             await run.pilot.press("escape")
             await run.gone("Quit and discard")
-            assert not run.app.ending
+            assert not run.app.is_ending
             await run.pilot.press(*keys)
             await run.see("Quit and discard unsaved drafts?")
         await run.see("All drafts are saved now.")
         await run.press("y")
-        assert run.app.ending
+        assert run.app.is_ending
     assert drafts_on_disk(stage) == ["Half a thought"]
 
 
@@ -154,7 +154,7 @@ async def test_quitting_with_an_open_text_that_cannot_be_saved_loses_it_only_on_
             await run.pilot.press("ctrl+q")
             await run.see("Quit and discard unsaved drafts?")
             await run.pilot.press("y")
-            await run.until(lambda: run.app.ending)
+            await run.until(lambda: run.app.is_ending)
     assert list((stage.folder / "state").glob("editing/unsaved-*")) == []
 
 
@@ -191,7 +191,7 @@ async def test_a_text_that_cannot_be_saved_when_the_app_is_ended_comes_back(stag
             await run.press("c")
             await run.type(" And three thousand more.")
             os.kill(os.getpid(), signal.SIGTERM)
-            await run.until(lambda: run.app.ending)
+            await run.until(lambda: run.app.is_ending)
     assert drafts_on_disk(stage) == ["Sixteen letters."]
     async with stage.play(start="comments") as run:
         await run.hear("as a draft")

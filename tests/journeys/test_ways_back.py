@@ -147,7 +147,7 @@ async def test_the_second_q_in_the_list_of_a_view_quits(stage: Stage, view: str)
         await run.settle()
         while "Press q again to quit." not in run.said:
             await run.press("q")
-        assert not run.app.ending
+        assert not run.app.is_ending
         await run.pilot.press("q")
         await run.until(lambda: run.app.return_value is not None, "quit")
 
@@ -164,7 +164,7 @@ async def test_q_asks_again_when_the_notice_is_gone_or_the_first_q_led_up(stage:
         assert "Press q again to quit." not in run.said, "q went up"
         await run.press("q")
         await run.hear("Press q again to quit.")
-        assert not run.app.ending
+        assert not run.app.is_ending
 
 
 async def test_ctrl_q_quits_at_once(stage: Stage) -> None:

@@ -31,7 +31,7 @@ async def test_what_changed_while_it_was_made_shows_when_it_is_painted() -> None
     async with app.run_test():
         line = app.query_one(Static)
         line.add_class("-changed")
-        assert app.opening
+        assert app.is_opening
         assert line.styles.color == Color.parse("red")
         app.show_first()
         assert line.styles.color == Color.parse("blue")

@@ -71,7 +71,7 @@ def test_fields_of_a_thing_within_another_are_told_by_their_own_names_unless_the
     facts = dict(field_details(member))
     assert (facts["name"], facts["email"], facts["SSO"]) == ("Ada", "ada@acme.com", "no")
     assert (facts["role"], facts["team role"]) == ("Editor", "Owner")
-    called = dict(field_details(member, called={"organization.role": "team role"}))
+    called = dict(field_details(member, labels={"organization.role": "team role"}))
     assert "team role" in called, "the label that is asked for is given"
     proxy = Site(id="s", title="S", proxy=Proxy(origin="https://a.example"), adaptive_content=AdaptiveContent())
     facts = dict(field_details(proxy))

@@ -35,7 +35,7 @@ def _is_signed_in(app: Opens, _: object) -> bool:
 
 
 def _lacks_key(app: Opens, _: object) -> bool:
-    return app.has_session and app.workspace.lacks_key
+    return app.has_session and app.workspace.needs_key
 
 
 def _sign_in(app: Opens, _: object) -> None:
@@ -45,7 +45,7 @@ def _sign_in(app: Opens, _: object) -> None:
         said = (
             f"Paste a new API key for {session.account.name or 'this account'}, or the API key of a different account."
         )
-    reopen(app, lambda: (methods.asking(said, session), None))
+    reopen(app, lambda: (methods.with_new_key(said, session), None))
 
 
 def _switch(app: Opens, _: object) -> None:
@@ -60,7 +60,7 @@ def _switch(app: Opens, _: object) -> None:
 
     def chosen(name: str | None) -> None:
         if name is not None:
-            reopen(app, lambda: methods.use(name))
+            reopen(app, lambda: methods.switch_account(name))
 
     choices = [Choice(each.name, each.name, detail=each.user, right=each.host) for each in others]
     app.push_screen(Picker("Switch account", choices), chosen)

@@ -26,13 +26,13 @@ _MAY = {
 
 def choose_role(app: Shell, begin: Callable[[Callable[[], Session]], None]) -> None:
     """Ask for a demo user, and `begin` again with the session of that user."""
-    acting = app.session.acting
+    acting = app.session.demo_roles
     if acting is None:
         return
     choices = [Choice(role, role.capitalize(), right=f"can {_MAY[role]}") for role in acting.roles]
 
     def chosen(role: str | None) -> None:
-        if role is not None and role != acting.now:
-            begin(lambda: acting.become(role))
+        if role is not None and role != acting.current:
+            begin(lambda: acting.open_session(role))
 
-    app.push_screen(Picker("Switch demo user", choices, now=acting.now), chosen)
+    app.push_screen(Picker("Switch demo user", choices, now=acting.current), chosen)

@@ -176,7 +176,7 @@ class ActivityScreen(Dialog[None]):
         session = self.shell.session
         entries = sorted(session.outbox.entries, key=lambda entry: _OF_WRITES.index(_heading(entry)))
         lines: list[Line] = [(entry.id, entry) for entry in entries]
-        lines += [(f"setting {at}", Mistake(each)) for at, each in enumerate(self.shell.mistakes)]
+        lines += [(f"setting {at}", Mistake(each)) for at, each in enumerate(self.shell.settings_errors)]
         lines += [(file.path.name, file) for file in self._files]
         lines += [(f"kept {kept.id}", kept) for kept in session.offline.all]
         asked = list(session.activity())

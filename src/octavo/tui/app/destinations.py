@@ -159,7 +159,7 @@ async def _to_table(app: Shell, mode: str, holder: str, many: str, id: str) -> N
 
 
 async def _to_view(app: Shell, mode: str) -> View:
-    app.trail.leave(opened=False)
+    app.history.record(is_opened=False)
     await app.switch_mode(mode)
     while len(app.screen_stack) > 1:
         await app.pop_screen()
@@ -172,7 +172,7 @@ async def _loaded(view: Screen[Any]) -> None:
     """Wait until no question of a view is open, and its answers ask for nothing more."""
     rested: set[Operation[Any]] = set()
     while isinstance(view, View):
-        waiting = {*view.shell.workspace.ops, *view.subscriptions.ops()} - rested
+        waiting = {*view.shell.workspace.operations, *view.subscriptions.operations()} - rested
         if not waiting:
             return
         for op in waiting:

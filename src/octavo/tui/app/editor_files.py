@@ -123,7 +123,7 @@ async def tell(app: Shell) -> None:
         if isinstance(read, Edited) and not file.about.why and file.about.place:
             try:
                 if file.is_draft:
-                    DialogDraft(app, file.about.place).take_newer(read.text, file.saved_at)
+                    DialogDraft(app, file.about.place).save_newer(read.text, file.saved_at)
                 else:
                     _keep(app, file.about, read.text)
             except NotSaved as error:

@@ -35,7 +35,7 @@ class HeldBack(App[ReturnType]):
     Focus and classes change often while the first screen is made. What it looks like is found out once, to paint it.
     """
 
-    opening = True
+    is_opening = True
     """Until the first screen holds what is known."""
     _is_switching_back = False
     """Whether the app switches to a view that has a screen already."""
@@ -48,7 +48,7 @@ class HeldBack(App[ReturnType]):
         self._held.enter_context(self.batch_update())
 
     def show_first(self) -> None:
-        self.opening = False
+        self.is_opening = False
         for screen in self.screen_stack:
             self.stylesheet.update(screen)
         self._held.close()
@@ -67,5 +67,5 @@ class HeldBack(App[ReturnType]):
             super().delay_update(delay)
 
     def update_styles(self, node: DOMNode, animate: bool = True) -> None:
-        if not self.opening:
+        if not self.is_opening:
             super().update_styles(node, animate=animate)

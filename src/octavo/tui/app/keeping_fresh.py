@@ -49,7 +49,7 @@ class KeepingFresh:
         """Somebody is there, and has seen what was said to be new."""
         if self.poller is not None:
             self.poller.key_pressed()
-            self._app.workspace.news.seen()
+            self._app.workspace.news.dismiss()
 
     def hide(self) -> None:
         """Fetch less: the terminal is hidden."""
@@ -68,7 +68,7 @@ class KeepingFresh:
 
     def look_if_due(self) -> None:
         """Look, where it is time for it."""
-        if self._session is None or self._app.ending:
+        if self._session is None or self._app.is_ending:
             return
         if self.poller is None:
             from octavo.data.polling import Poller  # nothing is due before the first screen is long there
@@ -80,8 +80,8 @@ class KeepingFresh:
                 self.poller.hide()
         if self.poller.is_due:
             self._app.background(self._look(self.poller))
-        if self._session.look_at_files is not None and not self._looks_at_files:
-            self._app.background(self._look_at_files(self._session, self._session.look_at_files))
+        if self._session.reload_files is not None and not self._looks_at_files:
+            self._app.background(self._look_at_files(self._session, self._session.reload_files))
 
     async def _look_at_files(self, session: Session, look: Callable[[], Awaitable[bool]]) -> None:
         """Show what changed in the files of a folder."""
@@ -93,16 +93,16 @@ class KeepingFresh:
             return
         finally:
             self._looks_at_files = False
-        if differs and session is self._session and not self._app.ending:
+        if differs and session is self._session and not self._app.is_ending:
             self._app.say("Loaded the changed files in this folder.")
             for op in self._on_show():
                 self._app.background(session.live.refresh(op))
 
     async def _look(self, poller: Poller) -> None:
         news = await poller.run()
-        if poller is self.poller and not self._app.ending:
+        if poller is self.poller and not self._app.is_ending:
             self._app.workspace.news.add(news)
-            self._app.workspace.look_at_link()
+            self._app.workspace.update_connection()
 
     def _on_show(self) -> Sequence[Operation[Any]]:
-        return self._app.workspace.on_show
+        return self._app.workspace.visible_operations

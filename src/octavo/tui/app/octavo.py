@@ -68,7 +68,7 @@ def _view(app: Octavo) -> View | None:
 
 def _why_no_info(app: Octavo, _: object) -> str | None:
     view = _view(app)
-    return None if view is not None and view.things_at_hand else "No details to show. Select an item first."
+    return None if view is not None and view.selected_items else "No details to show. Select an item first."
 
 
 def _show_info(app: Octavo, _: object) -> None:
@@ -80,12 +80,12 @@ def _show_info(app: Octavo, _: object) -> None:
 
 def _refresh(app: Octavo, _: object) -> None:
     if (view := _view(app)) is not None:
-        view.ask_again()
+        view.refresh_data()
 
 
 def _refresh_all(app: Octavo, _: object) -> None:
     following = [each.subscriptions for each in app.screens if isinstance(each, View)]
-    ops = dict.fromkeys((*app.workspace.ops, *(op for each in following for op in each.ops())))
+    ops = dict.fromkeys((*app.workspace.operations, *(op for each in following for op in each.operations())))
     for op in ops:
         app.background(app.session.live.refresh(op))
     app.say(f"Refreshing all views ({plural(len(ops), 'API request')})…")
@@ -106,7 +106,7 @@ def _choose_organization(app: Octavo, _: object) -> None:
 
     def chosen(organization: Organization | None) -> None:
         if organization is not None:
-            app.workspace.choose(organization)
+            app.workspace.switch_organization(organization)
 
     app.push_screen(OrganizationMenu(), chosen)
 
@@ -191,14 +191,14 @@ ANYWHERE: Commands[Octavo] = Commands(
         Command("server", "", "Server version", "Show the version of the server",
                 run=_say_server, there=_has_session),
         Command("act_as", "", "Switch demo user…", "Switch to another demo user",
-                run=_act_as, there=lambda app, _: app.has_session and app.session.acting is not None),
-        Command("tour", "f6", "Tour", "Start or leave the demo tour", run=lambda app, _: app.workspace.tour.start_or_leave(),
+                run=_act_as, there=lambda app, _: app.has_session and app.session.demo_roles is not None),
+        Command("tour", "f6", "Tour", "Start or leave the demo tour", run=lambda app, _: app.workspace.tour.toggle(),
                 called=lambda app, _: "Start tour" if app.workspace.tour.next_step is None else "Leave tour",
                 there=lambda app, _: app.workspace.tour.is_offered, shown=False),
-        Command("go_back", "backspace,less_than_sign", "Back", "Go back to the previous location", run=lambda app, _: app.trail.travel(-1),
-                why_not=lambda app, _: app.trail.why_not(-1), there=_has_session, id="view.back", key_display="<", shown=False),
-        Command("forward", "greater_than_sign", "Forward", "Go forward to the next location", run=lambda app, _: app.trail.travel(1),
-                why_not=lambda app, _: app.trail.why_not(1), there=_has_session, id="view.forward", key_display=">", shown=False),
+        Command("go_back", "backspace,less_than_sign", "Back", "Go back to the previous location", run=lambda app, _: app.history.go(-1),
+                why_not=lambda app, _: app.history.why_not(-1), there=_has_session, id="view.back", key_display="<", shown=False),
+        Command("forward", "greater_than_sign", "Forward", "Go forward to the next location", run=lambda app, _: app.history.go(1),
+                why_not=lambda app, _: app.history.why_not(1), there=_has_session, id="view.forward", key_display=">", shown=False),
         Command("back", "q", "Back or quit", "Go back, or press twice at the top level to quit", run=_go_up_or_quit, shown=False),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), shown=False, priority=True),
         Command("suspend", "ctrl+z", "Suspend", "Suspend Octavo and return to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
@@ -246,9 +246,9 @@ class Octavo(HasCommands, HeldBack[int]):
         self.teardown = Teardown(self)
         self.settings = settings
         self.sign_in_methods = sign_in_methods
-        self.trail = NavigationHistory(self)
-        self.workspace = Workspace(self, self.trail)
-        self.before_end: set[Callable[[], None]] = set()
+        self.history = NavigationHistory(self)
+        self.workspace = Workspace(self, self.history)
+        self.exit_callbacks: set[Callable[[], None]] = set()
         """Called when the terminal goes away: they keep what is being typed (D6)."""
         self._where_unsaved = ""
         """Where the texts are that could not be saved when the app ended, in a sentence. Empty: all were saved."""
@@ -266,7 +266,7 @@ class Octavo(HasCommands, HeldBack[int]):
         self._session = session
         self.then: Callable[[], SignInState] | None = None
         """What is to be opened when this has ended. Raises OSError, ValueError or NotSaved."""
-        self.mistakes: tuple[str, ...] = settings.problems
+        self.settings_errors: tuple[str, ...] = settings.problems
         """What is wrong with the settings, a sentence each."""
         self._quitting = False
         self.picture = picture
@@ -276,7 +276,7 @@ class Octavo(HasCommands, HeldBack[int]):
             self.register_theme(theme)
         self.theme = self._first_theme()
         if settings.theme and settings.theme not in self.available_themes:
-            self.mistakes += (_wrong_theme(settings, self.theme_picker.names),)
+            self.settings_errors += (_wrong_theme(settings, self.theme_picker.names),)
         self.stylesheet = internals.new_stylesheet(self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
@@ -303,7 +303,7 @@ class Octavo(HasCommands, HeldBack[int]):
         """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
         return self._session.read_only if self._session is not None else ""
 
-    async def start(self, session: Session, view: str = "") -> None:
+    async def show_session(self, session: Session, view: str = "") -> None:
         """Leave what was, and show `session`."""
         self._keep_picture()
         self._keep_what_is_typed()
@@ -315,10 +315,10 @@ class Octavo(HasCommands, HeldBack[int]):
 
     async def _end_session(self) -> None:
         self.keeping_fresh.end()
-        self.workspace.leave()
-        self.trail.clear()
+        self.workspace.reset()
+        self.history.clear()
         if self._session is not None:
-            await self.writes.deliver()
+            await self.writes.flush()
             workers = tuple(self.workers)
             self.workers.cancel_all()
             await self.tasks.close()
@@ -342,12 +342,12 @@ class Octavo(HasCommands, HeldBack[int]):
             from octavo.tui.widgets.commands import apply_keymap
 
             wrong = apply_keymap(self, self.settings.keys, (type(self), *KEYMAP_CONTEXTS))
-            self.mistakes += tuple(f"{self.settings.location('keys', id)} {why}" for id, why in wrong)
-        if len(self.mistakes) > 1:
-            count = f"{len(self.mistakes)} settings are invalid. Press ! to list them. First problem:"
-            self.say(f"{count} {self.mistakes[0]}", tone="care", seconds=MISTAKES_SECONDS)
-        elif self.mistakes:
-            self.say(self.mistakes[0], tone="care", seconds=MISTAKES_SECONDS)
+            self.settings_errors += tuple(f"{self.settings.location('keys', id)} {why}" for id, why in wrong)
+        if len(self.settings_errors) > 1:
+            count = f"{len(self.settings_errors)} settings are invalid. Press ! to list them. First problem:"
+            self.say(f"{count} {self.settings_errors[0]}", tone="care", seconds=MISTAKES_SECONDS)
+        elif self.settings_errors:
+            self.say(self.settings_errors[0], tone="care", seconds=MISTAKES_SECONDS)
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, EscapeOrAlt):
@@ -384,7 +384,7 @@ class Octavo(HasCommands, HeldBack[int]):
 
             self.picturing = KeptPicture(self, self.picture)
         if not self.is_headless:
-            soon(self, lambda: self.workspace.is_from_before, lambda: warm_up(self.teardown.garbage))
+            soon(self, lambda: self.workspace.shows_cached_data, lambda: warm_up(self.teardown.garbage))
 
     def _first_painted(self) -> None:
         if not self.is_headless:
@@ -393,8 +393,8 @@ class Octavo(HasCommands, HeldBack[int]):
             self._open(self._session)
 
     def _open(self, session: Session) -> None:
-        session.open()
-        self.workspace.count_comments()
+        session.on_first_paint()
+        self.workspace.follow_comment_counts()
         self.keeping_fresh.begin(session)
         from octavo.tui.app.session_start import tell
 
@@ -420,7 +420,7 @@ class Octavo(HasCommands, HeldBack[int]):
     def go(self, route: Route) -> None:
         routes.go(self, route)
 
-    def page_shown(self, screen: Any) -> None:
+    def note_page_shown(self, screen: Any) -> None:
         if self.picturing is not None:
             self.picturing.page_shown(screen)
 
@@ -431,7 +431,7 @@ class Octavo(HasCommands, HeldBack[int]):
         return self.tasks.start(work)
 
     @property
-    def ending(self) -> bool:
+    def is_ending(self) -> bool:
         """Whether the app was told to end: what is on the screen is being taken down."""
         return internals.is_ending(self)
 
@@ -443,7 +443,7 @@ class Octavo(HasCommands, HeldBack[int]):
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
         """Tell the person what happened, where it hides nothing they look at. Never markup."""
-        if self.ending or not self.screen_stack:
+        if self.is_ending or not self.screen_stack:
             return  # there is no screen to say it on, or none any more: after a bug the app is taken down untold
         if self.screen.query("Notices"):
             self.notices.say(message, tone, seconds=seconds, undo=undo)
@@ -456,7 +456,7 @@ class Octavo(HasCommands, HeldBack[int]):
             super().copy_to_clipboard(text)
 
     def command_ran(self, id: str) -> None:
-        self.workspace.tour.command_ran(id)
+        self.workspace.tour.complete_step(id)
 
     def explain(self, sentence: str) -> None:
         self.say(sentence, tone="care")
@@ -473,7 +473,7 @@ class Octavo(HasCommands, HeldBack[int]):
         if view == "organization":
             _choose_organization(self, None)
             return
-        self.trail.leave(opened=False)
+        self.history.record(is_opened=False)
         if self.current_mode == view:
             while len(self.screen_stack) > 1:
                 self.pop_screen()
@@ -531,11 +531,11 @@ class Octavo(HasCommands, HeldBack[int]):
 
     def push_screen(self, screen: Any, *more: Any, **also: Any) -> Any:
         if isinstance(screen, Screen) and not screen.is_modal and self.screen_stack:
-            self.trail.leave()
+            self.history.record()
         return super().push_screen(screen, *more, **also)
 
     def is_screen_installed(self, screen: Screen[Any] | str) -> bool:
-        return super().is_screen_installed(screen) or (isinstance(screen, Screen) and self.trail.holds(screen))
+        return super().is_screen_installed(screen) or (isinstance(screen, Screen) and self.history.contains(screen))
 
     async def action_quit(self) -> None:
         """End. Ask before when a text cannot be saved."""

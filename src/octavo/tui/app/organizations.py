@@ -105,7 +105,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
     def _show(self) -> None:
         if not is_whole(self):
             return
-        nowhere = self.shell.workspace.nowhere
+        nowhere = self.shell.workspace.no_organization_reason
         self._empty = f"{nowhere[0]}." if nowhere is not None else "Loading organizations…"
         self.rows.state.hint = nowhere[1] if nowhere is not None else ""
         self.show_choices(self.choices())

@@ -36,9 +36,9 @@ async def tell(app: Shell, session: Session) -> None:
     if not session.state.get_fact(_GREETED):
         session.state.set_fact(_GREETED, True)
         app.say("Press ? to show all keys or : to find a command.", seconds=GREETING_SECONDS)
-    if session.left_out is not None:
-        asked = asyncio.ensure_future(session.left_out())
-        telling += [_tell_progress(app, session.progress, asked), _tell_left_out(app, asked)]
+    if session.folder_warnings is not None:
+        asked = asyncio.ensure_future(session.folder_warnings())
+        telling += [_tell_progress(app, session.load_progress, asked), _tell_left_out(app, asked)]
     await asyncio.gather(*telling)
 
 
@@ -46,7 +46,7 @@ async def _tell_progress(app: Shell, progress: Callable[[], str], loaded: asynci
     """How far a folder is loaded, for as long as that takes."""
     number = 0
     await asyncio.wait([loaded], timeout=PROGRESS_AFTER)
-    while ((said := progress()) or not loaded.done()) and not app.ending:
+    while ((said := progress()) or not loaded.done()) and not app.is_ending:
         if said:
             app.notices.close(number)
             number = app.notices.say(said, seconds=PROGRESS_SECONDS)

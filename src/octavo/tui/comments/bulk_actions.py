@@ -73,7 +73,7 @@ def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> Non
         for each in several.threads
     ]
     doing_now = f"{'Reopening' if opens else 'Resolving'} {plural(len(several.threads), 'thread')}…"
-    app.writes.queue(*writes, said=f"{doing_now}{several.others}")
+    app.writes.queue(*writes, message=f"{doing_now}{several.others}")
     then()
 
 
@@ -100,7 +100,7 @@ def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
                 writes.append(NewWrite(comments.Update(**where, resolved=True), "resolve the thread", context=about))
         resolving = f" and resolving {them}" if resolves else ""
         sending = f"Sending reply to {plural(len(threads), 'thread')}{resolving}…"
-        app.writes.queue(*writes, said=f"{sending}{several.others}")
+        app.writes.queue(*writes, message=f"{sending}{several.others}")
         then()
 
     title = f"Reply to {plural(len(threads), 'thread')}" + (f" and resolve {them}" if resolves else "")
@@ -127,7 +127,7 @@ def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
         ]
         to = f"{'from' if takes_back else 'to'} {plural(len(writes), 'thread')}"
         reacting = f"Removing {sign_of(code)} {to}…" if takes_back else f"Reacting with {sign_of(code)} {to}…"
-        app.writes.queue(*writes, said=f"{reacting}{several.others}")
+        app.writes.queue(*writes, message=f"{reacting}{several.others}")
         then()
 
     from octavo.tui.comments import reactions  # with the names of emoji

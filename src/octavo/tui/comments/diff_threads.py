@@ -37,7 +37,7 @@ class DiffThreads:
     @property
     def posted(self) -> list[Comment]:
         """Those others see too: none that are held for a review."""
-        return [thread for thread in self.all if self._view.shell.workspace.held(thread.id) is None]
+        return [thread for thread in self.all if self._view.shell.workspace.pending_entry(thread.id) is None]
 
     def on_page(self, page_id: str | None) -> tuple[Comment, ...]:
         """Those on a page, or with None those on all of the place."""
@@ -56,7 +56,7 @@ class DiffThreads:
             return unsent_mark(each for each in index.of_thread(self._at, thread.id) if not each.starts_a_thread).plain
 
         suggested = partial(self._suggested.compared, self._at)
-        return thread_lines(hanging, shell.workspace.on_its_way, self._replies, is_outdated, unsent, suggested)
+        return thread_lines(hanging, shell.workspace.send_status, self._replies, is_outdated, unsent, suggested)
 
     def unsent_by_page(self) -> dict[str, list[UnsentText]]:
         """What one wrote and did not send, by the id of the page it hangs on; on none, by ""."""

@@ -79,7 +79,7 @@ class PageDiscussion:
 
     @property
     def _why_no_block(self) -> str | None:
-        pane = self._view.keys_go_on_to
+        pane = self._view.key_fallback
         if pane is not None and is_covered(self._view, pane):
             return "The page is not on the screen. Press tab to go to the page."
         return self._shown.why_no_block()

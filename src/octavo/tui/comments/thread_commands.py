@@ -129,7 +129,7 @@ def _comment_on_page(app: Shell, target: ThreadTarget) -> None:
 
 
 def _why_no_address(app: Shell, target: ThreadTarget) -> str | None:
-    if target.address and not app.session.is_here:
+    if target.address and not app.session.is_embedded:
         return None
     from octavo.tui.shell.outside import missing_link_reason
 

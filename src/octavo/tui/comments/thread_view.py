@@ -191,7 +191,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     def ask_again(self) -> None:
         """Ask the server again for the replies."""
-        for op in self._subscriptions.ops():
+        for op in self._subscriptions.operations():
             self.shell.background(self.shell.session.live.refresh(op))
 
     def clear(self) -> None:
@@ -221,7 +221,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             self._arrange()
 
     def on_mount(self) -> None:
-        self.shell.workspace.unsent.reworded.subscribe(self, lambda _: self._show_drafts())
+        self.shell.workspace.unsent.text_changed.subscribe(self, lambda _: self._show_drafts())
         self._look = Styles.from_theme(self.app.theme_variables, ascii=self.shell.settings.ascii)
 
     def on_resize(self, event: Resize) -> None:
@@ -284,7 +284,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             if is_reply
             else Piece(f"{self._state_sign()} ", self._state_style())
         )
-        age = self.shell.workspace.on_its_way(message.id) or long_age(message.posted_at)
+        age = self.shell.workspace.send_status(message.id) or long_age(message.posted_at)
         said = f" · {age}" if age else ""
         edited = " · edited" if message.edited_at else ""
         head = [
@@ -440,7 +440,12 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
     def move(self, step: int) -> None:
         """Go so many messages on, or back."""
         self._go(self._cursor + step)
-        if step > 1 and self._replies.value and self._replies.value.next and (op := self._subscriptions.op("replies")):
+        if (
+            step > 1
+            and self._replies.value
+            and self._replies.value.next
+            and (op := self._subscriptions.operation("replies"))
+        ):
             self.shell.background(self.shell.session.live.fetch_next_page(op))  # type: ignore[arg-type]  # the slot holds a listing
 
     def scroll_page_on(self, direction: int) -> bool:

@@ -78,7 +78,7 @@ CONTENT: Commands[ContentScreen] = Commands(
     "content",
     (
         Command("up", "escape", "Spaces", "Go up one level",
-                run=lambda _, view: view.go_up_or_leave(), called=_way_up, there=_is_below_spaces),
+                run=lambda _, view: view.go_up_or_back(), called=_way_up, there=_is_below_spaces),
         Command("outline", "O", "Outline", "Go to the outline, or hide it",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
         Command("next_page", "J", "Next page", "Open the next page",
@@ -95,9 +95,9 @@ CONTENT: Commands[ContentScreen] = Commands(
 class ContentScreen(View, CopiesLater):
     """Three panes: the tree of spaces or pages, the open page, and its threads."""
 
-    VIEW = "content"
+    MODE = "content"
     CONTEXT = "content"
-    QUITS_FROM = frozenset({"pages"})
+    QUIT_LISTS = frozenset({"pages"})
     HELP = (
         "This view shows the spaces of your organization, the pages of the open space, and the open page with its threads. "
         "Press enter to open a page, c to comment on the selected block, f to open a link, or e to edit the page in a change "
@@ -131,7 +131,7 @@ class ContentScreen(View, CopiesLater):
             yield SidePanel(id="aside")
 
     def on_mount(self) -> None:
-        self.shell.before_end.add(self.reading.history.keep)
+        self.shell.exit_callbacks.add(self.reading.history.keep)
         self.shell.workspace.organization_changed.subscribe(self, self.spaces.enter)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.spaces.show())
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self.spaces.look_at_kept())
@@ -142,7 +142,7 @@ class ContentScreen(View, CopiesLater):
         self.spaces.begin()
 
     def on_unmount(self) -> None:
-        self.shell.before_end.discard(self.reading.history.keep)
+        self.shell.exit_callbacks.discard(self.reading.history.keep)
 
     def on_screen_resume(self) -> None:
         self.reading.show_unsent()
@@ -157,7 +157,7 @@ class ContentScreen(View, CopiesLater):
         return self.reading.view
 
     @property
-    def keys_go_on_to(self) -> PageView:
+    def key_fallback(self) -> PageView:
         return self.view
 
     @property
@@ -207,7 +207,7 @@ class ContentScreen(View, CopiesLater):
         return self.target.words_not_sent
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def selected_items(self) -> Sequence[Model]:
         return self.target.things
 
     # Messages
@@ -283,17 +283,17 @@ class ContentScreen(View, CopiesLater):
 
     # Going about
 
-    def ask_again(self) -> None:
-        super().ask_again()
+    def refresh_data(self) -> None:
+        super().refresh_data()
         name_again(self.reading)
 
     def go_up(self) -> bool:
         if self.reading.aside.has_focus_within:
-            return self.climb(self.view, when=True)
+            return self.focus_if(self.view, condition=True)
         if self.focused is self.reading.pages_tree:
             self.reading.nav.choose("spaces", self.reading.space, focus=True)
             return True
-        return self.climb(self.reading.pages_tree, when=self.focused is self.view)
+        return self.focus_if(self.reading.pages_tree, condition=self.focused is self.view)
 
     def go_to_outline(self) -> None:
         """Go to the outline beside the page; from there: hide it."""

@@ -227,7 +227,7 @@ class CursorTarget:
             if page is not None and page.type == "link" and page.href:
                 return page.href
             address = page_url(page)
-        if not address or app.session.is_here:
+        if not address or app.session.is_embedded:
             app.say(missing_link_reason(app, "space" if on_space else "page"), tone="care")
             return ""
         return address

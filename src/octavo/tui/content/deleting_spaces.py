@@ -60,9 +60,9 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
         app.writes.send(
             f"delete {name}",
             writing.delete(live, resource, known, (thing,)),
-            said=f"Deleted {name}.",
-            back=None if back is None else lambda _: back,
-            then=lambda _: _gone(app, managed, thing),
+            message=f"Deleted {name}.",
+            make_undo=None if back is None else lambda _: back,
+            on_success=lambda _: _gone(app, managed, thing),
         )
 
     days = plural(KEPT.days, "day")
@@ -211,12 +211,14 @@ async def _as_it_is(live: Live, name: str) -> Space | None:
 
 def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
     draft = DialogDraft(app, "deleted space to restore")
-    field = Field("Space ID", draft.text, required="Enter the ID of a space.", keep=draft.keep, keep_now=draft.keep_now)
+    field = Field(
+        "Space ID", draft.text, required="Enter the ID of a space.", keep=draft.autosave, keep_now=draft.autosave_now
+    )
     intro = "The ID is part of the link to the space. You can also paste the whole link."
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            draft.drop()
+            draft.delete()
             restore(app, managed, answer.text.rstrip("/").rpartition("/")[2], f"space {answer.text}")
 
     app.push_screen(Confirm("Restore a deleted space?", verb="Restore", intro=intro, field=field), decided)
@@ -233,7 +235,7 @@ def restore(app: Shell, managed: ManagedSpaces, name: str, title: str) -> None:
     app.writes.send(
         f"restore {title}",
         send_plain(live, spaces.Restore(at=at), f"Could not restore {title}"),
-        said=f"Restored {title}.",
-        back=lambda _: undo,
-        then=lambda _: managed.came(name),
+        message=f"Restored {title}.",
+        make_undo=lambda _: undo,
+        on_success=lambda _: managed.came(name),
     )

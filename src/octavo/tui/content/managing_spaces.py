@@ -117,9 +117,9 @@ def _duplicate(app: Shell, managed: ManagedSpaces, space: Space) -> None:
     app.writes.send(
         f"duplicate {title_of(space)}",
         send_plain(live, spaces.Duplicate(at=space.ref), f"Could not duplicate {title_of(space)}"),
-        said=f"Duplicated {title_of(space)}.",
-        back=back,
-        then=lambda copy: managed.came(copy.id),
+        message=f"Duplicated {title_of(space)}.",
+        make_undo=back,
+        on_success=lambda copy: managed.came(copy.id),
     )
 
 
@@ -175,9 +175,9 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
         app.writes.send(
             f"move {name} to {to.title}",
             send_plain(live, _transferring(thing, to.id), f"Could not move {name}"),
-            said=f"Moved {name} to {to.title}.",
-            back=lambda _: undo,
-            then=lambda _: managed.left(thing.id),
+            message=f"Moved {name} to {to.title}.",
+            make_undo=lambda _: undo,
+            on_success=lambda _: managed.left(thing.id),
         )
 
     facts = [
@@ -244,7 +244,7 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
             target_request.record_edit(app, space.ref, into.change_request)
             app.go(ToChangeRequest(into.change_request.ref(space.ref), into.change_request))
         else:
-            app.writes.is_final(
+            app.writes.forbid_undo(
                 "You cannot undo an import into main by pressing u. To remove an imported page, select the page and press X."
             )
             app.background(_open_imported(app, space, pages_before))
@@ -276,7 +276,7 @@ async def _open_imported(app: Shell, space: Space, before: set[str]) -> None:
             page = next((each.id for each in tree.walk() if each.id not in before and each.type == "document"), None)
         except ApiError:
             page = None  # the space says so
-    if not app.ending:
+    if not app.is_ending:
         app.go(ToPage(space.id, page))
 
 

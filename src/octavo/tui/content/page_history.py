@@ -71,7 +71,7 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
                 applies=lambda _, view: view.has_older),
         Command("older", "J", "Older", "Go to the next older revision", run=lambda _, view: view.rows.move(1), shown=False),
         Command("newer", "K", "Newer", "Go to the next newer revision", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -80,7 +80,7 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
 class PageHistoryScreen(View):
     """The revisions that changed the page on the left, newest first; the page of the selected revision on the right."""
 
-    VIEW = "content"
+    MODE = "content"
     CONTEXT = "page history"
     HELP = (
         "This view shows the revisions that changed this page, newest first. Press enter to read the page as it was in the "
@@ -179,7 +179,7 @@ class PageHistoryScreen(View):
         self.rows.state.empty = f"No changes to this page{checked}."
         self.rows.state.hint = "" if whole else "Press m to load older revisions."
         facts = (self.view.facts if self.view.has_focus else "", looked, "loading…" if self._walking else more)
-        self.status(
+        self.show_location(
             f"{self.space.title} › {self.title_now} › Version history", " · ".join(each for each in facts if each)
         )
 
@@ -350,11 +350,11 @@ class PageHistoryScreen(View):
         if self._walk is not None and not self._walking:
             self.run_worker(self._look(self._walk), exclusive=True, group="walk")
 
-    def ask_again(self) -> None:
-        super().ask_again()
+    def refresh_data(self) -> None:
+        super().refresh_data()
         if not self._walking:
             self._walk = RevisionWalk(self.live, self.space, self.page_id)
             self.look_further()
 
     def go_up(self) -> bool:
-        return self.climb(self.rows, when=self.view.has_focus)
+        return self.focus_if(self.rows, condition=self.view.has_focus)

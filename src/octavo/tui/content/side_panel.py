@@ -167,7 +167,7 @@ class SidePanel(Vertical):
         return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)
 
     def _draw_thread(self, thread: Comment) -> Row:
-        age = cast("Shell", self.app).workspace.on_its_way(thread.id) or short_age(thread.posted_at)
+        age = cast("Shell", self.app).workspace.send_status(thread.id) or short_age(thread.posted_at)
         said = plain_text(thread.body.text)
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(

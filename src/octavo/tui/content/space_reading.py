@@ -106,7 +106,7 @@ class SpaceReading:
         """Remember the page on show, for one goes on to another."""
         here = self.here
         if here is not None and here.page != to_page:
-            self.shell.trail.leave(opened=False)
+            self.shell.history.record(is_opened=False)
 
     def show_again(self, visit: Visit) -> None:
         """Show a page as one left it."""
@@ -133,7 +133,7 @@ class SpaceReading:
         unsent = "unsent draft (press e to continue)" if here in self.target.unsent else ""
         is_open = self.page is not None and here == self.page.id
         facts = (unsent, (self._troubles.get("page") or self.view.facts) if is_open else "")
-        self._screen.status(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
+        self._screen.show_location(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
 
     # Spaces
 
@@ -261,7 +261,7 @@ class SpaceReading:
         self.page, self._anchor, self._wanted_standing = page, anchor, standing
         self.shell.session.state.set_fact(f"page {self.space.id}", page.id)
         op = get_page_to_read(self.space.ref, page.id)
-        if self._screen.subscriptions.op("page") == op:
+        if self._screen.subscriptions.operation("page") == op:
             self.go_to_anchor()
         else:
             self._troubles.pop("page", None)
@@ -292,7 +292,7 @@ class SpaceReading:
             show_page(self.view, snapshot.value, self.key)
             self.threads.draw()
             self.go_to_anchor()
-            self.shell.page_shown(self._screen)
+            self.shell.note_page_shown(self._screen)
         elif snapshot.error is not None:
             self._clear_view()
             self.view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))

@@ -93,7 +93,7 @@ class Spaces:
         """List them as they are now, and open the one that was read last."""
         reading, workspace = self._reading, self._reading.shell.workspace
         snapshot = workspace.spaces
-        if self._screen.show_nowhere(reading.nav.spaces, "spaces"):
+        if self._screen.show_no_organization(reading.nav.spaces, "spaces"):
             return
         if snapshot.value is None:
             reading.nav.spaces.state.wait_for("spaces")

@@ -42,7 +42,7 @@ def follow(screen: FollowsLinks, message: LinkFollowed) -> None:
     """Follow what was opened on the page on show."""
     app = screen.shell
     if message.kind == "page":
-        open_link(app, "" if app.session.is_here else page_url(screen.page), "page")
+        open_link(app, "" if app.session.is_embedded else page_url(screen.page), "page")
     elif not open_part(app, screen.view, message, lambda followed: follow(screen, followed)):
         _follow(screen, message)
 
@@ -66,7 +66,7 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
 def _follow(screen: FollowsLinks, message: LinkFollowed) -> None:
     target = _target(screen, message.href)
     if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ToReusableContent):
-        open_link(screen.shell, address_of(screen, message.href), "link", words=message.words)
+        open_link(screen.shell, address_of(screen, message.href), "link", text=message.words)
         return
     match target:
         case links.ToPage(page=page_id, anchor=anchor):
@@ -91,7 +91,7 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
     the space are."""
     if _is_not_here(app, target):
         if "://" in href:
-            confirm_link(app, href, words=words)
+            confirm_link(app, href, text=words)
         else:
             app.say("This link goes to another space. Octavo has only this folder open.", tone="care")
         return
@@ -101,7 +101,7 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
         case links.ToChangeRequest(space=other, number=number):
             app.go(ToChangeRequest(ChangeRequestRef(space_id=other, change_request_id=str(number))))
         case links.ToUrl(url=url):
-            confirm_link(app, url, words=words)
+            confirm_link(app, url, text=words)
         case links.ToFile() if at is not None:
             app.background(_save_file(app, at, target))
         case links.ToFile(name=name):
@@ -159,7 +159,7 @@ def follow_link_page(screen: FollowsLinks, page: Page) -> None:
         case "collection":
             leave(screen.shell, links.ToCollection(str(target.get("collection"))))
         case _:
-            confirm_link(screen.shell, page.href or str(target.get("url") or ""), words=page.title)
+            confirm_link(screen.shell, page.href or str(target.get("url") or ""), text=page.title)
 
 
 def _as_link(anchor: object) -> str:
@@ -173,7 +173,7 @@ def _as_link(anchor: object) -> str:
 def copy_address(screen: FollowsLinks, message: CopyUrlRequested) -> None:
     """Copy where a link leads, or the address of the page on show."""
     if message.kind == "page":
-        address, what = "" if screen.shell.session.is_here else page_url(screen.page), "page"
+        address, what = "" if screen.shell.session.is_embedded else page_url(screen.page), "page"
     else:
         address, what = address_of(screen, message.href), "link"
     if address:
@@ -194,7 +194,7 @@ def address_of(screen: FollowsLinks, href: str) -> str:
             return path
         case _ if _is_not_here(screen.shell, target):
             return href if "://" in href else ""
-        case _ if screen.shell.session.is_here:
+        case _ if screen.shell.session.is_embedded:
             return ""
         case links.ToPage(page=name, anchor=anchor):
             found = screen.pages.find(name) if screen.pages is not None else None
@@ -281,7 +281,7 @@ async def _open_site(app: Shell, target: links.ToSite) -> None:
     except (ApiError, ValueError) as error:
         app.say(f"Could not open the site: {error}", tone="failed")
         return
-    open_link(app, site.urls.published or site.urls.app or "", "site", words=site.title)
+    open_link(app, site.urls.published or site.urls.app or "", "site", text=site.title)
 
 
 def _show_sheet(

@@ -96,7 +96,7 @@ def _why_no_place(_: object, screen: PictureScreen) -> str | None:
 
 
 def _why_no_browser(_: object, screen: PictureScreen) -> str | None:
-    if screen.place is not None and not screen.place.host and screen.shell.session.is_here:
+    if screen.place is not None and not screen.place.host and screen.shell.session.is_embedded:
         return "A browser cannot open this image: it is stored in Octavo. Press w to save the image."
     return _why_no_place(_, screen)
 

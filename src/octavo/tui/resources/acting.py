@@ -125,8 +125,8 @@ def _delete(app: Shell, at: AtHand) -> None:
         app.writes.send(
             title,
             writing.delete(live, resource, at.known, things),
-            said=f"{done[:1].upper()}{done[1:]} {at.called}{whence}.",
-            back=None if back is None else lambda _: back,
+            message=f"{done[:1].upper()}{done[1:]} {at.called}{whence}.",
+            make_undo=None if back is None else lambda _: back,
         )
 
     app.push_screen(
@@ -286,8 +286,8 @@ def _confirm_action(app: Shell, at: AtHand, action: Action[Any]) -> None:
             app.writes.send(
                 f"{action.name.lower()} {title}",
                 writing.act(live, action, resource, known, thing),
-                said=f"{title} {action.done}.",
-                back=None if action.back is None else lambda _: undo,
+                message=f"{title} {action.done}.",
+                make_undo=None if action.back is None else lambda _: undo,
             )
 
     app.push_screen(Confirm(f"{action.name} {title}?", verb=action.name, intro=action.help), decided)
@@ -309,7 +309,7 @@ def _why_no_address(app: Shell, at: AtHand) -> str | None:
 
 
 def _why_not_opened(app: Shell, at: AtHand) -> str | None:
-    if app.session.is_here:
+    if app.session.is_embedded:
         from octavo.tui.shell.outside import missing_link_reason
 
         return missing_link_reason(app, at.resource.one)

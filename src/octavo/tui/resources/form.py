@@ -154,7 +154,7 @@ class FormDialog(Dialog[None]):
 
     def on_mount(self) -> None:
         state = self.state
-        self._shell.before_end.add(self._keep_now)
+        self._shell.exit_callbacks.add(self._keep_now)
         self.app.app_suspend_signal.subscribe(self, lambda _: self._keep_now())
         self.query_one(".form--intro").display = bool(state.form.intro)
         if state.fault:
@@ -169,7 +169,7 @@ class FormDialog(Dialog[None]):
             self.query_one("#yes").focus()
 
     def on_unmount(self) -> None:
-        self._shell.before_end.discard(self._keep_now)
+        self._shell.exit_callbacks.discard(self._keep_now)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._fit)
@@ -359,7 +359,7 @@ class FormDialog(Dialog[None]):
         """Go on in the person's own editor, with all of it as YAML."""
         state, shell = self.state, self._shell
         self._keep_now()
-        about = FileNote(state.form.title, state.editor_draft.place, shell.session.state.namespace)
+        about = FileNote(state.form.title, state.editor_draft.key, shell.session.state.namespace)
         result = edit_text(
             shell,
             state.as_yaml(),

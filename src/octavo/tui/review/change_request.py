@@ -127,7 +127,7 @@ REVIEW: Commands[ChangeRequestScreen] = Commands(
     "change",
     (
         Command("export", "ctrl+e", "Export", "Export the change request or the selected page", run=_export, shown=False),
-        Command("up", "escape", "Back", "Go back to the pages, then to the list", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("up", "escape", "Back", "Go back to the pages, then to the list", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -136,7 +136,7 @@ REVIEW: Commands[ChangeRequestScreen] = Commands(
 class ChangeRequestScreen(View):
     """The changed pages and the status of a change request on the left, the diff of the selected page on the right."""
 
-    VIEW = "changes"
+    MODE = "changes"
     CONTEXT = "change request"
     HELP = (
         "The changed pages are on the left, and the diff of the selected page is on the right. "
@@ -195,7 +195,7 @@ class ChangeRequestScreen(View):
         return self.page_diff.pane
 
     @property
-    def keys_go_on_to(self) -> DiffView:
+    def key_fallback(self) -> DiffView:
         return self.view
 
     def on_mount(self) -> None:
@@ -239,7 +239,7 @@ class ChangeRequestScreen(View):
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None:
             self.diff_threads.all = snapshot.value.items
-            self.shell.workspace.count_open_comments(self.comparison.about.id, snapshot.value)
+            self.shell.workspace.record_open_comments(self.comparison.about.id, snapshot.value)
             self.show_changed()
             self.page_diff.draw_threads()
             self.request_head.draw()
@@ -333,7 +333,7 @@ class ChangeRequestScreen(View):
         return True
 
     def go_up(self) -> bool:
-        return self.climb(self.changed_tree.widget, when=self.focused is self.view)
+        return self.focus_if(self.changed_tree.widget, condition=self.focused is self.view)
 
     # What its keys are about
 
@@ -352,7 +352,7 @@ class ChangeRequestScreen(View):
         )
 
     def _show_written(self, pages: tuple[str, ...]) -> None:
-        self.ask_again()
+        self.refresh_data()
         if pages and self.changed_tree.reveal(pages[0]):
             self.view.focus()
 
@@ -368,7 +368,7 @@ class ChangeRequestScreen(View):
         return ChangeAtHand(self.comparison, change, block) if change is not None else None
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def selected_items(self) -> Sequence[Model]:
         space = self.shell.workspace.space(self.at.space_id)
         return [each for each in (self.comparison.about, space) if each is not None]
 

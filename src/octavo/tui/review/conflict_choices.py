@@ -72,7 +72,7 @@ class Choices:
         shapes = {shape.name for shape in unsettled.shapes if shape.name in decided}
         for name in gone:
             if self._kinds.get(name) == "own":
-                self.own(name).drop()
+                self.own(name).delete()
         self._kinds = {name: kind for name, kind in self._kinds.items() if name not in gone | shapes}
         self.done |= shapes
         self._remember()
@@ -91,7 +91,7 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
         mine = written.strip("\r\n")
         return save_error(kept.save_now, mine) if mine != begin else ""
 
-    about = FileNote("Conflict resolution", kept.place, app.session.state.namespace)
+    about = FileNote("Conflict resolution", kept.key, app.session.state.namespace)
     result = edit_text(app, f"{begin}\n", editor_folder(app), name="conflict", keep=keep, about=about)
     if isinstance(result, NotEdited):
         goes_on = _goes_on(result, keep)
@@ -156,7 +156,7 @@ async def send(
         sent, expected, over = sent + len(lot), outcome.revision, over or outcome.replaced is not None
     app.notices.close(number)
     target_request.remember_target(app, at.space, change_request)
-    app.writes.is_final(
+    app.writes.forbid_undo(
         "You cannot undo this save by pressing u. To change the text, edit the page, or restore an earlier version from the version history."
     )
     resolved = [name for page in unsettled.decided(decided) for name, _ in page.conflicts]

@@ -60,7 +60,7 @@ def _taking(name: str, keys: str, title: str, help: str, kind: ChoiceKind) -> Co
 
 
 def _open_outside(app: Shell, view: ConflictsScreen) -> None:
-    confirm_link(app, view.source.change_request.urls.app or "", words=view.source.change_request.title)
+    confirm_link(app, view.source.change_request.urls.app or "", text=view.source.change_request.title)
 
 
 def _why_not_outside(_: Shell, view: ConflictsScreen) -> str | None:
@@ -85,7 +85,7 @@ CONFLICT: Commands[ConflictsScreen] = Commands(
         Command("next_page", "J", "Next page", "Go to the next page with conflicts", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous_page", "K", "Previous page", "Go to the previous page with conflicts", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("browser", "o", "Open in browser", "Open the change request in the browser", run=_open_outside, why_not=_why_not_outside, shown=False),
-        Command("up", "escape", "Back", "Go back and keep your choices", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("up", "escape", "Back", "Go back and keep your choices", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -94,7 +94,7 @@ CONFLICT: Commands[ConflictsScreen] = Commands(
 class ConflictsScreen(View):
     """A list of pages with conflicts, and beside it the selected page with both sides of each conflict."""
 
-    VIEW = "changes"
+    MODE = "changes"
     CONTEXT = "conflicts"
     HELP = (
         "This view shows the conflicts between main and this change request. Press m to use the version in main, "
@@ -146,7 +146,7 @@ class ConflictsScreen(View):
         return self.query_one(ThreeWay)
 
     @property
-    def keys_go_on_to(self) -> Widget:
+    def key_fallback(self) -> Widget:
         return self.view
 
     def on_mount(self) -> None:
@@ -154,9 +154,9 @@ class ConflictsScreen(View):
         self.rows.state.wait_for("conflicts")
         self.rows.focus()
         self._draw_head()
-        self.ask_again()
+        self.refresh_data()
 
-    def ask_again(self) -> None:
+    def refresh_data(self) -> None:
         self.run_worker(self._look(), exclusive=True, group="look")
 
     async def _look(self) -> None:
@@ -247,7 +247,7 @@ class ConflictsScreen(View):
     def _say_where(self) -> None:
         about, space = self.source.change_request, self.shell.workspace.space(self.source.space.space_id)
         where = f"{space.title} › " if space is not None else ""
-        self.status(f"Changes › {where}#{about.number} {about.title} › Conflicts", self.view.facts)
+        self.show_location(f"Changes › {where}#{about.number} {about.title} › Conflicts", self.view.facts)
 
     @on(ThreeWay.Moved)
     def _moved(self) -> None:
@@ -414,7 +414,7 @@ class ConflictsScreen(View):
         finally:
             self._is_sending = False
         if is_whole(self) and self in self.app.screen_stack:
-            self.ask_again()
+            self.refresh_data()
 
     def _close(self, pages: tuple[str, ...]) -> bool:
         """Close this screen if no conflict is left once these pages are written. Return whether it did."""
@@ -428,7 +428,7 @@ class ConflictsScreen(View):
         return True
 
     def go_up(self) -> bool:
-        return self.climb(self.rows, when=self.view.has_focus)
+        return self.focus_if(self.rows, condition=self.view.has_focus)
 
 
 def _key_of(item: ConflictedPage | TreeConflict) -> str:

@@ -40,7 +40,7 @@ def mark(app: Shell, several: Sequence[ChangeRequest]) -> None:
     if several:
         those = [each for each in several if each.status == several[0].status]
         doing, said = _words(app, those)
-        app.writes.send(doing, _mark(app, those), said=said, back=partial(_back, app))
+        app.writes.send(doing, _mark(app, those), message=said, make_undo=partial(_back, app))
 
 
 def offer(app: Shell, about: ChangeRequest) -> None:
@@ -132,7 +132,7 @@ def ask_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeReque
 
             doing = f"{verb.lower()} #{change_request.number}"
             sending = send_plain(app.session.live, op, f"Could not {doing}")
-            app.writes.send(doing, sending, said=f"{done} #{change_request.number}", is_shown=True)
+            app.writes.send(doing, sending, message=f"{done} #{change_request.number}", is_visible=True)
 
     said = (
         "The change request will move back to the “Open” tab."

@@ -114,14 +114,14 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         description.text,
         lines=6,
         placeholder="optional: explain why you are making this change",
-        keep=description.keep,
-        keep_now=description.keep_now,
+        keep=description.autosave,
+        keep_now=description.autosave_now,
     )
     dialog = Confirm(
         f"Edit the details of #{change_request.number}",
         verb="Save",
         intro="" if text is not None else _NO_MARKDOWN,
-        field=Field("Subject", subject.text, required=_REQUIRED, keep=subject.keep, keep_now=subject.keep_now),
+        field=Field("Subject", subject.text, required=_REQUIRED, keep=subject.autosave, keep_now=subject.autosave_now),
         also=also if text is not None else None,
     )
     app.push_screen(dialog, decided)
@@ -134,7 +134,7 @@ def _send_description(
 
     def drop(_: object) -> None:
         for draft in drafts:
-            draft.drop()
+            draft.delete()
 
     from octavo.data.writes.direct import send_plain
 
@@ -143,10 +143,10 @@ def _send_description(
     app.writes.send(
         doing,
         send_plain(app.session.live, op, f"Could not {doing}", edit),
-        said=f"Saved the details of {name}",
-        then=drop,
-        otherwise=dialog_draft.DRAFT_SAVED,
-        is_shown=True,
+        message=f"Saved the details of {name}",
+        on_success=drop,
+        failure_hint=dialog_draft.DRAFT_SAVED,
+        is_visible=True,
     )
 
 
@@ -209,7 +209,7 @@ def _start(app: Shell, space: SpaceRef) -> None:
     def made(change_request: ChangeRequest) -> None:
         from octavo.tui.writing.target_request import remember_target  # it is started to be written to
 
-        draft.drop()
+        draft.delete()
         remember_target(app, space, change_request)
         app.say(f"Created #{change_request.number} {change_request.title}")
         app.go(ToChangeRequest(change_request.ref(space), change_request))
@@ -218,7 +218,7 @@ def _start(app: Shell, space: SpaceRef) -> None:
         from octavo.data.writes.change_request_writes import create
 
         starting = create(app.session.live, space, subject)
-        app.writes.send("create the change request", starting, then=made, otherwise=dialog_draft.DRAFT_SAVED)
+        app.writes.send("create the change request", starting, on_success=made, failure_hint=dialog_draft.DRAFT_SAVED)
 
     _ask_subject(app, f"New change request in {known.title if known else 'this space'}", "Create", draft, start)
 
@@ -226,7 +226,7 @@ def _start(app: Shell, space: SpaceRef) -> None:
 def _ask_subject(app: Shell, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
     from octavo.tui.widgets.confirm import Confirm, Field
 
-    field = Field("Subject", draft.text, required=_REQUIRED, keep=draft.keep, keep_now=draft.keep_now)
+    field = Field("Subject", draft.text, required=_REQUIRED, keep=draft.autosave, keep_now=draft.autosave_now)
 
     def decided(answer: Confirmed | None) -> None:
         if answer is None:

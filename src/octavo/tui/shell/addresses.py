@@ -22,9 +22,9 @@ _KIND_NAMES: Mapping[type[LinkedItem], str] = MappingProxyType(
 )
 
 
-def _linked_item(things_at_hand: Sequence[Model]) -> LinkedItem | None:
+def _linked_item(selected_items: Sequence[Model]) -> LinkedItem | None:
     """Return the selected item if it has a title and a link, else None."""
-    first = next(iter(things_at_hand), None)
+    first = next(iter(selected_items), None)
     return first if isinstance(first, LinkedItem) else None
 
 
@@ -57,7 +57,7 @@ def _open_in_browser(app: Shell, thing: LinkedItem) -> None:
 def _why_no_url(app: Shell, thing: LinkedItem) -> str | None:
     from octavo.tui.shell.outside import missing_link_reason
 
-    return missing_link_reason(app, _kind_name(thing)) if not _url(thing) or app.session.is_here else None
+    return missing_link_reason(app, _kind_name(thing)) if not _url(thing) or app.session.is_embedded else None
 
 
 LINK_COMMANDS: Commands[LinkedItem] = Commands(
@@ -69,6 +69,6 @@ LINK_COMMANDS: Commands[LinkedItem] = Commands(
     ),
     context="selected item",
     nothing="First, select an item that has a title and a link.",
-    find=lambda view: _linked_item(view.things_at_hand),
+    find=lambda view: _linked_item(view.selected_items),
 )  # fmt: skip
 """Commands for the selected item of a view, if the item has a title and a link."""

@@ -22,9 +22,9 @@ _HINTS = {
 
 
 def ask_for_file(
-    app: Shell, title: str, kind: str, then: Callable[[str], None], *, written: str = "", trouble: str = ""
+    app: Shell, title: str, kind: str, then: Callable[[str], None], *, written: str = "", problem: str = ""
 ) -> None:
-    """Ask for a local file and call `then` with its path as typed. `kind` is the kind of upload, or `text`. `trouble`
+    """Ask for a local file and call `then` with its path as typed. `kind` is the kind of upload, or `text`. `problem`
     says why the path `written` was rejected."""
     folder = app.session.state.get_fact(_FOLDER_FACT)
     initial = written or (folder if isinstance(folder, str) else "~/")
@@ -35,7 +35,7 @@ def ask_for_file(
 
     field = Field("Path (press tab to complete)", initial, required="Enter the path to a file.", is_path=True)
     hint = _HINTS.get(kind, "")
-    app.push_screen(Confirm(f"{title}: choose a file", verb="Choose", intro=hint, after=trouble, field=field), decided)
+    app.push_screen(Confirm(f"{title}: choose a file", verb="Choose", intro=hint, after=problem, field=field), decided)
 
 
 async def _check(app: Shell, title: str, kind: str, then: Callable[[str], None], written: str) -> None:
@@ -47,7 +47,7 @@ async def _check(app: Shell, title: str, kind: str, then: Callable[[str], None],
                 uploads.check_file, written, cast(Literal["customization_font", "import_file"], kind)
             )
     except NotSendable as error:
-        ask_for_file(app, title, kind, then, written=written, trouble=str(error))
+        ask_for_file(app, title, kind, then, written=written, problem=str(error))
         return
     app.session.state.set_fact(_FOLDER_FACT, f"{written.rpartition('/')[0]}/")
     then(written)

@@ -17,12 +17,12 @@ DRAFT_SAVED = "Saved as a draft. Open this dialog again to continue."
 class DialogDraft:
     """The draft of one dialog, stored under the key `place`. Text equal to `begin` is no draft."""
 
-    def __init__(self, app: Shell, place: str, begin: str = "") -> None:
-        self._app, self._key, self._initial = app, place, begin
+    def __init__(self, app: Shell, key: str, initial: str = "") -> None:
+        self._app, self._key, self._initial = app, key, initial
         self._drafts = app.session.drafts
 
     @property
-    def place(self) -> str:
+    def key(self) -> str:
         """Key of the draft."""
         return self._key
 
@@ -38,7 +38,7 @@ class DialogDraft:
         return all(draft.key != self._key for draft in self._drafts.unsaved())
 
     @property
-    def trouble(self) -> str:
+    def save_problem(self) -> str:
         """Sentence why the draft, or anything at all, cannot be saved. Empty if there is no problem."""
         if self._key in self._drafts.late_keys():
             return f"Could not save the draft: {self._drafts.unsaved_reason}. Octavo is retrying."
@@ -52,19 +52,19 @@ class DialogDraft:
         """Save `text` before this method returns, because the app quits. Raises NotSaved."""
         self._drafts.save_now(self._key, self._draft(text))
 
-    def take_newer(self, text: str, written_at: datetime) -> None:
+    def save_newer(self, text: str, written_at: datetime) -> None:
         """Save `text`, which was written at `written_at`, unless a newer draft exists. Raises NotSaved."""
         stored = next((each for each in self._drafts.all() if each.key == self._key), None)
         if stored is None or stored.saved_at < written_at:
             self._drafts.get(self._key)  # A draft that was read may be replaced.
             self._drafts.save_now(self._key, text)
 
-    def keep(self, text: str) -> None:
+    def autosave(self, text: str) -> None:
         """Save `text` in the background. A failure is shown once until saving works again."""
         is_reported = self._key in self._drafts.late_keys()
         self._app.background(self._save_or_report(self.save(text), is_reported))
 
-    def keep_now(self, text: str) -> None:
+    def autosave_now(self, text: str) -> None:
         """Save `text` before this method returns, because the app quits. A failure is shown as by `keep`."""
         is_reported = self._key in self._drafts.late_keys()
         try:
@@ -73,9 +73,9 @@ class DialogDraft:
             if not is_reported:
                 self._app.say(str(error), tone="failed")
 
-    def drop(self) -> None:
+    def delete(self) -> None:
         """Delete the draft, because the server has the text."""
-        self.keep(self._initial)
+        self.autosave(self._initial)
 
     def _draft(self, text: str) -> str:
         return "" if text.strip() == self._initial.strip() else text

@@ -41,9 +41,9 @@ Report = Callable[[str], None]
 class Export:
     """Something to save. `content` yields its bytes as soon as the path is chosen."""
 
-    what: str
+    title: str
     """Name in sentences: a title, or the name of a file."""
-    name: str
+    file_name: str
     """Suggested name of the file or folder."""
     content: Callable[[], AsyncIterator[bytes]] | None = None
     files: Callable[[Report], AsyncIterator[tuple[tuple[str, ...], bytes]]] | None = None
@@ -58,7 +58,7 @@ class RunningExport:
 
     export: Export
     task: asyncio.Task[None]
-    so_far: str = ""
+    progress: str = ""
     """Progress: 12 of 300 pages."""
 
 
@@ -82,7 +82,7 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
     """Ask what to export and in which format: the current page, given by id and title, or all of the space or change
     request called `title`."""
     scope = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
-    stops = {f"Stop saving {each.export.what}": each for each in _running.get(app, ())}
+    stops = {f"Stop saving {each.export.title}": each for each in _running.get(app, ())}
     exports: dict[str, Export] = {}
     if page is not None:
         page_id, name = page
@@ -105,9 +105,9 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
             ask_for_path(app, exports[what])
 
     choices = [
-        Choice(what, what, detail=each.so_far or "deletes the unfinished export") for what, each in stops.items()
+        Choice(what, what, detail=each.progress or "deletes the unfinished export") for what, each in stops.items()
     ]
-    choices += [Choice(what, what, detail=export.what) for what, export in exports.items()]
+    choices += [Choice(what, what, detail=export.title) for what, export in exports.items()]
     app.push_screen(Picker("Export", choices), chosen)
 
 
@@ -173,9 +173,9 @@ def _contents_lines(pages: Iterable[Page], paths: Mapping[str, tuple[str, ...]],
         yield from _contents_lines(page.pages, paths, depth + 1)
 
 
-def ask_for_path(app: Shell, export: Export, *, written: str = "", trouble: str = "") -> None:
-    """Ask for the path of `export`, and save it. `trouble` says why the path `written` was rejected."""
-    name = safe_name(export.name)
+def ask_for_path(app: Shell, export: Export, *, written: str = "", problem: str = "") -> None:
+    """Ask for the path of `export`, and save it. `problem` says why the path `written` was rejected."""
+    name = safe_name(export.file_name)
     where = written or short_path(_initial_folder(app) / name)
     label = "Save to a new folder" if export.files else "Save to a file or folder"
     field = Field(label, where, required="Enter a path.", is_path=True)
@@ -185,7 +185,7 @@ def ask_for_path(app: Shell, export: Export, *, written: str = "", trouble: str 
             _start(app, export, answer.text)
 
     app.push_screen(
-        Confirm(f"Save {export.what}?", verb="Save", intro=export.intro, after=trouble, field=field), decided
+        Confirm(f"Save {export.title}?", verb="Save", intro=export.intro, after=problem, field=field), decided
     )
 
 
@@ -204,10 +204,10 @@ def _start(app: Shell, export: Export, written: str, *, replace: bool = False) -
     def on_end(task: asyncio.Task[None]) -> None:
         _running[app].remove(saving)
         if task.cancelled():
-            app.say(f"Stopped saving {export.what}. Nothing was saved.", tone="care")
+            app.say(f"Stopped saving {export.title}. Nothing was saved.", tone="care")
 
     def report(so_far: str) -> None:
-        saving.so_far = so_far
+        saving.progress = so_far
 
     task = app.background(_save(app, export, written, report, replace=replace))
     saving = RunningExport(export, task)
@@ -217,9 +217,9 @@ def _start(app: Shell, export: Export, written: str, *, replace: bool = False) -
 
 async def _save(app: Shell, export: Export, written: str, report: Report, *, replace: bool = False) -> None:
     try:
-        path = await asyncio.to_thread(destination, written, safe_name(export.name))
+        path = await asyncio.to_thread(destination, written, safe_name(export.file_name))
     except FileNotSaved as error:
-        ask_for_path(app, export, written=written, trouble=str(error))
+        ask_for_path(app, export, written=written, problem=str(error))
         return
     try:
         if export.files is not None:
@@ -231,14 +231,14 @@ async def _save(app: Shell, export: Export, written: str, report: Report, *, rep
         if export.files is None:
             _ask_to_replace(app, export, path)
         else:
-            ask_for_path(app, export, written=short_path(path), trouble=str(error))
+            ask_for_path(app, export, written=short_path(path), problem=str(error))
     except FileNotSaved as error:
-        ask_for_path(app, export, written=written, trouble=str(error))
+        ask_for_path(app, export, written=written, problem=str(error))
     except ApiError as error:
-        app.say(f"Could not save {export.what}: {error}", tone="failed")
+        app.say(f"Could not save {export.title}: {error}", tone="failed")
     else:
         app.session.state.set_fact(_FOLDER_FACT, str(path.parent))
-        app.say(f"Saved {export.what} to {short_path(path)} ({size}).")
+        app.say(f"Saved {export.title} to {short_path(path)} ({size}).")
 
 
 def _initial_folder(app: Shell) -> Path:

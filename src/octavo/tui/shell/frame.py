@@ -52,7 +52,7 @@ class TopBar(Widget):
 
     DEFAULT_CSS = "TopBar { height: 2; dock: top; background: $background; color: $octavo-muted; border-bottom: solid $octavo-line; }"
 
-    class ViewWanted(Message):
+    class ViewRequested(Message):
         """Posted when the user clicks a view. `organization` means the organization switcher."""
 
         def __init__(self, view: str) -> None:
@@ -76,7 +76,7 @@ class TopBar(Widget):
         self.set_interval(5, self._refresh_connection)
 
     def _refresh_connection(self) -> None:
-        self.shell.workspace.look_at_link()
+        self.shell.workspace.update_connection()
         self._repaint_if_changed()
 
     def _repaint_if_changed(self) -> None:
@@ -91,7 +91,7 @@ class TopBar(Widget):
 
     def _line(self) -> Content:
         width = self.content_size.width
-        left, link = Content(""), self.shell.workspace.link
+        left, link = Content(""), self.shell.workspace.connection
         full = self._right_part(link, show_account=True)
         with_account = [full, self._right_part(link, show_account=True, is_short=True)]
         right_parts = [full, self._right_part(link), self._right_part(link, is_short=True)]
@@ -158,7 +158,7 @@ class TopBar(Widget):
     def on_click(self, event: Click) -> None:
         for start, end, view in self._spans:
             if start <= event.x < end:
-                self.post_message(self.ViewWanted(view))
+                self.post_message(self.ViewRequested(view))
 
 
 class TourStrip(Widget):
@@ -178,11 +178,11 @@ class TourStrip(Widget):
         self._repaint_if_changed()
 
     def _repaint_if_changed(self) -> None:
-        self.display = bool(self.shell.workspace.tour.words)
+        self.display = bool(self.shell.workspace.tour.instruction)
         self.refresh()
 
     def render(self) -> RenderResult:
-        words, leave = self.shell.workspace.tour.words, self.shell.workspace.tour.way_out
+        words, leave = self.shell.workspace.tour.instruction, self.shell.workspace.tour.exit_hint
         gap = self.content_size.width - len(words) - len(leave)
         return Content.assemble((words, "bold $primary"), " " * max(gap, 2), (leave, "$octavo-muted"))
 
@@ -221,7 +221,7 @@ class StatusBar(Widget):
         width = self.content_size.width
         left = Content(f" {self.crumbs}")
         right = self._right_part(self.facts)
-        if self.shell.workspace.news.words and left.cell_length + right.cell_length + 2 > width:
+        if self.shell.workspace.news.summary and left.cell_length + right.cell_length + 2 > width:
             right = self._right_part("")  # The facts come back as soon as the news is dismissed.
         # The location keeps at least a third of the width.
         right = right.truncate(max(width - left.cell_length - 2, width * 2 // 3), ellipsis=True)
@@ -235,10 +235,10 @@ class StatusBar(Widget):
         workspace = self.shell.workspace
         read_only = "read-only" if self.shell.has_session and self.shell.session.read_only else ""
         parts = [
-            (workspace.unsent.trouble, "bold $error"),
+            (workspace.unsent.save_problem, "bold $error"),
             (facts, ""),
-            (workspace.news.words, "$primary"),
-            (workspace.waiting, "$warning"),
+            (workspace.news.summary, "$primary"),
+            (workspace.outbox_summary, "$warning"),
             (read_only, "bold $warning"),
         ]
         pieces = [Content.assemble(part) for part in parts if part[0]]

@@ -56,7 +56,7 @@ class InboxFeed:
         was."""
         self._unsubscribe: Callable[[], None] | None = None
 
-    def enter(self, session: Session, organization: Organization) -> None:
+    def switch_organization(self, session: Session, organization: Organization) -> None:
         """Follow the inbox of this organization instead of the previous inbox."""
         self._reset()
         self._session, self._organization = session, organization
@@ -64,9 +64,9 @@ class InboxFeed:
         is_same_organization = isinstance(saved, dict) and saved.get("organization") == organization.id
         self._last_count = saved["count"] if is_same_organization and isinstance(saved.get("count"), int) else None
         if self._is_started:
-            self.begin()
+            self.start()
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Start to follow the inbox."""
         self._is_started = True
         if self.loader is not None or self._session is None or self._organization is None:
@@ -83,11 +83,11 @@ class InboxFeed:
     async def poll(self) -> None:
         """Fetch changes in the background. If the user has never opened the inbox, nothing is fetched."""
         if self._last_count is not None:
-            self.begin()
+            self.start()
         if self.loader is not None:
             await self.loader.poll()
 
-    def words_changed(self) -> None:
+    def rebuild(self) -> None:
         """Rebuild the rows after an unsent text appeared or disappeared."""
         if self.loader is not None:
             self.loader.rebuild()
@@ -98,23 +98,23 @@ class InboxFeed:
         return self.loader.as_of if self.loader is not None else None
 
     @property
-    def lists(self) -> tuple[Operation[Any], ...]:
+    def list_operations(self) -> tuple[Operation[Any], ...]:
         """Operations that list the items of the inbox and their changes."""
         return self.loader.lists if self.loader is not None else ()
 
-    def leave_organization(self) -> None:
+    def clear_organization(self) -> None:
         """Stop following, because no organization is left."""
         self._reset()
         self._organization = None
         self.changed.publish(None)
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Stop following, because the session ends."""
         self._reset()
         self._session = self._organization = None
         self._is_started = False
 
-    def look_again(self) -> None:
+    def regroup(self) -> None:
         """Group the rows again after a mark has changed or a snoozed row is due."""
         if self.snapshot is not None and self.marks is not None:
             self.rows = self.marks.sort(self.snapshot.rows)
@@ -150,7 +150,7 @@ class InboxFeed:
             if self._reported_comments.get(at) is not comments:
                 self._on_comments_read(at.change_request_id, ListPage(items=comments))
         self._reported_comments = comments_by_request
-        self.look_again()
+        self.regroup()
 
     def _save_count(self) -> None:
         """Save the count for the next start, unless the inbox is loaded only in part."""

@@ -25,9 +25,9 @@ def show_info(view: View) -> None:
         if value:
             clipboard.copy(view.shell, value, "Copied.")
 
-    has_links = not view.shell.session.is_here
+    has_links = not view.shell.session.is_embedded
     view.shell.push_screen(
-        InfoScreen(view.things_at_hand, view, view.shell.session.offline.get, addresses=has_links), chosen
+        InfoScreen(view.selected_items, view, view.shell.session.offline.get, has_links=has_links), chosen
     )
 
 
@@ -39,17 +39,17 @@ class InfoScreen(Chooser[str | None, str]):
 
     def __init__(
         self,
-        things: Sequence[Model],
-        below: Screen[Any],
-        kept: Callable[[str], OfflineSpace | None],
+        items: Sequence[Model],
+        screen_below: Screen[Any],
+        offline_space: Callable[[str], OfflineSpace | None],
         *,
-        addresses: bool = True,
+        has_links: bool = True,
     ) -> None:
-        """`kept` returns the offline copy of a space by its id. Without `addresses`, details that are links are
+        """`offline_space` returns the offline copy of a space by its id. Without `has_links`, details that are links are
         omitted."""
         super().__init__("Info", empty="No details to show. Select an item first.")
-        self._offline_space = kept
-        self._items, self._screen_below, self._omitted = things, below, () if addresses else LINK_NAMES
+        self._offline_space = offline_space
+        self._items, self._screen_below, self._omitted = items, screen_below, () if has_links else LINK_NAMES
 
     def choices(self) -> Sequence[Choice[str]]:
         choices: list[Choice[str]] = []

@@ -54,26 +54,26 @@ class _Field(NamedTuple):
 
 
 def field_details(
-    thing: Model, without: Collection[str] = (), called: Mapping[str, str] = MappingProxyType({})
+    thing: Model, excluded: Collection[str] = (), labels: Mapping[str, str] = MappingProxyType({})
 ) -> list[tuple[str, str]]:
     """Return every field of a model that has a value, with its label.
 
-    `called` maps paths of fields to labels. Other fields get their own label, or the long label if two labels would be
+    `labels` maps paths of fields to labels. Other fields get their own label, or the long label if two labels would be
     equal.
     """
-    fields = list(_iter_fields(thing, without))
-    count = Counter(called.get(each.path, each.short) for each in fields)
+    fields = list(_iter_fields(thing, excluded))
+    count = Counter(labels.get(each.path, each.short) for each in fields)
     return _as_text(
-        (called.get(each.path) or (each.short if count[each.short] == 1 else each.long), each.value) for each in fields
+        (labels.get(each.path) or (each.short if count[each.short] == 1 else each.long), each.value) for each in fields
     )
 
 
 def _iter_fields(
-    thing: Model, without: Collection[str], path: str = "", short: str = "", long: str = ""
+    thing: Model, excluded: Collection[str], path: str = "", short: str = "", long: str = ""
 ) -> Iterator[_Field]:
     """Yield the fields of a model at `path`. `short` and `long` are prefixes of their labels."""
     for name, value in thing:
-        if name in without or name == "object" or value is None:
+        if name in excluded or name == "object" or value is None:
             continue
         field_path = f"{path}.{name}".removeprefix(".")
         short_label, long_label = (f"{prefix} {field_label(name)}".strip() for prefix in (short, long))
@@ -93,7 +93,7 @@ def _iter_fields(
             case Model():
                 # A model with an ID is an item of its own, so short labels are clear enough.
                 has_id = "id" in type(value).model_fields
-                yield from _iter_fields(value, without, field_path, "" if has_id else short_label, long_label)
+                yield from _iter_fields(value, excluded, field_path, "" if has_id else short_label, long_label)
             case _:
                 yield _Field(field_path, short_label, long_label, _display_value(thing, name, value))
 

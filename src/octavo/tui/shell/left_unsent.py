@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ class UnsentTexts:
         """`changed` is called before the signal `changed` is published."""
         self.changed: Signal[None] = app.signal("left unsent")
         """Published when an unsent text has appeared, disappeared or moved."""
-        self.reworded: Signal[None] = app.signal("drafts")
+        self.text_changed: Signal[None] = app.signal("drafts")
         """Published when an unsent text may have changed."""
         self.index = UnsentIndex()
         self._before_publish = changed
@@ -50,7 +50,7 @@ class UnsentTexts:
         self._leave = [session.drafts.observe(self._on_texts_changed), session.outbox.observe(self._on_texts_changed)]
         self._on_texts_changed()
 
-    def leave(self) -> None:
+    def reset(self) -> None:
         """Stop following, and clear the index."""
         while self._leave:
             self._leave.pop()()
@@ -74,14 +74,14 @@ class UnsentTexts:
             self._indexed, self.index = current, UnsentIndex(current[0], pending, unsaved)
             self._before_publish()
             self.changed.publish(None)
-        self.reworded.publish(None)
+        self.text_changed.publish(None)
 
     def _retry_saving(self) -> None:
         if self._session is not None:
             self._app.background(self._session.drafts.save_again())
 
     @property
-    def trouble(self) -> str:
+    def save_problem(self) -> str:
         """How many drafts could not be saved, and why. Empty if all are saved."""
         unsaved = self._indexed[1]
         if self._session is None or not unsaved:
@@ -89,18 +89,18 @@ class UnsentTexts:
         return f"{plural(len(unsaved), 'draft')} not saved yet: {self._session.drafts.unsaved_reason}"
 
 
-def unsent_mark(words: Iterable[UnsentText], *, tight: bool = False) -> Content:
+def unsent_mark(texts: Iterable[UnsentText], *, tight: bool = False) -> Content:
     """Return the mark for drafts and pending comments: a sign and a word, with `tight` only the sign. Empty without
     any."""
-    texts: Sequence[UnsentText] = tuple(words)
-    pending, unsaved = sum(bool(each.entry_id) for each in texts), sum(each.is_late for each in texts)
-    return _mark_content(len(texts) - pending - unsaved, pending, unsaved, tight) if texts else Content("")
+    found = tuple(texts)
+    pending, unsaved = sum(bool(each.entry_id) for each in found), sum(each.is_late for each in found)
+    return _mark_content(len(found) - pending - unsaved, pending, unsaved, tight) if found else Content("")
 
 
-def with_unsent_mark(words: Iterable[UnsentText], said: str) -> Content:
-    """Return the right end of a row: the mark of its unsent texts, then `said`."""
-    label, unsent = Content.styled(said, "$octavo-muted"), unsent_mark(words)
-    return Content.assemble(unsent, "  ", label) if unsent else label
+def with_unsent_mark(texts: Iterable[UnsentText], label: str) -> Content:
+    """Return the right end of a row: the mark of its unsent texts, then `label`."""
+    right, unsent = Content.styled(label, "$octavo-muted"), unsent_mark(texts)
+    return Content.assemble(unsent, "  ", right) if unsent else right
 
 
 @lru_cache(100)

@@ -39,29 +39,29 @@ class ActiveFilters(Generic[N]):
 
     def __init__(self, view: View, changed: Callable[[], None]) -> None:
         self._view, self._changed = view, changed
-        self.by: tuple[N, ...] = ()
+        self.filters: tuple[N, ...] = ()
 
     @property
     def names(self) -> list[str]:
         """Names of the active filters."""
-        return [each.name for each in self.by]
+        return [each.name for each in self.filters]
 
-    def set(self, *by: N) -> None:
+    def replace(self, *filters: N) -> None:
         """Replace the active filters."""
-        self.by = by
+        self.filters = filters
         self._changed()
 
-    def choose(self, title: str, more: Iterable[tuple[N, str]], save: Callable[[], None] | None = None) -> None:
-        """Let the user add or remove a filter. `more` are the filters to add, each with the number of items that it
+    def choose(self, title: str, available: Iterable[tuple[N, str]], save: Callable[[], None] | None = None) -> None:
+        """Let the user add or remove a filter. `available` are the filters to add, each with the number of items that it
         leaves. `save` saves the current filters as a tab."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
-        now = self.by
+        now = self.filters
         choices: list[Choice[N | Callable[[], None]]] = [
             Choice(each, each.name, right="press enter to remove", group="CURRENT FILTER") for each in now
         ]
-        choices += [Choice(each, each.name, right=left, group=each.kind.upper()) for each, left in more]
+        choices += [Choice(each, each.name, right=left, group=each.kind.upper()) for each, left in available]
 
         if save is not None:
             choices.append(Choice(save, "Save this filter as a tab", group="SAVE"))
@@ -71,7 +71,7 @@ class ActiveFilters(Generic[N]):
                 choice()
             elif choice is not None:
                 others = (each for each in now if each.kind != choice.kind)
-                self.set(*others, *(() if choice in now else (choice,)))
+                self.replace(*others, *(() if choice in now else (choice,)))
 
         self._view.app.push_screen(Picker(title, choices, empty="You cannot filter this list."), chosen)
 
@@ -87,7 +87,7 @@ class Preview:
         """True if the focus is in the preview."""
         return any(each.has_focus_within for each in self._panes)
 
-    def hide(self) -> None:
+    def toggle(self) -> None:
         """Show or hide the preview."""
         self.view.remove_class("-only-preview")
         self.view.toggle_class("-no-preview")
@@ -110,33 +110,33 @@ class Preview:
 class ListView(View, Generic[T]):
     """A list of `T` with optional tabs, and a preview of the selected row.
 
-    Subclasses create their widgets in `body` with `list_beside`. They add `TAB_COMMANDS` and `PREVIEW_COMMANDS` to their commands.
+    Subclasses create their widgets in `body` with `list_with_preview`. They add `TAB_COMMANDS` and `PREVIEW_COMMANDS` to their commands.
     """
 
-    ORDERS: ClassVar[Mapping[str, str]] = {}
+    LIST_ORDERS: ClassVar[Mapping[str, str]] = {}
     """Sort orders of the list with their labels. The first is the default."""
-    KEPT_ORDER: ClassVar[str] = ""
+    ORDER_FACT: ClassVar[str] = ""
     """Name of the fact that stores the sort order."""
 
     rows: Rows[T]
     sections: Sections
     preview: Preview
 
-    def list_beside(
-        self, rows: Rows[T], *beside: Widget, sections: tuple[Section, ...] = (), begin: str = ""
+    def list_with_preview(
+        self, rows: Rows[T], *panes: Widget, sections: tuple[Section, ...] = (), initial_tab: str = ""
     ) -> Iterable[Widget]:
-        """Yield the widgets: the tabs with tab `begin`, or the first, selected, then the list and the panes beside it."""
-        self.rows, self.preview = rows, Preview(self, rows, beside)
-        self.sections = Sections(sections, begin or (sections[0].key if sections else ""))
+        """Yield the widgets: the tabs with tab `initial_tab`, or the first, selected, then the list and the panes beside it."""
+        self.rows, self.preview = rows, Preview(self, rows, panes)
+        self.sections = Sections(sections, initial_tab or (sections[0].key if sections else ""))
         if sections:
             yield self.sections
         with Horizontal():
             with Vertical(classes="hairline", id="left"):
                 yield rows
-            yield from beside
+            yield from panes
 
     @property
-    def ticked(self) -> list[T]:
+    def selected_rows(self) -> list[T]:
         """The selected rows, in the order of the list."""
         return self.rows.ticks.items
 
@@ -146,39 +146,41 @@ class ListView(View, Generic[T]):
         is_loading = reason is not None and self.rows.state.is_waiting and not self.rows.keys
         return STILL_LOADING if is_loading else reason
 
-    def draw_list(self) -> None:
+    def redraw_list(self) -> None:
         """Redraw the rows of the list."""
         self.rows.redraw()
 
-    def says(self, answer: Snapshot[Any], what: str, waits_for: str) -> None:
+    def show_response(self, snapshot: Snapshot[Any], what: str, waits_for: str) -> None:
         """Show in the list that its data is loading, or why loading failed."""
-        if answer.value is None:
+        if snapshot.value is None:
             self.rows.show(())
             self.rows.state.wait_for(waits_for)
-        if answer.error is not None:
-            self.rows.state.fail(f"Could not load {in_a_line(what)}", str(answer.error))
+        if snapshot.error is not None:
+            self.rows.state.fail(f"Could not load {in_a_line(what)}", str(snapshot.error))
 
     # Sort order
 
     @cached_property
-    def order(self) -> str:
+    def list_order(self) -> str:
         """Key of the current sort order in `ORDERS`."""
-        saved = self.shell.session.state.get_fact(self.KEPT_ORDER)
-        return saved if isinstance(saved, str) and saved in self.ORDERS else next(iter(self.ORDERS))
+        saved = self.shell.session.state.get_fact(self.ORDER_FACT)
+        return saved if isinstance(saved, str) and saved in self.LIST_ORDERS else next(iter(self.LIST_ORDERS))
 
-    def choose_order(self, title: str) -> None:
+    def choose_list_order(self, title: str) -> None:
         """Ask for the sort order."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
         def chosen(key: str | None) -> None:
             if key is not None:
-                self.order = key
-                self.shell.session.state.set_fact(self.KEPT_ORDER, key)
-                self.draw_list()
+                self.list_order = key
+                self.shell.session.state.set_fact(self.ORDER_FACT, key)
+                self.redraw_list()
 
-        choices = [Choice(key, name, right="now" if key == self.order else "") for key, name in self.ORDERS.items()]
-        self.app.push_screen(Picker(title, choices, now=self.order), chosen)
+        choices = [
+            Choice(key, name, right="now" if key == self.list_order else "") for key, name in self.LIST_ORDERS.items()
+        ]
+        self.app.push_screen(Picker(title, choices, now=self.list_order), chosen)
 
     def go_up(self) -> bool:
         """Move the focus from the preview to the list. Return False if the preview has no focus."""
@@ -208,7 +210,7 @@ TAB_COMMANDS: Commands[ListView[Any]] = Commands(
 PREVIEW_COMMANDS: Commands[Preview] = Commands(
     "pane",
     (
-        Command("preview", "p", "Preview", "Show or hide the preview", run=lambda _, preview: preview.hide(), shown=False),
+        Command("preview", "p", "Preview", "Show or hide the preview", run=lambda _, preview: preview.toggle(), shown=False),
         Command("side", "P", "Move preview", "Move the preview below or beside the list", run=lambda _, preview: preview.move(),
                 why_not=_why_no_move, shown=False),
         Command("zoom", "z", "Zoom", "Show only the focused pane, or both panes", run=lambda _, preview: preview.zoom(), shown=False),

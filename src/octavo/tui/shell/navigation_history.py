@@ -23,7 +23,7 @@ class Stop(NamedTuple):
     """A view in the state in which the user left it."""
 
     mode: str
-    over: tuple[Screen[Any], ...]
+    screens: tuple[Screen[Any], ...]
     """Screens on top of the view, the topmost last."""
     visit: object | None
     """The page on the bottom screen, as an opaque value that `show_again` accepts. None if the screen has no pages."""
@@ -33,7 +33,7 @@ class Step(NamedTuple):
     """A stop, and how the user left it."""
 
     stop: Stop
-    opened: bool
+    is_opened: bool
     """True if the user opened an item there, False if the user switched to another place."""
 
 
@@ -47,28 +47,28 @@ class NavigationHistory:
         self._is_paused = False
 
     @property
-    def has_behind(self) -> bool:
+    def can_go_back(self) -> bool:
         current = self._current_stop()
         return any(step.stop != current for step in self._behind)
 
     @property
-    def has_ahead(self) -> bool:
+    def can_go_forward(self) -> bool:
         return bool(self._ahead)
 
-    def holds(self, screen: Screen[Any]) -> bool:
+    def contains(self, screen: Screen[Any]) -> bool:
         """True if the history can show a screen again."""
-        return any(screen in step.stop.over for step in (*self._behind, *self._ahead))
+        return any(screen in step.stop.screens for step in (*self._behind, *self._ahead))
 
-    def leave(self, *, opened: bool = True) -> None:
-        """Record the current place before the app navigates. `opened` says whether an item was opened there. Dialogs
+    def record(self, *, is_opened: bool = True) -> None:
+        """Record the current place before the app navigates. `is_opened` says whether an item was opened there. Dialogs
         are closed."""
         current = self._current_stop()
         if current is None or self._is_paused:
             return
         if not self._behind or self._behind[-1].stop != current:
-            self._behind.append(Step(current, opened))
+            self._behind.append(Step(current, is_opened))
         else:
-            self._behind[-1] = Step(current, opened)
+            self._behind[-1] = Step(current, is_opened)
         self._delete(self._ahead)
         self._delete(self._behind[:-MAX_STOPS])
         self._limit_screens()
@@ -77,13 +77,13 @@ class NavigationHistory:
 
     def why_not(self, step: object) -> str | None:
         """Return a sentence why `travel` is not possible in the direction `step`, else None."""
-        if step == -1 and not self.has_behind:
+        if step == -1 and not self.can_go_back:
             return "You cannot go back any further."
-        if step == 1 and not self.has_ahead:
+        if step == 1 and not self.can_go_forward:
             return "You cannot go forward any further."
         return None
 
-    def travel(self, step: int) -> None:
+    def go(self, step: int) -> None:
         """Go back with -1, or forward with 1."""
         self._drop_current()
         if step < 0 and self._behind:
@@ -91,21 +91,21 @@ class NavigationHistory:
         elif step > 0 and self._ahead:
             self._move(self._ahead, self._behind)
 
-    def up(self) -> bool:
+    def go_up(self) -> bool:
         """Go back to the list from which the current item was opened. Return False if the item was not opened from a
         list, or if the user has moved on since."""
         self._drop_current()
         current, last = self._current_stop(), self._behind[-1] if self._behind else None
-        if current is None or last is None or not last.opened:
+        if current is None or last is None or not last.is_opened:
             return False
-        if (last.stop.mode, last.stop.over) == (current.mode, current.over):
+        if (last.stop.mode, last.stop.screens) == (current.mode, current.screens):
             return False  # A step between two pages of one screen leads to no list.
-        self.travel(-1)
+        self.go(-1)
         return True
 
-    def leave_screen(self) -> None:
+    def close_screen(self) -> None:
         """Go back to the list from which the current screen was opened, or to the screen below."""
-        if not self.up() and len(self._app.screen_stack) > 1:
+        if not self.go_up() and len(self._app.screen_stack) > 1:
             self._app.pop_screen()
 
     def clear(self) -> None:
@@ -128,12 +128,12 @@ class NavigationHistory:
     def _move(self, source: list[Step], target: list[Step]) -> None:
         current, step = self._current_stop(), source.pop()
         if current is not None:
-            target.append(Step(current, step.opened))
-        with self.going():
+            target.append(Step(current, step.is_opened))
+        with self.paused():
             self._show(step)
 
     @contextmanager
-    def going(self) -> Iterator[None]:
+    def paused(self) -> Iterator[None]:
         """Ignore navigation inside the `with` block: screens on the way are no stops."""
         self._is_paused = True
         try:
@@ -144,11 +144,11 @@ class NavigationHistory:
     def _show(self, step: Step) -> None:
         app, stop = self._app, step.stop
         if app.current_mode != stop.mode:
-            if step.opened:
+            if step.is_opened:
                 self._pop_to(())
             app.switch_mode(stop.mode)
-        self._pop_to(stop.over)
-        for screen in stop.over[len(app.screen_stack) - 1 :]:
+        self._pop_to(stop.screens)
+        for screen in stop.screens[len(app.screen_stack) - 1 :]:
             app.push_screen(screen)
         base = app.screen_stack[0]
         if stop.visit is not None and getattr(base, "here", None) != stop.visit:
@@ -165,14 +165,14 @@ class NavigationHistory:
         deleted = list(steps)
         self._behind = [each for each in self._behind if each not in deleted]
         self._ahead = [each for each in self._ahead if each not in deleted]
-        self._remove_screens(screen for step in deleted for screen in step.stop.over)
+        self._remove_screens(screen for step in deleted for screen in step.stop.screens)
 
     def _limit_screens(self) -> None:
         """Remove the oldest screens if more than `MAX_SCREENS` are kept."""
-        screens = list(dict.fromkeys(screen for step in reversed(self._behind) for screen in step.stop.over))
+        screens = list(dict.fromkeys(screen for step in reversed(self._behind) for screen in step.stop.screens))
         if excess := set(screens[MAX_SCREENS:]):
             self._behind = [
-                step._replace(stop=step.stop._replace(over=())) if excess & set(step.stop.over) else step
+                step._replace(stop=step.stop._replace(screens=())) if excess & set(step.stop.screens) else step
                 for step in self._behind
             ]
             self._remove_screens(excess)
@@ -180,10 +180,10 @@ class NavigationHistory:
     def _remove_screens(self, screens: Iterable[Screen[Any]]) -> None:
         shown = self._app.screens
         for screen in dict.fromkeys(screens):
-            if screen.is_running and screen not in shown and not self.holds(screen):
+            if screen.is_running and screen not in shown and not self.contains(screen):
                 screen.remove()
 
 
 def is_stop(screen: Screen[Any]) -> bool:
     """True if the history can return to a screen: views and result lists, but no dialogs."""
-    return bool(getattr(screen, "IS_STOP", False))
+    return bool(getattr(screen, "IN_HISTORY", False))

@@ -27,22 +27,22 @@ class RemoteNews:
     def add(self, news: RemoteChanges) -> None:
         """Add changes to the news."""
         self._news = news if self._news is None else self._news + news
-        if self.words and self._shown_since is None:
+        if self.summary and self._shown_since is None:
             self._shown_since = wording.clock()
         self._changed()
 
-    def seen(self) -> None:
+    def dismiss(self) -> None:
         """Dismiss the news after a key press, unless it has just arrived."""
         if self._shown_since is not None and wording.clock() - self._shown_since >= MIN_SHOWN:
-            self.forget()
+            self.clear()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Clear the news."""
         self._news = self._shown_since = None
         self._changed()
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """All news in a line. Empty without news."""
         news = self._news
         if news is None:

@@ -22,10 +22,10 @@ BROWSER_EXIT_SECONDS = 10.0
 """Seconds within which a browser that cannot open a link is expected to exit."""
 
 
-def confirm_link(app: Shell, url: str, *, words: str = "", trouble: str = "") -> None:
+def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:
     """Show the full URL of a link and ask whether to open or copy it.
 
-    `words` is the text of the link. `trouble` says why an attempt to open it failed: then the link can only be copied.
+    `text` is the text of the link. `problem` says why an attempt to open it failed: then the link can only be copied.
     """
     from octavo.tui.terminal import browser, clipboard
     from octavo.tui.widgets.confirm import Confirm
@@ -34,7 +34,7 @@ def confirm_link(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
     if not isinstance(target, links.ToUrl):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")
         return
-    browser_or_error = browser.NoBrowser(trouble) if trouble else browser.find(target.url, os.environ)
+    browser_or_error = browser.NoBrowser(problem) if problem else browser.find(target.url, os.environ)
     is_mail = target.url.startswith("mailto:")
 
     def decided(answer: Confirmed | None) -> None:
@@ -49,7 +49,7 @@ def confirm_link(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
                 "Copied the email address." if is_mail else "Copied the link.",
             )
 
-    warnings = [links.host_mismatch_warning(words, target), links.punycode_warning(target.host)]
+    warnings = [links.host_mismatch_warning(text, target), links.punycode_warning(target.host)]
     if isinstance(browser_or_error, browser.Browser):
         where = "This link opens an external website." if target.host not in links.APP_HOSTS else ""
         verb, warnings = "Open in browser", [where, *warnings]
@@ -70,20 +70,20 @@ def page_url(page: Page | None) -> str:
     return (page.urls.app or page.urls.published or "") if page is not None else ""
 
 
-def missing_link_reason(app: Shell, what: str) -> str:
+def missing_link_reason(app: Shell, item_kind: str) -> str:
     """Return a sentence why a page, space or link cannot be opened in a browser."""
-    if app.session.is_here:
+    if app.session.is_embedded:
         source = "the demo" if app.session.kind == "demo" else "this folder"
-        return f"This {what} has no link: {source} is not on the web."
-    return f"The server has no link for this {what}."
+        return f"This {item_kind} has no link: {source} is not on the web."
+    return f"The server has no link for this {item_kind}."
 
 
-def open_link(app: Shell, address: str, what: str, *, words: str = "") -> None:
+def open_link(app: Shell, url: str, item_kind: str, *, text: str = "") -> None:
     """Ask whether to open a URL in the browser. If the URL is empty, show why it is missing."""
-    if address:
-        confirm_link(app, address, words=words)
+    if url:
+        confirm_link(app, url, text=text)
     else:
-        app.say(missing_link_reason(app, what), tone="care")
+        app.say(missing_link_reason(app, item_kind), tone="care")
 
 
 def _highlight_host(target: links.ToUrl) -> Content:
@@ -113,7 +113,7 @@ def _start_browser(app: Shell, browser: Browser, url: str) -> None:
     try:
         started = browser.start(url, os.environ)
     except OSError as error:
-        confirm_link(app, url, trouble=f"Could not start {browser.name}: {error.strerror}.")
+        confirm_link(app, url, problem=f"Could not start {browser.name}: {error.strerror}.")
         return
     threading.Thread(target=report_failure, args=(started,), daemon=True).start()
     app.say("Opened the link in the browser.")

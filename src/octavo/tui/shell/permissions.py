@@ -32,27 +32,27 @@ _PERMISSION_PHRASES = {
 """Descriptions of permissions whose names do not describe them. `{}` stands for the name of the owner."""
 
 
-def why_no_permission(owners: Sequence[Any], right: str, deed: str, one: str) -> str | None:
-    """Return a sentence why the user cannot do `deed` if one of `owners` denies `right`, else None.
+def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind: str) -> str | None:
+    """Return a sentence why the user cannot do `action` if one of `owners` denies `permission`, else None.
 
-    An owner that does not list its permissions denies nothing: the server decides. `one` is the name for an owner
+    An owner that does not list its permissions denies nothing: the server decides. `kind` is the name for an owner
     without a title.
     """
-    for owner in owners if right else ():
-        if not has_permission(owner, right):
-            name = getattr(owner, "title", "") or f"this {one}"
-            permission = _PERMISSION_PHRASES.get(right, right.replace("_", " ")).format(name)
+    for owner in owners if permission else ():
+        if not has_permission(owner, permission):
+            name = getattr(owner, "title", "") or f"this {kind}"
+            permission = _PERMISSION_PHRASES.get(permission, permission.replace("_", " ")).format(name)
             return (
-                f"Your role in {name} does not let you {deed}. You need permission to {permission}. "
+                f"Your role in {name} does not let you {action}. You need permission to {permission}. "
                 "Ask an organization admin for access."
             )
     return None
 
 
-def has_permission(owner: Any, right: str) -> bool:
+def has_permission(owner: Any, permission: str) -> bool:
     """True if an item grants a permission, or does not list it."""
     permissions = getattr(owner, "permissions", None)
-    return permissions is None or bool(getattr(permissions, right, True))
+    return permissions is None or bool(getattr(permissions, permission, True))
 
 
 def why_no_editing(app: Shell) -> str | None:
@@ -62,26 +62,26 @@ def why_no_editing(app: Shell) -> str | None:
     return app.session.live.unavailable(Edit) if app.has_session else None
 
 
-def why_not_in_space(app: Shell, space_id: str, right: str) -> str | None:
-    """Return a sentence why the user lacks the permission `right` in a space, else None."""
+def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
+    """Return a sentence why the user lacks the permission `permission` in a space, else None."""
     space = app.workspace.space(space_id)
-    if space is not None and not getattr(space.permissions, right):
-        return f"Your role in {space.title} does not let you {right}. Ask an admin of the space for access."
+    if space is not None and not getattr(space.permissions, permission):
+        return f"Your role in {space.title} does not let you {permission}. Ask an admin of the space for access."
     return None
 
 
 def why_not_in_change_request(
-    app: Shell, change_request: ChangeRequest, space: SpaceRef | None, right: str, *states: str
+    app: Shell, change_request: ChangeRequest, space: SpaceRef | None, permission: str, *states: str
 ) -> str | None:
     """Return a sentence why an action with a change request is not possible, else None.
 
-    The action needs the permission `right`, and one of `states` if there are any.
+    The action needs the permission `permission`, and one of `states` if there are any.
     """
     if space is None:
         return why_no_space(change_request)
     if states and change_request.status not in states:
         return f"#{change_request.number} is {change_request.status}. You can do this only with {' or '.join(states)} change requests."
-    return why_not_in_space(app, space.space_id, right)
+    return why_not_in_space(app, space.space_id, permission)
 
 
 def why_no_space(change_request: ChangeRequest) -> str:
@@ -90,47 +90,47 @@ def why_no_space(change_request: ChangeRequest) -> str:
 
 
 def why_not_in_discussion(
-    app: Shell, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
+    app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> str | None:
     """Return a sentence why an action in a discussion is not possible, else None.
 
-    `deed` is `comment`, or with a thread `reply`, `resolve`, `reply_resolve`, `react`, `edit` or `delete`. `message` is
+    `action` is `comment`, or with a thread `reply`, `resolve`, `reply_resolve`, `react`, `edit` or `delete`. `message` is
     the message of the thread, by default the first.
     """
     message = message or thread
-    if message is not None and app.workspace.held(message.id) is not None:
+    if message is not None and app.workspace.pending_entry(message.id) is not None:
         explanation = "Only you can see this pending comment. Press e to edit it, X to remove it, or H to list all pending comments."
-        return None if deed in ("edit", "delete") else explanation
+        return None if action in ("edit", "delete") else explanation
     if reason := (thread and _why_not_sent(app, thread.id)) or (message and _why_not_sent(app, message.id)):
         return reason
-    if deed in _NEED_COMMENT_PERMISSION and (reason := why_not_in_space(app, at.space_id, "comment")):
+    if action in _NEED_COMMENT_PERMISSION and (reason := why_not_in_space(app, at.space_id, "comment")):
         return reason
-    if deed in ("reply", "reply_resolve") and thread is not None and _is_denied(thread, "reply"):
+    if action in ("reply", "reply_resolve") and thread is not None and _is_denied(thread, "reply"):
         return "You can read this thread, but you cannot reply to it. Ask an admin of the space for access."
-    if deed in ("resolve", "reply_resolve") and thread is not None:
+    if action in ("resolve", "reply_resolve") and thread is not None:
         space = app.workspace.space(at.space_id)
         if not thread.permissions.edit and not (space and space.permissions.edit):
             verb = "resolve" if thread.is_open else "reopen"
             return f"Only the author of this thread or an Editor of the space can {verb} it."
-    if deed == "edit" and message is not None:
+    if action == "edit" and message is not None:
         is_mine = app.workspace.me is None or app.workspace.me.id == message.posted_by.id
         if not message.permissions.edit or not is_mine:
             return f"Only {message.posted_by.name} can edit this comment."
-    if deed == "delete" and message is not None and not message.permissions.delete:
+    if action == "delete" and message is not None and not message.permissions.delete:
         return f"Only {message.posted_by.name} or an admin can delete this comment."
     return None
 
 
-def _is_denied(message: Comment | Reply, right: str) -> bool:
+def _is_denied(message: Comment | Reply, permission: str) -> bool:
     """True if the server explicitly denies a permission on a message. Not every server lists every permission."""
-    return right in message.permissions.model_fields_set and not getattr(message.permissions, right)
+    return permission in message.permissions.model_fields_set and not getattr(message.permissions, permission)
 
 
 def _why_not_sent(app: Shell, message_id: str) -> str | None:
     """Return a sentence why nothing can be done with a message that the server does not have, else None."""
-    if app.workspace.on_its_way(message_id) == NOT_SENT:
+    if app.workspace.send_status(message_id) == NOT_SENT:
         return "This comment was not sent. Press ! to see why, then retry or discard it."
-    if app.workspace.on_its_way(message_id) == MAY_BE_SENT:
+    if app.workspace.send_status(message_id) == MAY_BE_SENT:
         return "This comment may have been sent. Press ! to retry or discard it."
     if message_id.startswith("pending-"):
         return "This comment has not been sent yet. Press u to cancel it."

@@ -14,9 +14,9 @@ MAX_SECONDS = 90.0
 
 
 @contextmanager
-def show_progress(app: Shell, words: str) -> Iterator[None]:
-    """Show `words` as a notification while the `with` block runs."""
-    number = app.notices.say(words, seconds=MAX_SECONDS)
+def show_progress(app: Shell, text: str) -> Iterator[None]:
+    """Show `text` as a notification while the `with` block runs."""
+    number = app.notices.say(text, seconds=MAX_SECONDS)
     try:
         yield
     finally:

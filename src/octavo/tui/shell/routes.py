@@ -46,7 +46,7 @@ class ToChangeRequest(Route):
     """A change request, and optionally a thread in it. Missing data is loaded before the screen opens."""
 
     at: ChangeRequestRef
-    known: ChangeRequest | None = None
+    change_request: ChangeRequest | None = None
     thread: Comment | None = None
 
 

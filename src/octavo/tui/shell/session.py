@@ -22,9 +22,9 @@ class DemoRoles:
 
     roles: tuple[str, ...]
     """Names of the roles, from the highest to the lowest."""
-    now: str
+    current: str
     """Name of the current role."""
-    become: Callable[[str], Session]
+    open_session: Callable[[str], Session]
     """Returns a session with the given role. Raises OSError."""
 
 
@@ -61,36 +61,36 @@ class Session:
     close: Callable[[], Awaitable[None]]
     offline: OfflineSpaces
     """The spaces that are available offline."""
-    index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
+    search_index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
     """Local full-text index of the pages that were read."""
-    pictures: ImageCache = field(default_factory=lambda: ImageCache(None))
+    image_cache: ImageCache = field(default_factory=lambda: ImageCache(None))
     """Cache of images."""
-    waited: Callable[[], float] = lambda: 0.0
+    response_wait: Callable[[], float] = lambda: 0.0
     """Returns for how many seconds the oldest pending request has been waiting for its response."""
-    low: Callable[[], float] = lambda: 0.0
+    throttle_seconds: Callable[[], float] = lambda: 0.0
     """Returns for how many seconds background requests pause because the rate limit of the server runs low."""
     read_only: str = ""
     """Sentence why nothing can be changed. Empty if changes are sent."""
-    acting: DemoRoles | None = None
+    demo_roles: DemoRoles | None = None
     """Roles that the user can switch between. None outside the demo."""
     account: ServerAccount | None = None
     """The account on the server. None for an embedded platform."""
-    again: Callable[[], Session] | None = None
+    reopen: Callable[[], Session] | None = None
     """Opens the same session again. Raises OSError or ValueError. None if the session cannot be reopened."""
-    open: Callable[[], None] = lambda: None
+    on_first_paint: Callable[[], None] = lambda: None
     """Called after the first paint. No request has to be sent earlier."""
-    left_out: Callable[[], Awaitable[Sequence[str]]] | None = None
+    folder_warnings: Callable[[], Awaitable[Sequence[str]]] | None = None
     """Returns what of a folder could not be loaded, as parts of a sentence, when the folder is loaded. None if the
     session is no folder."""
 
-    progress: Callable[[], str] = lambda: ""
+    load_progress: Callable[[], str] = lambda: ""
     """Returns the loading progress of a folder in a sentence. Empty when the whole folder is loaded."""
-    look_at_files: Callable[[], Awaitable[bool]] | None = None
+    reload_files: Callable[[], Awaitable[bool]] | None = None
     """Reloads the files of a folder that have changed, and returns whether any file had. Raises OSError. None if the
     session is no folder."""
 
     @property
-    def is_here(self) -> bool:
+    def is_embedded(self) -> bool:
         """True if the platform runs inside Octavo, so that a browser cannot open its pages."""
         return self.kind != "server"
 
@@ -115,36 +115,36 @@ class SignInMethods(Protocol):
         """Host for which the user pastes an API key."""
 
     @property
-    def greeting(self) -> str:
+    def reason(self) -> str:
         """Sentence why a new API key is needed. Empty on the first sign-in."""
 
     @property
-    def before(self) -> str:
+    def previous_label(self) -> str:
         """Label of the previous session. Empty if there was none."""
 
-    async def keeping(self) -> str:
+    async def describe_storage(self) -> str:
         """Return sentences that say where an API key would be stored. Finding out may take a while."""
 
     async def sign_in(self, key: str) -> SignInResult:
         """Check `key`, store it, and connect to the server."""
 
-    async def back(self) -> Session:
+    async def open_previous(self) -> Session:
         """Open the previous session again."""
 
-    async def demo(self) -> Session:
+    async def open_demo(self) -> Session:
         """Connect to the demo library."""
 
-    async def folder(self, path: str) -> Session:
+    async def open_folder(self, path: str) -> Session:
         """Load a folder of pages into the embedded platform, and connect to it."""
 
     def accounts(self) -> Sequence[ServerAccount]:
         """Return the accounts to which this machine is signed in."""
 
-    def asking(self, greeting: str, before: Session) -> SignInMethods:
-        """Return sign-in methods that ask for a new API key of the server of session `before`, with `greeting` as the
+    def with_new_key(self, reason: str, previous: Session) -> SignInMethods:
+        """Return sign-in methods that ask for a new API key of the server of session `previous`, with `reason` as the
         reason."""
 
-    def use(self, name: str) -> SignInState:
+    def switch_account(self, name: str) -> SignInState:
         """Make another account the current account, and connect to it. The session is None if its API key is missing."""
 
     async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:

@@ -38,15 +38,15 @@ class Shell(Protocol):
 
     workspace: Workspace
     writes: WriteQueue
-    trail: NavigationHistory
+    history: NavigationHistory
     settings: Settings
     sign_in_methods: SignInMethods
     notices: NoticeBoard
-    mistakes: tuple[str, ...]
+    settings_errors: tuple[str, ...]
     """Errors in the settings file, a sentence each."""
-    before_end: set[Callable[[], None]]
+    exit_callbacks: set[Callable[[], None]]
     """Callbacks that save unfinished input when the terminal closes."""
-    opening: bool
+    is_opening: bool
     """True until the first screen shows its data."""
 
     @property
@@ -58,10 +58,10 @@ class Shell(Protocol):
         """True if an account is signed in."""
 
     @property
-    def ending(self) -> bool:
+    def is_ending(self) -> bool:
         """True if the app is quitting and its screens are being removed."""
 
-    async def start(self, session: Session, view: str = "") -> None:
+    async def show_session(self, session: Session, view: str = "") -> None:
         """End the current session and show `session` in `view`, or in the default view of the user."""
 
     def signal(self, name: str) -> Signal[Any]:
@@ -79,7 +79,7 @@ class Shell(Protocol):
     def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run `work` to its end on whatever screen is shown. An exception other than ApiError is reported as a bug."""
 
-    def page_shown(self, screen: Any) -> None:
+    def note_page_shown(self, screen: Any) -> None:
         """Note that `screen` shows a page. The startup ends with the first page."""
 
     async def action_quit(self) -> None:

@@ -54,7 +54,7 @@ class Tour:
         return done if isinstance(done, int) and 0 <= done < len(STEPS) else None
 
     @property
-    def words(self) -> str:
+    def instruction(self) -> str:
         """The next step in a sentence. Empty if no tour is active."""
         if (index := self.next_step) is None:
             return ""
@@ -62,7 +62,7 @@ class Tour:
         return f"Tour {index + 1}/{len(STEPS)}  Press {self._key(step.commands[0], step.key)} to {step.purpose}."
 
     @property
-    def way_out(self) -> str:
+    def exit_hint(self) -> str:
         """The key that leaves the tour, and its label."""
         return f"{self._key('app.tour', 'f6')} leave tour"
 
@@ -70,7 +70,7 @@ class Tour:
         chosen = keymap_of(cast("App[Any]", self._app)).get(id)
         return key_name(chosen.split(",")[0].strip()) if chosen else default
 
-    def command_ran(self, id: str) -> None:
+    def complete_step(self, id: str) -> None:
         """Complete the next step if the command `id` belongs to it."""
         index = self.next_step
         if index is None or id not in STEPS[index].commands:
@@ -79,7 +79,7 @@ class Tour:
         if index + 1 == len(STEPS):
             self._app.say("Tour complete. In any view, press ? to see its keyboard shortcuts.")
 
-    def start_or_leave(self) -> None:
+    def toggle(self) -> None:
         """Start the tour at its first step, or leave it."""
         self._save(0 if self.next_step is None else len(STEPS))
 

@@ -21,11 +21,11 @@ MAX_DEPTH = 40
 
 
 def space_nodes(
-    collections: Sequence[Collection], spaces: Iterable[Space], kept: Mapping[str, str] = MappingProxyType({})
+    collections: Sequence[Collection], spaces: Iterable[Space], offline_marks: Mapping[str, str] = MappingProxyType({})
 ) -> list[Node]:
     """Return the collections with their content, then the spaces without a collection.
 
-    Every item appears once: a collection that contains itself, or is nested too deep, moves to the top level. `kept`
+    Every item appears once: a collection that contains itself, or is nested too deep, moves to the top level. `offline_marks`
     maps ids of spaces to their offline status.
     """
     parents = {each.id: each.parent for each in collections}
@@ -47,7 +47,7 @@ def space_nodes(
                 each.title or "Untitled",
                 sign=sign_of(each.emoji),
                 count=each.comments,
-                right=kept.get(each.id, ""),
+                right=offline_marks.get(each.id, ""),
                 dim=each.edit_mode == "locked",
             )
             for each in spaces_of[parent]

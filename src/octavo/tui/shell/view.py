@@ -49,7 +49,7 @@ class _Slot:
     """The operation that a slot follows."""
 
     op: Operation[Any]
-    answer: LiveResponse
+    response: LiveResponse
     leave: Callable[[], None] = _do_nothing
 
 
@@ -74,11 +74,11 @@ class Subscriptions:
         show: Callable[[Snapshot[T]], None] | None = None,
         *,
         rank: Rank = Rank.NOW,
-        anew: bool = True,
-        most: int = 0,
+        refetch: bool = True,
+        min_items: int = 0,
     ) -> None:
-        """Show the response to `op` now and whenever it changes. Without `anew`, a response that is already followed
-        elsewhere is not fetched again. A list is loaded until it has `most` items."""
+        """Show the response to `op` now and whenever it changes. Without `refetch`, a response that is already followed
+        elsewhere is not fetched again. A list is loaded until it has `min_items` items."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -86,25 +86,25 @@ class Subscriptions:
         if op is None or show is None:
             return
         (self._patient.discard if rank is Rank.NOW else self._patient.add)(slot)
-        self._shell.workspace.following.add(self)
+        self._shell.workspace.subscriptions.add(self)
         # `watch` shows cached data before it returns, and `show` may follow another operation in this slot.
         live = self._shell.session.live
         followed = self._slots[slot] = _Slot(op, live.watched_response(op))
-        leave = live.watch(op, partial(self._show, show), rank=rank, refetch=anew, min_items=most)
+        leave = live.watch(op, partial(self._show, show), rank=rank, refetch=refetch, min_items=min_items)
         if self._slots.get(slot) is followed:
             followed.leave = leave
         else:
             leave()
 
-    def rest_on(self, *ops: Operation[Any]) -> None:
+    def depend_on(self, *ops: Operation[Any]) -> None:
         """Include the age of the responses to `ops` in the age of this widget. Other widgets follow these operations."""
-        self._shell.workspace.following.add(self)
+        self._shell.workspace.subscriptions.add(self)
         self._dependencies = tuple(map(self._shell.session.live.watched_response, ops))
 
     def _show(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
         if internals.is_being_removed(self._owner):
             return  # The widgets that show the response are removed already.
-        self._shell.workspace.look_at_link()
+        self._shell.workspace.update_connection()
         show(with_age(snapshot))
 
     @property
@@ -116,28 +116,28 @@ class Subscriptions:
         slot: str,
         op: Listing[Item],
         show: Callable[[Snapshot[ListPage[Item]]], None],
-        most: int = MAX_ITEMS,
+        min_items: int = MAX_ITEMS,
         *,
         rank: Rank = Rank.NOW,
     ) -> None:
-        """Show a list like `follow`, loaded until it is complete or has `most` items."""
-        self.follow(slot, op, show, rank=rank, most=most)
+        """Show a list like `follow`, loaded until it is complete or has `min_items` items."""
+        self.follow(slot, op, show, rank=rank, min_items=min_items)
 
-    def op(self, slot: str) -> Operation[Any] | None:
+    def operation(self, slot: str) -> Operation[Any] | None:
         """Return the operation that `slot` follows, else None."""
         return self._slots[slot].op if slot in self._slots else None
 
-    def ops(self) -> tuple[Operation[Any], ...]:
+    def operations(self) -> tuple[Operation[Any], ...]:
         """Return all operations that are followed."""
         return tuple(each.op for each in self._slots.values())
 
-    def awaited(self) -> Iterator[LiveResponse]:
+    def awaited_responses(self) -> Iterator[LiveResponse]:
         """Yield the responses that this widget waits for, and those that its age depends on."""
-        yield from (each.answer for slot, each in self._slots.items() if slot not in self._patient)
+        yield from (each.response for slot, each in self._slots.items() if slot not in self._patient)
         yield from self._dependencies
 
     @property
-    def is_on_show(self) -> bool:
+    def is_on_current_screen(self) -> bool:
         """True if the owner is on the current screen, or on the screen below its dialogs."""
         owner = self._owner
         if not internals.is_whole(owner):
@@ -164,19 +164,19 @@ def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
     return replace(snapshot, error=error)
 
 
-def report_missing_parts(rows: Rows[Any], what: str, snapshots: Sequence[Snapshot[Any]]) -> None:
+def report_missing_parts(rows: Rows[Any], items_name: str, snapshots: Sequence[Snapshot[Any]]) -> None:
     """Show in a list made of several responses that some are not loaded, failed or are incomplete."""
     failed = [each.error for each in snapshots if each.error is not None]
     if rows.extent.here and failed and all(isinstance(each, NotSent) for each in failed):
         oldest = min((each.fetched_at for each in snapshots if each.fetched_at is not None), default=None)
         missing = sum(each.value is None for each in snapshots)
-        more = f" · some {what} not loaded yet" if missing else ""
+        more = f" · some {items_name} not loaded yet" if missing else ""
         rows.state.is_from_before(f"{offline_since(oldest)}{more}")
     elif failed:
         more = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
-        rows.state.fail(f"Could not load some {what}", f"{failed[0]}{more}")
+        rows.state.fail(f"Could not load some {items_name}", f"{failed[0]}{more}")
     elif any(each.value is None for each in snapshots):
-        rows.state.wait_for(what)
+        rows.state.wait_for(items_name)
     else:
         rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
 
@@ -193,7 +193,7 @@ def is_covered(view: View, pane: Widget) -> bool:
 
 def _fallback_pane(view: View) -> Widget | None:
     """Return the pane that gets the keys which the focused list does not handle, else None."""
-    pane = view.keys_go_on_to if isinstance(view.focused, Lines) else None
+    pane = view.key_fallback if isinstance(view.focused, Lines) else None
     return None if pane is None or is_covered(view, pane) else pane
 
 
@@ -204,13 +204,13 @@ class View(HasCommands, Screen[None]):
     HELP: ClassVar[str] = ""
     """First sentences of the help of this view."""
 
-    VIEW: str = ""
+    MODE: str = ""
     """Mode of the highlighted tab."""
 
-    IS_STOP: ClassVar[bool] = True
+    IN_HISTORY: ClassVar[bool] = True
     """True if the navigation history can return to this view."""
 
-    QUITS_FROM: ClassVar[frozenset[str]] = frozenset()
+    QUIT_LISTS: ClassVar[frozenset[str]] = frozenset()
     """Ids of lists in which `q` quits although `esc` goes up from them."""
 
     body: Callable[[], Iterable[Widget]]
@@ -225,7 +225,7 @@ class View(HasCommands, Screen[None]):
             await super().on_event(event)
 
     def compose(self) -> ComposeResult:
-        yield TopBar(self.VIEW)
+        yield TopBar(self.MODE)
         yield from self.body()
         yield TourStrip()
         yield StatusBar()
@@ -233,7 +233,7 @@ class View(HasCommands, Screen[None]):
         yield Notices(self.shell.notices, clear=Sections)
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def selected_items(self) -> Sequence[Model]:
         """The selected item, followed by the items that contain it. Commands act on them."""
         return ()
 
@@ -246,7 +246,7 @@ class View(HasCommands, Screen[None]):
         return self.shell.session.live
 
     @property
-    def keys_go_on_to(self) -> Widget | None:
+    def key_fallback(self) -> Widget | None:
         """The pane that gets the keys which the focused list does not handle. None without such a pane."""
         return None
 
@@ -256,13 +256,13 @@ class View(HasCommands, Screen[None]):
         op: Operation[T] | None,
         show: Callable[[Snapshot[T]], None] | None = None,
         *,
-        anew: bool = True,
+        refetch: bool = True,
     ) -> None:
         """Show the response to `op` now and whenever it changes, instead of the previous operation of `slot`. Without
-        `anew`, a response that is already followed elsewhere is not fetched again."""
+        `refetch`, a response that is already followed elsewhere is not fetched again."""
         if op is not None and not self.shell.has_session:
             return  # The session has ended, and a late callback asks to follow something.
-        self.subscriptions.follow(slot, op, show, anew=anew)
+        self.subscriptions.follow(slot, op, show, refetch=refetch)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Remember which pane had the focus last: a narrow terminal shows only this pane."""
@@ -280,36 +280,36 @@ class View(HasCommands, Screen[None]):
         """Go up one level inside this view, such as from a page to its list. Return False at the top level."""
         return False
 
-    def climb(self, to: Widget, when: bool) -> bool:
-        """Focus the pane `to` if `when`. Return `when`."""
-        if when:
-            to.focus()
-        return when
+    def focus_if(self, pane: Widget, condition: bool) -> bool:
+        """Focus the pane `pane` if `condition`. Return `condition`."""
+        if condition:
+            pane.focus()
+        return condition
 
-    def go_up_or_leave(self) -> None:
+    def go_up_or_back(self) -> None:
         """Go up one level, or at the top level return to the screen from which this view was opened."""
         if not self.go_up():
-            self.shell.trail.leave_screen()
+            self.shell.history.close_screen()
 
-    def show_nowhere(self, rows: Rows[Any] | Tree, what: str) -> bool:
+    def show_no_organization(self, rows: Rows[Any] | Tree, what: str) -> bool:
         """Show in a list why no organization is selected, or that the organizations are loading. Return False if an
         organization is selected."""
         if self.shell.workspace.organization is not None:
             return False
         if rows.keys:
             rows.show(())
-        if (why := self.shell.workspace.nowhere) is not None:
+        if (why := self.shell.workspace.no_organization_reason) is not None:
             rows.state.fail(*why)
         else:
             rows.state.wait_for(what)
         return True
 
-    def ask_again(self) -> None:
+    def refresh_data(self) -> None:
         """Fetch everything on this screen again. The current data stays until the responses arrive."""
-        for op in dict.fromkeys((*self.shell.workspace.ops, *self.subscriptions.ops())):
+        for op in dict.fromkeys((*self.shell.workspace.operations, *self.subscriptions.operations())):
             self.shell.background(self.live.refresh(op))
 
-    def status(self, crumbs: str, facts: str = "") -> None:
+    def show_location(self, crumbs: str, facts: str = "") -> None:
         """Show the location and facts about it in the status bar."""
         for bar in self.query(StatusBar):
             bar.crumbs, bar.facts = crumbs, facts
@@ -318,6 +318,6 @@ class View(HasCommands, Screen[None]):
     def _on_undo_requested(self) -> None:
         self.shell.undo()
 
-    @on(TopBar.ViewWanted)
-    def _on_view_requested(self, message: TopBar.ViewWanted) -> None:
+    @on(TopBar.ViewRequested)
+    def _on_view_requested(self, message: TopBar.ViewRequested) -> None:
         self.shell.show_view(message.view)

@@ -64,12 +64,12 @@ class Workspace:
         """Style of the connection status that was shown last."""
         self.organization_changed: Signal[Organization] = app.signal("organization")
         self.spaces_changed: Signal[None] = app.signal("spaces")
-        self.inbox = InboxFeed(app, self.count_open_comments)
-        self.unsent = UnsentTexts(app, self.inbox.words_changed)
+        self.inbox = InboxFeed(app, self.record_open_comments)
+        self.unsent = UnsentTexts(app, self.inbox.rebuild)
         self.news = RemoteNews(self._publish_frame)
         """Changes by other people, for the status bar."""
         self.tour = Tour(app, self._publish_frame)
-        self.following: WeakSet[Subscriptions] = WeakSet()
+        self.subscriptions: WeakSet[Subscriptions] = WeakSet()
         """All living widgets that show API responses."""
         self._session_start: datetime | None = None
         """Start of the current session."""
@@ -107,19 +107,19 @@ class Workspace:
             ListOrganizations(), self._show_organizations, min_items=MAX_SPACES
         )
 
-    def leave(self) -> None:
+    def reset(self) -> None:
         """Stop following, and forget all data."""
         while self._unsubscribe:
             self._unsubscribe.popitem()[1]()
-        self.inbox.end()
-        self.unsent.leave()
+        self.inbox.stop()
+        self.unsent.reset()
         self._session = self.me = self.organization = self._pending_action = self._counted_organization = None
         self.organizations, self.spaces = Snapshot(), Snapshot()
         self._change_requests.clear()
         self._summary_counts.clear()
-        self.news.forget()
+        self.news.clear()
 
-    def choose(self, organization: Organization) -> None:
+    def switch_organization(self, organization: Organization) -> None:
         """Switch to the spaces, change requests and comments of `organization`."""
         session = self._session
         if session is None or (self.organization is not None and self.organization.id == organization.id):
@@ -134,16 +134,16 @@ class Workspace:
         self._unsubscribe["spaces"] = session.live.watch(
             spaces_of(organization.id), self._show_spaces, min_items=MAX_SPACES
         )
-        if not self._app.opening:
-            self.count_comments()
-        self.inbox.enter(session, organization)
+        if not self._app.is_opening:
+            self.follow_comment_counts()
+        self.inbox.switch_organization(session, organization)
         self.organization_changed.publish(organization)
         self._publish_frame()
         action, self._pending_action = self._pending_action, None
         if action is not None:
             action(organization)
 
-    def count_comments(self) -> None:
+    def follow_comment_counts(self) -> None:
         """Follow the change requests of the organization, to count their comments. Skipped for the first screen.
 
         Runs once for an organization: an organization that is loaded during the first paint is counted before the
@@ -171,12 +171,14 @@ class Workspace:
             self._change_requests[status] = snapshot.value.items
             self._publish_frame()
 
-    def open_threads(self, change_request: ChangeRequest) -> int:
+    def open_thread_count(self, change_request: ChangeRequest) -> int:
         """Return the number of open threads of a change request, without review summaries as soon as they were read.
         The server counts review summaries as comments."""
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
-    def count_open_comments(self, change_request: str, comments: ListPage[Comment], counted: int | None = None) -> None:
+    def record_open_comments(
+        self, change_request: str, comments: ListPage[Comment], counted: int | None = None
+    ) -> None:
         """Note the open comments of a change request by its id, if `comments` is the complete list. `counted` is the
         count of the server if this workspace does not have it."""
         if comments.next is not None:
@@ -206,7 +208,7 @@ class Workspace:
             self._pending_action = action
 
     @property
-    def ops(self) -> tuple[Operation[Any], ...]:
+    def operations(self) -> tuple[Operation[Any], ...]:
         """All operations that this workspace follows."""
         if self._session is None:
             return ()
@@ -227,14 +229,14 @@ class Workspace:
             items = self.spaces.value.items if self.spaces.value else ()
             undecided = (each for items in self._change_requests.values() for each in items)
             change_requests = sum(space.change_requests_open for space in items)
-            threads = sum(space.comments for space in items) + sum(map(self.open_threads, undecided))
+            threads = sum(space.comments for space in items) + sum(map(self.open_thread_count, undecided))
             self._cached_counts = self.spaces, {"changes": change_requests, "comments": threads}
         return {"inbox": self.inbox.count, **self._cached_counts[1]}
 
     @property
-    def on_show(self) -> tuple[Operation[Any], ...]:
+    def visible_operations(self) -> tuple[Operation[Any], ...]:
         """The operations that the current screen follows."""
-        return tuple(op for each in tuple(self.following) if each.is_on_show for op in each.ops())
+        return tuple(op for each in tuple(self.subscriptions) if each.is_on_current_screen for op in each.operations())
 
     @property
     def data_as_of(self) -> datetime | None:
@@ -242,21 +244,21 @@ class Workspace:
         if nothing was read."""
         if self._session is None:
             return None
-        visible = (each for each in tuple(self.following) if each.is_on_show)
-        moments = [each.current_as_of for owner in visible for each in owner.awaited()]
+        visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
+        moments = [each.current_as_of for owner in visible for each in owner.awaited_responses()]
         account: tuple[Operation[Any], ...] = (Me(), ListOrganizations())
         candidates = moments or map(self._session.live.as_of, account)
         return min((each for each in candidates if each is not None), default=None)
 
     @property
-    def link(self) -> tuple[str, str, str]:
+    def connection(self) -> tuple[str, str, str]:
         """The connection status with the age of the data, its short form, and its style.
 
         The width does not change while the age grows, so the top bar does not move.
         """
         if self._session is None:
             return "not signed in", "not signed in", "$octavo-muted"
-        if (seconds := self._session.waited()) >= SLOW_SECONDS:
+        if (seconds := self._session.response_wait()) >= SLOW_SECONDS:
             return f"○ no response for {seconds:.0f}s".ljust(23), f"○ waiting {seconds:.0f}s".ljust(14), "$warning"
         as_of = self.data_as_of
         if (last := self._last_request) is None:
@@ -272,7 +274,7 @@ class Workspace:
         return f"● updated {age}", f"● {age}", "$success"
 
     @property
-    def lacks_key(self) -> bool:
+    def needs_key(self) -> bool:
         """True if the server rejects the API key of this account, or the key cannot be read."""
         last = self._last_request
         return last is not None and _connection_problem(last) in (_NO_API_KEY, _KEY_REJECTED)
@@ -283,20 +285,20 @@ class Workspace:
         return next((each for each in activity if not each.given_up), None)
 
     @property
-    def is_from_before(self) -> bool:
+    def shows_cached_data(self) -> bool:
         """True if the current screen shows data of an earlier run, and no request has failed."""
-        return self._session is not None and self.link[-1] == "$octavo-muted"
+        return self._session is not None and self.connection[-1] == "$octavo-muted"
 
-    def look_at_link(self) -> None:
+    def update_connection(self) -> None:
         """Update the top bar if the status of the connection has changed. Report once why the API key cannot be read."""
         if (last := self._last_request) is not None and last.method == KEY and last.error not in self._reported:
             self._reported.add(last.error)
             self._app.say(last.error, tone="failed", seconds=KEY_ERROR_SECONDS)
-        if self._session is not None and (state := self.link[-1]) != self._connection_style:
+        if self._session is not None and (state := self.connection[-1]) != self._connection_style:
             self._connection_style = state
             self._publish_frame()
 
-    def held(self, message_id: str) -> OutboxEntry | None:
+    def pending_entry(self, message_id: str) -> OutboxEntry | None:
         """Return the pending comment with this id, else None."""
         entry = self._entry(message_id)
         return entry if entry is not None and entry.state == "pending" else None
@@ -310,7 +312,7 @@ class Workspace:
         return self._session.outbox.entry_creating(message_id) if self._session is not None else None
 
     @property
-    def refused(self) -> dict[str, str]:
+    def failure_reasons(self) -> dict[str, str]:
         """Why the last write to a thread failed, by the id of the first comment of the thread."""
         if self._session is None:
             return {}
@@ -318,7 +320,7 @@ class Workspace:
         failed = {thread: entry for thread, entry in last_entries.items() if entry.state == "failed"}
         return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed.items()}
 
-    def on_its_way(self, message_id: str) -> str:
+    def send_status(self, message_id: str) -> str:
         """Return `sending`, `NOT_SENT` if the server refused the message, `MAY_BE_SENT` if the response was lost, or
         `PENDING`. Empty if the server has the message."""
         entry = self._entry(message_id)
@@ -329,7 +331,7 @@ class Workspace:
         return "sending" if entry is not None or message_id.startswith("pending-") else ""
 
     @property
-    def waiting(self) -> str:
+    def outbox_summary(self) -> str:
         """Summary of the writes that are not done, for the status bar."""
         if self._session is None:
             return ""
@@ -423,14 +425,14 @@ class Workspace:
         known = snapshot.value.items if snapshot.value else ()
         if self.organization is not None and self._has_left(self.organization):
             self.organization, self.spaces = None, Snapshot()
-            self.inbox.leave_organization()
+            self.inbox.clear_organization()
             if unsubscribe := self._unsubscribe.pop("spaces", None):
                 unsubscribe()
         if not known:
             self.spaces_changed.publish(None)
         elif self.organization is None and self._session is not None:
             last_id = self._session.state.get_fact("organization")
-            self.choose(next((each for each in known if each.id == last_id), known[0]))
+            self.switch_organization(next((each for each in known if each.id == last_id), known[0]))
         self._publish_frame()
 
     def _has_left(self, organization: Organization) -> bool:
@@ -440,7 +442,7 @@ class Workspace:
         return is_complete and value is not None and organization.id not in [each.id for each in value.items]
 
     @property
-    def nowhere(self) -> tuple[str, str] | None:
+    def no_organization_reason(self) -> tuple[str, str] | None:
         """Title and reason why no organization is selected. None while the organizations are loading."""
         snapshot = self.organizations
         if self.organization is not None or (snapshot.value is None and snapshot.error is None):

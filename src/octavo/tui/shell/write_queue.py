@@ -41,7 +41,7 @@ class LocalChange:
 
     action: str
     """Verb and object, to follow “Could not”: “snooze it”."""
-    do: Callable[[], Awaitable[object]]
+    apply: Callable[[], Awaitable[object]]
     """Makes the change. Returns False if a pending comment can no longer be changed."""
     undo: Callable[[], Awaitable[object]] | None = None
     """Undoes the change. None if `u` does not undo it."""
@@ -54,7 +54,7 @@ def _in_background(
     """Decorate a coroutine method of `WriteQueue` so that a call starts it in the background and returns at once."""
 
     def begin(queue: WriteQueue, /, *args: P.args, **keywords: P.kwargs) -> None:
-        queue.begin(work(queue, *args, **keywords))
+        queue.run(work(queue, *args, **keywords))
 
     return begin
 
@@ -76,7 +76,7 @@ class WriteQueue:
         self._view_of_entry: dict[str, str] = {}
         """Mode of the view in which each write was made, by entry id."""
 
-    async def deliver(self, within: float = 2.0) -> None:
+    async def flush(self, within: float = 2.0) -> None:
         """Send the writes that wait for their undo delay, because the app quits. Running tasks get `within` seconds to
         finish."""
         if self._tasks:
@@ -84,7 +84,7 @@ class WriteQueue:
         await self._app.session.outbox.send_now()
         self._undoable.clear()
 
-    def begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Run `work` in the background. `deliver` waits for it."""
         task = self._app.background(work)
         self._tasks.add(task)
@@ -92,24 +92,24 @@ class WriteQueue:
 
     @_in_background
     async def queue(
-        self, *writes: NewWrite, said: str = "", here: LocalChange | None = None, in_review: bool = False
+        self, *writes: NewWrite, message: str = "", local_change: LocalChange | None = None, in_review: bool = False
     ) -> None:
-        """Add writes to the outbox, then show `said`. They are sent when the undo delay is over.
+        """Add writes to the outbox, then show `message`. They are sent when the undo delay is over.
 
-        `here` is a local change that is made and undone together with them. `in_review`: the write is a pending
+        `local_change` is a local change that is made and undone together with them. `in_review`: the write is a pending
         comment, which is sent with a review.
         """
         app, outbox = self._app, self._app.session.outbox
         async with self._lock:
             try:
-                if here is not None:
-                    await here.do()
+                if local_change is not None:
+                    await local_change.apply()
                 entries = (await outbox.add_pending_comment(writes[0]),) if in_review else await outbox.add_all(writes)
             except NotSaved as error:
                 action = f"add the {writes[0].action} to your review" if in_review else writes[0].action
                 app.say(f"Could not {action}: {error}", tone="failed")
                 return
-            self._add_undoable(here)
+            self._add_undoable(local_change)
             if in_review:
                 count = plural(len(outbox.pending_comments(entries[0].at)), "pending comment")
                 app.say(
@@ -118,81 +118,81 @@ class WriteQueue:
                 return
             self._view_of_entry |= dict.fromkeys((entry.id for entry in entries), app.current_mode)
             delay = app.settings.undo_seconds if entries[-1].state == "held" else 0.0
-        app.say(said, seconds=max(delay, NOTICE_SECONDS), undo=delay > 0)
+        app.say(message, seconds=max(delay, NOTICE_SECONDS), undo=delay > 0)
 
     @_in_background
     async def submit_review(
         self,
-        doing: str,
+        action: str,
         sending: Coroutine[Any, Any, SendResult[T]],
         *,
-        said: str,
-        then: Callable[[], None] | None = None,
+        message: str,
+        on_success: Callable[[], None] | None = None,
     ) -> None:
-        """Send the pending comments with a review, and show `said`. They are sent when the undo delay is over."""
+        """Send the pending comments with a review, and show `message`. They are sent when the undo delay is over."""
         app = self._app
         async with self._lock:
             result = await sending
             if result.kind != "done":
-                app.say(f"Could not {doing}. {result.message}", tone="failed")
+                app.say(f"Could not {action}. {result.message}", tone="failed")
                 return
             self._add_undoable(None)
         delay = app.settings.undo_seconds
-        app.say(said, seconds=max(delay, NOTICE_SECONDS), undo=delay > 0)
-        if then is not None and not app.ending:
-            then()
+        app.say(message, seconds=max(delay, NOTICE_SECONDS), undo=delay > 0)
+        if on_success is not None and not app.is_ending:
+            on_success()
 
     @_in_background
     async def send(
         self,
-        doing: str,
+        action: str,
         sending: Coroutine[Any, Any, SendResult[T]],
         *,
-        said: str = "",
-        then: Callable[[T], None] | None = None,
-        otherwise: str = "",
-        final: str = "",
-        back: Callable[[T], DirectUndo] | None = None,
-        is_shown: bool = False,
+        message: str = "",
+        on_success: Callable[[T], None] | None = None,
+        failure_hint: str = "",
+        no_undo_reason: str = "",
+        make_undo: Callable[[T], DirectUndo] | None = None,
+        is_visible: bool = False,
     ) -> None:
         """Send a direct write, for which the user waits, and show its result.
 
-        `otherwise` ends the message if the write failed. `back` returns its undo, and `final` says why it has none.
-        `is_shown`: the screen shows the write immediately, so there is no progress message.
+        `failure_hint` ends the message if the write failed. `make_undo` returns its undo, and `no_undo_reason` says why it has none.
+        `is_visible`: the screen shows the write immediately, so there is no progress message.
         """
         app = self._app
-        if is_shown:
+        if is_visible:
             async with self._lock:
                 outcome = await sending
-                self._set_direct_undo(doing, outcome, final, back)
+                self._set_direct_undo(action, outcome, no_undo_reason, make_undo)
         else:
             # Outside the lock: if the response is lost, the result takes a minute.
-            outcome = await self._send_with_progress(doing, sending)
-            self._set_direct_undo(doing, outcome, final, back)
+            outcome = await self._send_with_progress(action, sending)
+            self._set_direct_undo(action, outcome, no_undo_reason, make_undo)
         if outcome.kind != "done" or outcome.result is None:
-            app.say(f"{outcome.message} {otherwise}".rstrip(), tone="failed")
+            app.say(f"{outcome.message} {failure_hint}".rstrip(), tone="failed")
             return
-        if outcome.message or said:
-            app.say(outcome.message or said, tone="care" if outcome.message else "done", undo=back is not None)
-        if then is not None and not app.ending:
-            then(outcome.result)
+        if outcome.message or message:
+            app.say(outcome.message or message, tone="care" if outcome.message else "done", undo=make_undo is not None)
+        if on_success is not None and not app.is_ending:
+            on_success(outcome.result)
 
     def _set_direct_undo(
-        self, doing: str, outcome: SendResult[T], final: str, back: Callable[[T], DirectUndo] | None
+        self, action: str, outcome: SendResult[T], no_undo_reason: str, make_undo: Callable[[T], DirectUndo] | None
     ) -> None:
         """Note what `u` does after a direct write."""
         if outcome.kind in ("done", "unknown"):
-            self.is_final(final or f"You cannot undo “{doing}” by pressing u.")
-        if outcome.kind == "done" and outcome.result is not None and back is not None:
-            self.take_back_by(back(outcome.result))
+            self.forbid_undo(no_undo_reason or f"You cannot undo “{action}” by pressing u.")
+        if outcome.kind == "done" and outcome.result is not None and make_undo is not None:
+            self.set_undo(make_undo(outcome.result))
 
     @_in_background
-    async def change(self, change: LocalChange, *, said: str) -> None:
-        """Make a local change, then show `said`."""
+    async def change(self, change: LocalChange, *, message: str) -> None:
+        """Make a local change, then show `message`."""
         app = self._app
         async with self._lock:
             try:
-                done = await change.do()
+                done = await change.apply()
             except NotSaved as error:
                 app.say(f"Could not {change.action}: {error}", tone="failed")
                 return
@@ -202,29 +202,29 @@ class WriteQueue:
             reason = "the comment is no longer pending. Your text is saved as a draft."
             app.say(f"Could not {change.action}: {reason}", tone="failed")
         elif change.undo is None:
-            app.say(said)
+            app.say(message)
         else:
-            app.say(said, seconds=max(app.settings.undo_seconds, NOTICE_SECONDS), undo=True)
+            app.say(message, seconds=max(app.settings.undo_seconds, NOTICE_SECONDS), undo=True)
 
     def _add_undoable(self, change: LocalChange | None, *, writes: bool = True) -> None:
         """Make this the next write that `u` undoes."""
         self._no_undo_reason, self._direct_undo = "", None
         self._undoable = [*self._undoable[1 - MAX_UNDO :], (change, writes)]
 
-    async def _send_with_progress(self, doing: str, sending: Coroutine[Any, Any, SendResult[T]]) -> SendResult[T]:
-        number = self._app.notices.say(f"{doing[:1].upper()}{doing[1:]}…", seconds=90)
+    async def _send_with_progress(self, action: str, sending: Coroutine[Any, Any, SendResult[T]]) -> SendResult[T]:
+        number = self._app.notices.say(f"{action[:1].upper()}{action[1:]}…", seconds=90)
         try:
             return await sending
         finally:
             self._app.notices.close(number)
 
-    def is_final(self, why: str) -> None:
+    def forbid_undo(self, reason: str) -> None:
         """Make `u` show why the last write cannot be undone."""
-        self._no_undo_reason, self._direct_undo = why, None
+        self._no_undo_reason, self._direct_undo = reason, None
 
-    def take_back_by(self, back: DirectUndo) -> None:
-        """Make `u` undo the last write by sending `back`."""
-        self._no_undo_reason, self._direct_undo = "", back
+    def set_undo(self, undo: DirectUndo) -> None:
+        """Make `u` undo the last write by sending `undo`."""
+        self._no_undo_reason, self._direct_undo = "", undo
 
     @_in_background
     async def undo(self) -> None:
@@ -238,7 +238,7 @@ class WriteQueue:
             if (back := self._direct_undo) is not None:
                 self._direct_undo = None
                 self._close_undo_notices()
-                self.begin(self._send_undo(back))
+                self.run(self._send_undo(back))
                 return
             change, writes = self._undoable[-1] if self._undoable else (None, True)
             try:
@@ -255,7 +255,7 @@ class WriteQueue:
                 return
         self._close_undo_notices()
         app.say(undone.message if undone is not None else "Nothing to undo.")
-        if undone is not None and undone.undone and not app.ending:
+        if undone is not None and undone.undone and not app.is_ending:
             first = undone.undone[0]
             app.go(_route_to_write(app, first, self._view_of_entry.get(first.id, "")))
 

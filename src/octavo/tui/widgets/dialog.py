@@ -56,7 +56,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
-    IS_STOP: ClassVar[bool] = False
+    IN_HISTORY: ClassVar[bool] = False
     """Whether one comes back to it from what was opened in it."""
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
 

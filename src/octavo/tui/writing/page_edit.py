@@ -282,7 +282,7 @@ class PageEdit:
             return None
         title = f"#{change_request.number} {change_request.title}"
         if outcome.kind in ("sent", "merged", "same"):
-            DialogDraft(app, place.name).drop()
+            DialogDraft(app, place.name).delete()
             target_request.record_edit(app, self.space, change_request)
             app.say(await self._success_message(title, place, outcome))
             return change_request

@@ -57,7 +57,7 @@ def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: C
     found = suggestions(message.body.text)
     if not found:
         return "This comment has no suggestion."
-    if app.workspace.on_its_way(message.id) or app.workspace.on_its_way(thread.id):
+    if app.workspace.send_status(message.id) or app.workspace.send_status(thread.id):
         return "This comment has not been sent yet. You can apply the suggestion after the comment is sent."
     if len(found) > 1:
         return "This comment has several suggestions for the same block, so Octavo cannot apply them. Press e to edit the page yourself."
@@ -158,8 +158,8 @@ def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: 
     app.writes.send(
         doing,
         sending(),
-        said=said,
-        back=lambda outcome: DirectUndo(
+        message=said,
+        make_undo=lambda outcome: DirectUndo(
             "undo the suggested change", lambda: revert_suggestions(live, at, outcome), "Undid the suggested change."
         ),
     )

@@ -130,7 +130,7 @@ async def ensure_started(app: Shell, into: TargetRequest) -> ChangeRequest | Non
 def record_edit(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
     """Note that `change_request` has received an edit."""
     remember_target(app, space, change_request)
-    app.writes.is_final(
+    app.writes.forbid_undo(
         "You cannot undo this change by pressing u. To revert the change, open the change request, select the page, and press Q."
     )
 

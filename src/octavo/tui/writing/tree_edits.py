@@ -129,7 +129,7 @@ class TreeEdit:
         def renamed(title: str) -> None:
             if title == old_title:
                 self.app.say("The page already has this title.")
-                draft.drop()
+                draft.delete()
             else:
                 change = UpdatePage(page=self.page, title=title)
                 self._write(loaded, change, f"rename {old_title}", f"Renamed {old_title} to {title}", draft)
@@ -150,8 +150,8 @@ class TreeEdit:
             intro="Readers will see the new details after the change request is merged. "
             "To revert the change, open the change request, select the page, and press Q.",
             wrong=partial(page_settings.value_errors, page, loaded.tree),
-            keep=lambda values: draft.keep(page_settings.to_draft(page, values)),
-            keep_now=lambda values: draft.keep_now(page_settings.to_draft(page, values)),
+            keep=lambda values: draft.autosave(page_settings.to_draft(page, values)),
+            keep_now=lambda values: draft.autosave_now(page_settings.to_draft(page, values)),
             refused=refused,
         )
 
@@ -161,7 +161,7 @@ class TreeEdit:
             change = page_settings.page_update(page, form.answer)
             if change is None:
                 self.app.say("You made no changes, so nothing was sent.")
-                draft.drop()
+                draft.delete()
                 return
             field_names = page_settings.field_names(page)
             message = f"Changed the details of {page.title or 'Untitled'}"
@@ -273,7 +273,7 @@ class TreeEdit:
         from octavo.tui.widgets.confirm import Confirm, Field
 
         required = "Enter a title."
-        field = Field("Title", draft.text, required=required, keep=draft.keep, keep_now=draft.keep_now)
+        field = Field("Title", draft.text, required=required, keep=draft.autosave, keep_now=draft.autosave_now)
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
@@ -322,7 +322,7 @@ class TreeEdit:
             self.app.say(f"Could not {doing} in {title}: {outcome.cause}{draft_note}", tone="failed")
             return
         if draft is not None:
-            draft.drop()
+            draft.delete()
         target_request.record_edit(self.app, self.space, change_request)
         self.app.say(f"{said} in {title}. {then}".rstrip())
         if self.written is not None:
