@@ -67,11 +67,11 @@ async def test_what_was_edited_since_is_told_and_the_others_are_put_in(
     await edit(ask, at, "intro", SAYS.replace("Hello, reader.", "Hello, writer."))
     sent = await apply_suggestions(live, at, (one, two))
     assert sent.result
-    assert [fate for _, fate in sent.result.fates] == ["changed", "applied"]
+    assert [fate for _, fate in sent.result.results] == ["changed", "applied"]
     assert await page(ask, at) == Raw("# Intro\n\nHello, writer.\n\nFarewell.\n")
     again = await apply_suggestions(live, at, (one, two))
     assert again.result
-    assert (again.kind, [fate for _, fate in again.result.fates]) == ("changed", ["changed", "same"])
+    assert (again.kind, [fate for _, fate in again.result.results]) == ("changed", ["changed", "same"])
     await edit(ask, at, "intro", SAYS)
     assert (await revert_suggestions(live, at, sent.result)).kind == "changed"
 
@@ -80,7 +80,7 @@ async def test_where_nobody_knows_what_it_was_suggested_for_nothing_is_written(
     live: Live, ask: Ask, at: ChangeRequestRef, gate: Gate
 ) -> None:
     one = await suggest(ask, at, "Hello, reader.", "Hello.")
-    sent = await apply_suggestions(live, at, (SuggestedText(one.page, one.key, None, one.text),))
+    sent = await apply_suggestions(live, at, (SuggestedText(one.page, one.block_key, None, one.text),))
     assert (sent.kind, gate.writes) == ("changed", [])
 
 

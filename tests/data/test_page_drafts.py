@@ -12,32 +12,32 @@ PLACE = PageDraftKey("s1", "p1", "r1")
 
 
 async def test_a_text_is_found_with_its_place_and_only_there(drafts: Drafts, clock: Clock) -> None:
-    await drafts.save(PLACE.name, "for a new one")
+    await drafts.save(PLACE.text, "for a new one")
     clock.forward(seconds=1)
     into = PageDraftKey("s1", "p1", "r2", "c1")
-    await drafts.save(into.name, "\ufefffor c1\r\n")
+    await drafts.save(into.text, "\ufefffor c1\r\n")
     await drafts.save("page s1 p10 - r1 1", "of another page")
     found = page_drafts(drafts, "s1", "p1")
-    assert [(each.place, each.text) for each in found] == [
+    assert [(each.key, each.text) for each in found] == [
         (into, Raw("\ufefffor c1\r\n")),
         (PLACE, Raw("for a new one")),
     ]
-    assert [each.place for each in page_drafts(drafts, "s1", "p1", "c1")] == [into]
+    assert [each.key for each in page_drafts(drafts, "s1", "p1", "c1")] == [into]
     assert page_drafts(drafts, "s1", "p2") == ()
 
 
 async def test_what_an_earlier_run_kept_is_gone_once_it_is_sent(state: StateDb) -> None:
-    await Drafts(state).save(PLACE.name, "kept by a run that was killed")
+    await Drafts(state).save(PLACE.text, "kept by a run that was killed")
     now = Drafts(state)
     assert page_drafts(now, "s1", "p1")
-    await now.save(PLACE.name, "")
+    await now.save(PLACE.text, "")
     assert page_drafts(now, "s1", "p1") == ()
     assert page_drafts(Drafts(state), "s1", "p1") == ()
 
 
 async def test_what_is_begun_anew_does_not_take_the_place_of_what_is_there(drafts: Drafts) -> None:
     assert unused_key(drafts, PLACE) == PLACE
-    await drafts.save(PLACE.name, "one")
+    await drafts.save(PLACE.text, "one")
     other = unused_key(drafts, PLACE)
-    await drafts.save(other.name, "two")
+    await drafts.save(other.text, "two")
     assert {each.text.text for each in page_drafts(drafts, "s1", "p1")} == {"one", "two"}

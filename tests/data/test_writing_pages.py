@@ -131,4 +131,4 @@ async def test_a_page_that_was_deleted_meanwhile_is_told(desk: Desk) -> None:
 async def test_without_a_connection_it_is_refused_with_its_cause(desk: Desk) -> None:
     desk.gate.errors.append(NotSent("Can't reach the server."))
     outcome = await desk.write(BEFORE.replace("Two", "Mine"))
-    assert (outcome.kind, outcome.sentence) == ("refused", "Could not save the page: Can't reach the server.")
+    assert (outcome.kind, outcome.message) == ("refused", "Could not save the page: Can't reach the server.")

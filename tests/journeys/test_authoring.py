@@ -138,7 +138,7 @@ async def test_what_others_wrote_in_the_same_place_is_settled_side_by_side_also_
         theirs = text.replace("three questions", "five questions")
         edit = content.Edit(at=at, changes=(UpdatePage(page=page, document=DocumentBody(markdown=theirs)),))
         await run.ask(edit, YUKI)
-        await run.app.session.drafts.save(place.name, text.replace("three questions", "four questions"))
+        await run.app.session.drafts.save(place.text, text.replace("three questions", "four questions"))
         await run.press("e")
         await run.see("Save the draft to the server")
         await run.press("down", "enter")

@@ -94,7 +94,7 @@ async def write_into_four(run: Run) -> None:
     tree = await run.ask(content.ListPages(at=four.ref(HARBOUR)), MARA)
     page = next(page for page in tree.walk() if page.title == "Retries")
     revision = (await run.ask(content.Get(at=four.ref(HARBOUR)), MARA)).id
-    name = PageDraftKey(HARBOUR.space_id, page.id, revision, four.id).name
+    name = PageDraftKey(HARBOUR.space_id, page.id, revision, four.id).text
     await DialogDraft(run.app, name).save("# Retries\n\n<<<<<<< theirs\nOnce.\n=======\nTwice.\n>>>>>>> mine\n")
 
 

@@ -41,8 +41,8 @@ def test_a_page_can_stand_below_all_that_hold_pages_but_itself_and_what_is_below
 )
 def test_its_place_is_counted_without_itself(moved: str, parent: str, places: dict[str, int]) -> None:
     found = position_choices(TREE, moved, parent)
-    assert {choice.title: choice.value.at for choice in found} == places
-    assert {choice.value.into for choice in found} == {parent or None}
+    assert {choice.title: choice.value.index for choice in found} == places
+    assert {choice.value.parent for choice in found} == {parent or None}
 
 
 @pytest.mark.parametrize(

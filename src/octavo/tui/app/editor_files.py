@@ -169,7 +169,7 @@ def _keep(app: Shell, about: FileNote, text: str) -> None:
     if about.place.startswith("page "):
         from octavo.tui.writing.page_drafts import parse_draft_key, unused_key
 
-        DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(about.place)).name).save_now(text)
+        DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(about.place)).text).save_now(text)
         return
     kept = DialogDraft(app, about.place)
     text = text.replace("\r\n", "\n").removesuffix("\n")
@@ -192,7 +192,7 @@ def _say_where(app: Shell, about: FileNote) -> None:
         if change_request is not None and app.screen is on_show:
             app.go(ToChangeRequest(change_request.ref(space), change_request))
 
-    app.background(PageEdit(app, space, place.page, about.title, ended=ended).start())
+    app.background(PageEdit(app, space, place.page, about.title, on_end=ended).start())
 
 
 def _folder(app: Shell) -> Path:

@@ -183,7 +183,7 @@ class SpaceReading:
             return
         self.pages = snapshot.value
         self.draw_pages()
-        self.target.look_for_unsent()
+        self.target.refresh_drafts()
         name_targets(self)
         if self.page is None:
             wanted = self._wanted()
@@ -222,7 +222,7 @@ class SpaceReading:
 
     def show_unsent(self) -> None:
         """Mark what is not sent now, where that is something else than what is marked."""
-        self.target.look_for_unsent()
+        self.target.refresh_drafts()
         if self._drawn_with is not self.shell.workspace.unsent.index:
             self.draw_pages()
             self.threads.draw()

@@ -35,11 +35,11 @@ class DraftConflicts(ConflictSource):
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:
         super().__init__(app, route.change_request, route.edit.space)
-        self._edit, self._place, self._into = route.edit, route.place, route.into
+        self._edit, self._place, self._into = route.edit, route.key, route.target
 
     @property
     def name(self) -> str:
-        return self._place.name
+        return self._place.text
 
     async def found(self) -> OpenConflicts:
         """What is between marks in the draft. What both come from is read, and goes missing without a connection."""
@@ -49,7 +49,7 @@ class DraftConflicts(ConflictSource):
         try:
             before, theirs = [
                 await page_source(live, place, self._place.page) if place is not None else None
-                for place in (base, self._place.base)
+                for place in (base, self._place.base_ref)
             ]
         except ApiError:
             before = theirs = None

@@ -396,26 +396,26 @@ class PageDiff:
         return self._comparison.about
 
     @property
-    def page_to_write(self) -> tuple[str, str, str] | None:
+    def selected_page(self) -> tuple[str, str, str] | None:
         change = self._pages.change
         if change is None or change.page is None or not change.is_there_after:
             return None
         return change.page.id, change.title, change.page.type
 
     @property
-    def block_to_write(self) -> Block | None:
+    def selected_block(self) -> Block | None:
         return self.pane.cursor_block.near if self._documents is not None and self.page_on_show is not None else None
 
-    def why_no_page_to_write(self) -> str | None:
+    def why_no_page(self) -> str | None:
         change = self._pages.change
         if change is not None and not change.is_there_after:
             return f"{change.title} is deleted in this change request. Press Q to revert the deletion."
         return None
 
-    def look_for_unsent(self) -> None:
+    def refresh_drafts(self) -> None:
         """What is not sent is told of where the page is read."""
 
-    def page_is_written(self, change_request: ChangeRequest) -> None:
+    def show_saved_page(self, change_request: ChangeRequest) -> None:
         """It is on show: its answers tell of it."""
 
 

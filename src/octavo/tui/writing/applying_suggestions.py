@@ -26,7 +26,7 @@ class SuggestedText:
     """A suggested text for a block."""
 
     page: str
-    key: str
+    block_key: str
     """Key of the block."""
     revision: str | None
     """Revision in which the suggestion was made. None if it is unknown: the block is then not overwritten."""
@@ -37,7 +37,7 @@ class SuggestedText:
 class SuggestionOutcome:
     """Result of applying suggestions."""
 
-    fates: tuple[tuple[SuggestedText, Literal["applied", "same", "changed", "gone"]], ...]
+    results: tuple[tuple[SuggestedText, Literal["applied", "same", "changed", "gone"]], ...]
     """Each suggestion with its result.
 
     `same`: the block already has the text. `changed`: the block was edited since. `gone`: the page no longer exists.
@@ -49,23 +49,23 @@ class SuggestionOutcome:
     @property
     def applied(self) -> int:
         """Number of suggestions that were applied."""
-        return sum(fate == "applied" for _, fate in self.fates)
+        return sum(fate == "applied" for _, fate in self.results)
 
 
 async def apply_suggestions(
-    live: Live, at: ChangeRequestRef, wordings: Sequence[SuggestedText]
+    live: Live, at: ChangeRequestRef, suggested_texts: Sequence[SuggestedText]
 ) -> SendResult[SuggestionOutcome]:
     """Apply the suggestions whose blocks are unchanged, in one edit.
 
     The result is `changed` if no suggestion could be applied: its outcome says why.
     """
     try:
-        old_sources = {each: await _old_source(live, at, each) for each in wordings}
+        old_sources = {each: await _old_source(live, at, each) for each in suggested_texts}
         for _ in range(_MAX_ATTEMPTS):
             change_request = await live.send(change_requests.Get(at=at))
             if change_request.status not in ("draft", "open") or change_request.revision is None:
                 return SendResult("refused", f"the change request is now {change_request.status}.")
-            outcome = await _apply_to_pages(live, at, change_request.revision, wordings, old_sources)
+            outcome = await _apply_to_pages(live, at, change_request.revision, suggested_texts, old_sources)
             if not outcome.applied:
                 return SendResult("changed", "", outcome)
             sent = await edit(live, at, change_request.revision, _updates(outcome.after))
@@ -106,13 +106,13 @@ async def _apply_to_pages(
     live: Live,
     at: ChangeRequestRef,
     head: str,
-    wordings: Sequence[SuggestedText],
+    suggested_texts: Sequence[SuggestedText],
     old_sources: Mapping[SuggestedText, str | None],
 ) -> SuggestionOutcome:
     before: dict[str, Raw] = {}
     after: dict[str, Raw] = {}
     fates: list[tuple[SuggestedText, Literal["applied", "same", "changed", "gone"]]] = []
-    for each in wordings:
+    for each in suggested_texts:
         if each.page not in after:
             source = await page_source(live, _revision_ref(at, head), each.page)
             if source is None:
@@ -120,7 +120,7 @@ async def _apply_to_pages(
                 continue
             before[each.page] = after[each.page] = source
         result = await asyncio.to_thread(
-            apply_suggestion, after[each.page].text, each.key, old_sources[each], each.text
+            apply_suggestion, after[each.page].text, each.block_key, old_sources[each], each.text
         )
         after[each.page] = Raw(result.text)
         fates.append((each, result.kind))
@@ -130,14 +130,14 @@ async def _apply_to_pages(
     )
 
 
-async def _old_source(live: Live, at: ChangeRequestRef, wording: SuggestedText) -> str | None:
+async def _old_source(live: Live, at: ChangeRequestRef, suggested: SuggestedText) -> str | None:
     """Return the source of the block in the revision of the suggestion. None if it is unknown."""
     text = (
-        await page_source(live, _revision_ref(at, wording.revision), wording.page)
-        if wording.revision is not None
+        await page_source(live, _revision_ref(at, suggested.revision), suggested.page)
+        if suggested.revision is not None
         else None
     )
-    return await asyncio.to_thread(find_block_source, text.text, wording.key) if text is not None else None
+    return await asyncio.to_thread(find_block_source, text.text, suggested.block_key) if text is not None else None
 
 
 def _updates(pages: Mapping[str, Raw]) -> tuple[UpdatePage, ...]:

@@ -30,21 +30,21 @@ class EditablePages(Protocol):
         """The current change request, which receives the edits. None if the user must choose one."""
 
     @property
-    def page_to_write(self) -> tuple[str, str, str] | None:
+    def selected_page(self) -> tuple[str, str, str] | None:
         """Id, title and type of the selected page. None without a selected page."""
 
     @property
-    def block_to_write(self) -> Block | None:
+    def selected_block(self) -> Block | None:
         """Block of the page at which the editor opens. None for the first line."""
 
-    def why_no_page_to_write(self) -> str | None:
+    def why_no_page(self) -> str | None:
         """Return a sentence why the selected item is no page that can be edited, if there is a special reason, else
         None."""
 
-    def look_for_unsent(self) -> None:
+    def refresh_drafts(self) -> None:
         """Look for unsent drafts again, because there may be a new draft."""
 
-    def page_is_written(self, change_request: ChangeRequest) -> None:
+    def show_saved_page(self, change_request: ChangeRequest) -> None:
         """Update the view, because `change_request` now has a new edit."""
 
 
@@ -56,7 +56,7 @@ class PageEditing:
         self._is_opening = False
         """True if a page is being loaded for the editor."""
 
-    def why_not_allowed(self) -> str | None:
+    def disabled_reason(self) -> str | None:
         """Return a sentence why no page can be edited here, else None."""
         app, at, change_request = self._view.shell, self.pages.space_ref, self.pages.change_request
         if at is None:
@@ -71,11 +71,11 @@ class PageEditing:
 
     def edit(self) -> None:
         """Open the selected page in the editor."""
-        page, space = self.pages.page_to_write, self.pages.space_ref
+        page, space = self.pages.selected_page, self.pages.space_ref
         if page is not None and space is not None and not self._is_opening:
             from octavo.tui.writing.page_edit import PageEdit
 
-            app, target, block = self._view.shell, self.pages.change_request, self.pages.block_to_write
+            app, target, block = self._view.shell, self.pages.change_request, self.pages.selected_block
             self._is_opening = True
             edit = PageEdit(app, space, page[0], page[1], target, self._on_editing_ended, block)
             app.background(self._run_editor(edit.start()))
@@ -86,15 +86,15 @@ class PageEditing:
         finally:
             self._is_opening = False
             if is_whole(self._view):
-                self.pages.look_for_unsent()
+                self.pages.refresh_drafts()
 
     def _on_editing_ended(self, change_request: ChangeRequest | None) -> None:
         if change_request is not None:
-            self.pages.page_is_written(change_request)
+            self.pages.show_saved_page(change_request)
         elif is_whole(self._view):
-            self.pages.look_for_unsent()
+            self.pages.refresh_drafts()
 
-    def arrange(self) -> None:
+    def show_menu(self) -> None:
         """Ask whether to rename, move, describe or delete the selected page, or to add a page."""
         self._tree_edit().menu()
 
@@ -109,25 +109,25 @@ class PageEditing:
     def _tree_edit(self) -> TreeEdit:
         from octavo.tui.writing.tree_edits import TreeEdit
 
-        page, space = self.pages.page_to_write, self.pages.space_ref
+        page, space = self.pages.selected_page, self.pages.space_ref
         assert space is not None  # The commands are disabled by `why_not_allowed`.
         id_and_title = page[:2] if page is not None else ("", "")
-        return TreeEdit(self._view.shell, space, *id_and_title, self.pages.change_request, self.pages.page_is_written)
+        return TreeEdit(self._view.shell, space, *id_and_title, self.pages.change_request, self.pages.show_saved_page)
 
 
 def _why_no_insert(app: Shell, authoring: PageEditing) -> str | None:
-    return authoring.pages.why_no_page_to_write() or authoring.why_not_allowed()
+    return authoring.pages.why_no_page() or authoring.disabled_reason()
 
 
 def why_no_page_edit(app: Shell, authoring: PageEditing) -> str | None:
     """Return a sentence why the selected page cannot be changed, else None."""
     if reason := _why_no_insert(app, authoring):
         return reason
-    return "Select a page first." if authoring.pages.page_to_write is None else None
+    return "Select a page first." if authoring.pages.selected_page is None else None
 
 
 def _why_no_edit(app: Shell, authoring: PageEditing) -> str | None:
-    page = authoring.pages.page_to_write
+    page = authoring.pages.selected_page
     if (reason := why_no_page_edit(app, authoring)) is None and page is not None and page[2] != "document":
         kind = "generated page" if page[2] == "computed" else page[2]
         return f"{page[1]} is a {kind} and has no text to edit. Press M to rename or move the {kind}."
@@ -140,7 +140,7 @@ PAGE_COMMANDS: Commands[PageEditing] = Commands(
         Command("edit", "e", "Edit", "Edit the page in your editor",
                 writes=True, run=lambda _, authoring: authoring.edit(), why_not=_why_no_edit),
         Command("arrange", "M", "Edit pages", "Rename, move, add, or delete pages",
-                writes=True, run=lambda _, authoring: authoring.arrange(), why_not=why_no_page_edit, shown=False),
+                writes=True, run=lambda _, authoring: authoring.show_menu(), why_not=why_no_page_edit, shown=False),
         Command("delete", "X", "Delete", "Delete the page",
                 writes=True, run=lambda _, authoring: authoring.delete(), why_not=why_no_page_edit, shown=False),
         Command("insert", "ctrl+n", "New page", "Add a page",

@@ -42,19 +42,19 @@ class PageDraftKey:
     """Number that distinguishes drafts of the same page and revision."""
 
     @property
-    def name(self) -> str:
+    def text(self) -> str:
         """Key of the draft."""
         return (
             f"page {self.space} {self.page} {self.change_request or _NO_CHANGE_REQUEST} {self.revision} {self.number}"
         )
 
     @property
-    def base(self) -> RevisionRef:
+    def base_ref(self) -> RevisionRef:
         """Revision that has the text before the edit."""
         return RevisionRef(space_id=self.space, revision_id=self.revision)
 
     @property
-    def into(self) -> ChangeRequestRef:
+    def request_ref(self) -> ChangeRequestRef:
         """The change request of the draft. Valid only if `change_request` is not empty."""
         return ChangeRequestRef(space_id=self.space, change_request_id=self.change_request)
 
@@ -68,14 +68,14 @@ class PageDraftKey:
 class PageDraft:
     """An unsent text of a page."""
 
-    place: PageDraftKey
+    key: PageDraftKey
     text: Raw
     saved_at: datetime
 
 
-def parse_draft_key(name: str) -> PageDraftKey:
-    """Return the place whose `name` is `name`."""
-    _, space, page, into, revision, number = name.split(" ")
+def parse_draft_key(text: str) -> PageDraftKey:
+    """Return the place whose `text` is `text`."""
+    _, space, page, into, revision, number = text.split(" ")
     return PageDraftKey(space, page, revision, "" if into == _NO_CHANGE_REQUEST else into, int(number))
 
 
@@ -89,21 +89,21 @@ def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "")
     return tuple(matches)
 
 
-def unused_key(drafts: Drafts, place: PageDraftKey) -> PageDraftKey:
-    """Return `place`, or a copy with another number if a draft is stored there: a new edit must not overwrite a draft."""
-    taken = {draft.place for draft in page_drafts(drafts, place.space, place.page)}
-    return next(free for number in count(1) if (free := replace(place, number=number)) not in taken)
+def unused_key(drafts: Drafts, key: PageDraftKey) -> PageDraftKey:
+    """Return `key`, or a copy with another number if a draft is stored there: a new edit must not overwrite a draft."""
+    taken = {draft.key for draft in page_drafts(drafts, key.space, key.page)}
+    return next(free for number in count(1) if (free := replace(key, number=number)) not in taken)
 
 
-def save_conflict_base(app: Shell, place: PageDraftKey, revision: str) -> None:
+def save_conflict_base(app: Shell, key: PageDraftKey, revision: str) -> None:
     """Store the common base revision of the conflicts in a draft."""
-    app.session.state.set_fact(f"base {place.name}", revision)
+    app.session.state.set_fact(f"base {key.text}", revision)
 
 
-def conflict_base(app: Shell, place: PageDraftKey) -> RevisionRef | None:
+def conflict_base(app: Shell, key: PageDraftKey) -> RevisionRef | None:
     """Return the common base revision of the conflicts in a draft. None if it is unknown."""
-    revision = app.session.state.get_fact(f"base {place.name}")
-    return RevisionRef(space_id=place.space, revision_id=revision) if isinstance(revision, str) else None
+    revision = app.session.state.get_fact(f"base {key.text}")
+    return RevisionRef(space_id=key.space, revision_id=revision) if isinstance(revision, str) else None
 
 
 def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset[str]:
@@ -127,12 +127,12 @@ async def recover_drafts(app: Shell, space: str, page: str) -> None:
         read_back,
     )
 
-    known = {draft.place for draft in page_drafts(app.session.drafts, space, page)}  # These texts are always saved.
+    known = {draft.key for draft in page_drafts(app.session.drafts, space, page)}  # These texts are always saved.
     for path, place in _orphaned_files(app, space, page):
         result, note = read_back(path), about_of(path)
         if isinstance(result, Edited) and not (note and note.why):  # The outbox offers texts that were rejected.
             if result.text.strip() and (place in known or not await _is_unchanged(app, place, result.text)):
-                await DialogDraft(app, place.name).save(result.text)
+                await DialogDraft(app, place.text).save(result.text)
             forget(path)
 
 
@@ -168,11 +168,11 @@ def restore_line_endings(before: str, after: str) -> str:
     return after if after.endswith("\n") or not after else f"{after}\n"
 
 
-async def _is_unchanged(app: Shell, place: PageDraftKey, text: str) -> bool:
+async def _is_unchanged(app: Shell, key: PageDraftKey, text: str) -> bool:
     from octavo.data.writes.content_writes import page_source
 
     try:
-        before = await page_source(app.session.live, place.base, place.page)
+        before = await page_source(app.session.live, key.base_ref, key.page)
     except ApiError:
         return False
     return before is not None and restore_line_endings(before.text, text) == before.text

@@ -55,7 +55,7 @@ class PageEdit:
     title: str
     change_request: ChangeRequest | None = None
     """Change request to read from and write to. None: main is read, and the user chooses a change request."""
-    ended: Callable[[ChangeRequest | None], None] = lambda _: None
+    on_end: Callable[[ChangeRequest | None], None] = lambda _: None
     """Called when the text was sent, with its change request, or with None when the text is a draft."""
     block: Block | None = None
     """Block at which the editor opens."""
@@ -72,12 +72,12 @@ class PageEdit:
         drafts = page_drafts(self.app.session.drafts, self.space.space_id, self.page, into)
         if drafts:
             with show_progress(self.app, f"Opening {self.title}…"):
-                named = [await self._target_title(draft.place) for draft in drafts]
+                named = [await self._target_title(draft.key) for draft in drafts]
             self._offer(drafts, named)
         else:
             await self._open_new()
 
-    async def open_with(self, change: Callable[[str], str]) -> None:
+    async def open_changed(self, change: Callable[[str], str]) -> None:
         """Open the current page with `change` applied to its text. If the user saves more changes, the text is sent."""
         if self.change_request is not None:
             await self._open_current(TargetRequest(self.space, change_request=self.change_request), change)
@@ -99,7 +99,7 @@ class PageEdit:
         for draft, name in zip(drafts, titles, strict=True):
             group = f"Unsent draft from {long_age(draft.saved_at)} for {name}"
             conflict_count = len(find_markers(draft.text.text))
-            if conflict_count and draft.place.change_request:
+            if conflict_count and draft.key.change_request:
                 conflicts = f"{plural(conflict_count, 'conflict')} with the change request"
                 choices.append(Choice(partial(self._resolve_draft, draft), "Resolve conflicts", conflicts, group=group))
             detail = (
@@ -126,30 +126,30 @@ class PageEdit:
 
         self.app.push_screen(Picker(self.title, choices), chosen)
 
-    async def _target_title(self, place: PageDraftKey) -> str:
+    async def _target_title(self, key: PageDraftKey) -> str:
         """Return the name of the change request of a draft, as far as it is known."""
-        if not place.change_request:
+        if not key.change_request:
             return TargetRequest(self.space).title
         try:
-            change_request = await self.app.session.live.cached_or_fetch(change_requests.Get(at=place.into))
+            change_request = await self.app.session.live.cached_or_fetch(change_requests.Get(at=key.request_ref))
         except ApiError:
             return "a change request"
         return TargetRequest(self.space, change_request=change_request).title
 
     async def _continue(self, draft: PageDraft) -> None:
-        if (into := await self._load_target(draft.place)) is not None:
-            await self._edit(draft.place, into, draft.text)
+        if (target := await self._load_target(draft.key)) is not None:
+            await self._edit(draft.key, target, draft.text)
 
     async def _send_draft(self, draft: PageDraft) -> None:
-        if (into := await self._load_target(draft.place)) is not None:
-            self._confirm_conflicts(draft.place, into, draft.text)
+        if (target := await self._load_target(draft.key)) is not None:
+            self._confirm_conflicts(draft.key, target, draft.text)
 
     async def _discard(self, draft: PageDraft) -> None:
         from octavo.tui.widgets.confirm import Confirm
 
         async def discard() -> None:
-            await DialogDraft(self.app, draft.place.name).save("")
-            self.ended(None)
+            await DialogDraft(self.app, draft.key.text).save("")
+            self.on_end(None)
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
@@ -158,13 +158,13 @@ class PageEdit:
         warning = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. The page {self.title} itself will not change."
         self.app.push_screen(Confirm(f"Discard your draft of {self.title}?", verb="Discard", intro=warning), decided)
 
-    async def _load_target(self, place: PageDraftKey) -> TargetRequest | None:
+    async def _load_target(self, key: PageDraftKey) -> TargetRequest | None:
         """Return the target of a draft. None if it could not be loaded, which was reported."""
         new = target_request.new_request_target(self.space, f"Edit {self.title}")
-        if not place.change_request:
+        if not key.change_request:
             return new
         try:
-            change_request = await self.app.session.live.fetch(change_requests.Get(at=place.into))
+            change_request = await self.app.session.live.fetch(change_requests.Get(at=key.request_ref))
         except ApiError as error:
             self.app.say(f"Could not load the change request for this draft: {error}", tone="failed")
             return None
@@ -178,74 +178,74 @@ class PageEdit:
 
     # The editor
 
-    async def _open_current(self, into: TargetRequest, change: Callable[[str], str] = lambda text: text) -> None:
+    async def _open_current(self, target: TargetRequest, change: Callable[[str], str] = lambda text: text) -> None:
         """Load the current page, and open it in the editor."""
         try:
             with show_progress(self.app, f"Opening {self.title}…"):
-                revision = await self._current_revision(into)
-                target_id = into.change_request.id if into.change_request is not None else ""
-                place = unused_key(
+                revision = await self._current_revision(target)
+                target_id = target.change_request.id if target.change_request is not None else ""
+                key = unused_key(
                     self.app.session.drafts, PageDraftKey(self.space.space_id, self.page, revision or "", target_id)
                 )
-                text = await page_source(self.app.session.live, place.base, self.page) if revision else None
+                text = await page_source(self.app.session.live, key.base_ref, self.page) if revision else None
         except ApiError as error:
             self.app.say(f"Could not open {self.title}: {error}", tone="failed")
             return
         if text is None:
-            where = into.title if into.change_request is not None else "main"
+            where = target.title if target.change_request is not None else "main"
             self.app.say(f"Could not edit {self.title}: the page is not in {where}, or it has no text.", tone="care")
             return
-        await self._edit(place, into, Raw(change(text.text)))
+        await self._edit(key, target, Raw(change(text.text)))
 
-    async def _current_revision(self, into: TargetRequest) -> str | None:
+    async def _current_revision(self, target: TargetRequest) -> str | None:
         """Return the current revision of the target."""
         live = self.app.session.live
-        if into.at is not None:
-            return (await live.fetch(change_requests.Get(at=into.at))).revision
+        if target.ref is not None:
+            return (await live.fetch(change_requests.Get(at=target.ref))).revision
         return (await live.fetch(spaces.Get(at=self.space))).revision
 
-    async def _edit(self, place: PageDraftKey, into: TargetRequest, text: Raw) -> None:
+    async def _edit(self, key: PageDraftKey, target: TargetRequest, text: Raw) -> None:
         line = await asyncio.to_thread(line_of, text.text, self.block) if self.block is not None else 1
-        draft = DialogDraft(self.app, place.name)
+        draft = DialogDraft(self.app, key.text)
 
         def keep(written: str) -> str:
             written = restore_line_endings(text.text, written)
             return save_error(draft.save_now, written) if written.strip() and written != text.text else ""
 
-        name = place.file_name(self.app.session)
-        note = FileNote(self.title, place.name, self.app.session.state.namespace)
+        name = key.file_name(self.app.session)
+        note = FileNote(self.title, key.text, self.app.session.state.namespace)
         result = edit_text(self.app, text.text, editor_folder(self.app), name=name, keep=keep, about=note, line=line)
         if isinstance(result, NotEdited):
             self.app.say(result.said, tone="care", seconds=10.0)
-            self.ended(None)
+            self.on_end(None)
             return
         mine = Raw(restore_line_endings(text.text, result.text))
         if mine == text:
             self.app.say("You made no changes, so nothing was sent.")
-            self.ended(None)
+            self.on_end(None)
         elif not mine.text.strip():
             self.app.say(
                 f"Nothing was sent, because the text of {self.title} is empty. To delete the page, select the page in the table of contents and press X.",
                 tone="care",
             )
         else:
-            self._confirm_conflicts(place, into, mine)
+            self._confirm_conflicts(key, target, mine)
 
-    def _confirm_conflicts(self, place: PageDraftKey, into: TargetRequest, mine: Raw) -> None:
+    def _confirm_conflicts(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
         """Send the text. If it contains conflict markers, ask first."""
         from octavo.tui.widgets.confirm import Confirm
 
         number = len(find_markers(mine.text))
         if not number:
-            self.send(place, into, mine)
+            self.send(key, target, mine)
             return
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
-                self.send(place, into, mine)
+                self.send(key, target, mine)
             else:
                 self.app.say(DRAFT_HINT)
-                self.ended(None)
+                self.on_end(None)
 
         conflicts = plural(number, "conflict")
         warning = (
@@ -256,80 +256,82 @@ class PageEdit:
 
     # Sending
 
-    def send(self, place: PageDraftKey, into: TargetRequest, mine: Raw) -> None:
+    def send(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
         """Send the text in the background."""
-        self.app.background(self._send_and_report(place, into, mine))
+        self.app.background(self._send_and_report(key, target, mine))
 
-    async def _send_and_report(self, place: PageDraftKey, into: TargetRequest, mine: Raw) -> None:
+    async def _send_and_report(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
         """Send the text and report the result. Conflicts with other people's edits open the conflict view."""
-        with show_progress(self.app, f"Saving {self.title} to {into.title}…"):
-            written = await self._write(place, into, mine)
-        self.ended(written)
+        with show_progress(self.app, f"Saving {self.title} to {target.title}…"):
+            written = await self._write(key, target, mine)
+        self.on_end(written)
 
-    async def _write(self, place: PageDraftKey, into: TargetRequest, mine: Raw) -> ChangeRequest | None:
+    async def _write(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> ChangeRequest | None:
         """Return the change request if it has the text `mine`, else None. The result was reported."""
         app, screen = self.app, self.app.screen
-        change_request = await target_request.ensure_started(app, into)
+        change_request = await target_request.ensure_started(app, target)
         if change_request is None:
             return None
         try:
-            place = await self._move_draft(place, change_request, mine)
-            outcome = await write_page(app.session.live, change_request.ref(self.space), self.page, place.base, mine)
+            key = await self._move_draft(key, change_request, mine)
+            outcome = await write_page(app.session.live, change_request.ref(self.space), self.page, key.base_ref, mine)
             if outcome.kind == "conflict" and outcome.text is not None:
-                place = await self._save_conflict(place, outcome.text, outcome.revision)
+                key = await self._save_conflict(key, outcome.text, outcome.revision)
         except NotSaved as error:
             app.say(f"Could not send {self.title}: {error}", tone="failed")
             return None
         title = f"#{change_request.number} {change_request.title}"
         if outcome.kind in ("sent", "merged", "same"):
-            DialogDraft(app, place.name).delete()
+            DialogDraft(app, key.text).delete()
             target_request.record_edit(app, self.space, change_request)
-            app.say(await self._success_message(title, place, outcome))
+            app.say(await self._success_message(title, key, outcome))
             return change_request
         if outcome.kind == "conflict":
             message = f"Could not send {self.title}: others changed the same text in {title}."
             if app.screen is screen:  # If the user has moved on, only a notification appears.
                 app.say(f"{message} Resolve the conflicts.", tone="care", seconds=10.0)
-                self._resolve_conflicts(place, TargetRequest(self.space, change_request=change_request))
+                self._resolve_conflicts(key, TargetRequest(self.space, change_request=change_request))
             else:
                 app.say(f"{message} Press e on the page to resolve the conflicts.", tone="care", seconds=15.0)
         else:
-            app.say(f"{outcome.sentence} {DRAFT_HINT}", tone="failed", seconds=10.0)
+            app.say(f"{outcome.message} {DRAFT_HINT}", tone="failed", seconds=10.0)
         return None
 
-    async def _save_conflict(self, place: PageDraftKey, text: Raw, revision: str) -> PageDraftKey:
+    async def _save_conflict(self, key: PageDraftKey, text: Raw, revision: str) -> PageDraftKey:
         """Replace the draft by the text with conflict markers, based on the latest revision. Raises NotSaved."""
-        rebased = replace(place, revision=revision)
-        await DialogDraft(self.app, rebased.name).save(text.text)
-        if rebased != place:
-            save_conflict_base(self.app, rebased, place.revision)
-            await DialogDraft(self.app, place.name).save("")
+        rebased = replace(key, revision=revision)
+        await DialogDraft(self.app, rebased.text).save(text.text)
+        if rebased != key:
+            save_conflict_base(self.app, rebased, key.revision)
+            await DialogDraft(self.app, key.text).save("")
         return rebased
 
-    def _resolve_conflicts(self, place: PageDraftKey, into: TargetRequest) -> None:
-        if into.change_request is not None:
-            self.app.go(ToConflicts(self, place, into, into.change_request))
+    def _resolve_conflicts(self, key: PageDraftKey, target: TargetRequest) -> None:
+        if target.change_request is not None:
+            self.app.go(ToConflicts(self, key, target, target.change_request))
 
     async def _resolve_draft(self, draft: PageDraft) -> None:
-        if (into := await self._load_target(draft.place)) is not None:
-            self._resolve_conflicts(draft.place, into)
+        if (target := await self._load_target(draft.key)) is not None:
+            self._resolve_conflicts(draft.key, target)
 
-    async def _move_draft(self, place: PageDraftKey, change_request: ChangeRequest, mine: Raw) -> PageDraftKey:
+    async def _move_draft(self, key: PageDraftKey, change_request: ChangeRequest, mine: Raw) -> PageDraftKey:
         """Move the draft to the change request that was started, so that a retry starts no other. Raises NotSaved."""
-        moved = replace(place, change_request=change_request.id)
-        if moved != place:
-            await DialogDraft(self.app, moved.name).save(mine.text)
-            await DialogDraft(self.app, place.name).save("")
+        moved = replace(key, change_request=change_request.id)
+        if moved != key:
+            await DialogDraft(self.app, moved.text).save(mine.text)
+            await DialogDraft(self.app, key.text).save("")
         return moved
 
-    async def _success_message(self, title: str, place: PageDraftKey, outcome: PageOutcome) -> str:
+    async def _success_message(self, title: str, key: PageDraftKey, outcome: PageOutcome) -> str:
         if outcome.kind == "same":
             return f"{title} already has this text."
         note = (
             " The page also includes the changes that others made in the meantime." if outcome.kind == "merged" else ""
         )
         try:
-            saved = await page_source(self.app.session.live, replace(place, revision=outcome.revision).base, self.page)
+            saved = await page_source(
+                self.app.session.live, replace(key, revision=outcome.revision).base_ref, self.page
+            )
         except ApiError:
             saved = outcome.text
         if saved != outcome.text:

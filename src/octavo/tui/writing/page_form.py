@@ -55,15 +55,15 @@ class PageForm(Confirm):
         values: Values,
         *,
         intro: str,
-        wrong: Callable[[Values], Mapping[str, str]],
-        keep: Callable[[Values], None],
-        keep_now: Callable[[Values], None],
+        validate: Callable[[Values], Mapping[str, str]],
+        save: Callable[[Values], None],
+        save_now: Callable[[Values], None],
         refused: Mapping[str, str],
     ) -> None:
-        """`wrong` returns the errors of values by field. `refused` are errors of the server for `values`. The field ""
+        """`validate` returns the errors of values by field. `refused` are errors of the server for `values`. The field ""
         stands for the whole form."""
         super().__init__(title, verb="Save", intro=intro, foot="")
-        self._values, self._validate, self._keep_values, self._keep_values_now = dict(values), wrong, keep, keep_now
+        self._values, self._validate, self._keep_values, self._keep_values_now = dict(values), validate, save, save_now
         self._refused = dict(refused)
         self.answer: Values = {}
         """The confirmed values."""
@@ -107,7 +107,7 @@ class PageForm(Confirm):
         return next(filter(None, self._refused), next(iter(self._fields)))
 
     @property
-    def written(self) -> Values:
+    def values(self) -> Values:
         """The values in the fields."""
         return {name: self._written_in(name) for name in self._fields}
 
@@ -116,11 +116,11 @@ class PageForm(Confirm):
 
     @property
     def _errors(self) -> dict[str, str]:
-        return {**self._refused, **self._validate(self.written)}
+        return {**self._refused, **self._validate(self.values)}
 
     def why_not_confirmed(self) -> str | None:
         if self._ready and self._stands:
-            for name, sentence in self._validate(self.written).items():
+            for name, sentence in self._validate(self.values).items():
                 return f"{FIELD_LABELS[name]}: {sentence}"
         return super().why_not_confirmed()
 
@@ -155,14 +155,14 @@ class PageForm(Confirm):
         if self._timer is not None:
             self._timer.stop()
         self._clock.kept()
-        self._keep_values(self.written)
+        self._keep_values(self.values)
 
     def _keep_now(self) -> None:
-        self._keep_values_now(self.written)
+        self._keep_values_now(self.values)
 
     def confirm(self) -> None:
         if not self._answered:
-            written = self.written
+            written = self.values
             self._answered = True
             self._keep_values(written)
             self.answer = written

@@ -19,6 +19,6 @@ class ToConflicts(Route):
     """The conflict view: the text of the user next to edits of other people in the same places."""
 
     edit: PageEdit
-    place: PageDraftKey
-    into: TargetRequest
+    key: PageDraftKey
+    target: TargetRequest
     change_request: ChangeRequest

@@ -87,7 +87,7 @@ def apply_one(app: Shell, at: Discussion, thread: Comment, message: Comment | Re
                 if result.kind == "done"
                 else SendResult(result.kind, f"Could not apply the suggestion: {result.message}")
             )
-        match result.result.fates[0][1]:
+        match result.result.results[0][1]:
             case "same":
                 return SendResult("refused", f"{title} already has the suggested text. Press d to resolve the thread.")
             case "gone":
@@ -140,7 +140,7 @@ def apply_all_suggestions(app: Shell, at: ChangeRequestRef, title: str, threads:
 
 def _summary(outcome: SuggestionOutcome) -> str:
     """Return the message about the results of several suggestions."""
-    fates = [fate for _, fate in outcome.fates]
+    fates = [fate for _, fate in outcome.results]
     sentences = [f"Applied {outcome.applied} of {plural(len(fates), 'suggestion')}."]
     if same := fates.count("same"):
         sentences.append(f"{plural(same, 'suggestion was', 'suggestions were')} already on the page.")
@@ -177,7 +177,7 @@ def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, wording: Suggest
             app.say(f"Could not open {title}: {error}", tone="failed")
             return
         edit = PageEdit(app, at.space, wording.page, title, change_request)
-        await edit.open_with(lambda page: with_conflict_markers(page, wording.key, wording.text))
+        await edit.open_changed(lambda page: with_conflict_markers(page, wording.block_key, wording.text))
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:

@@ -31,7 +31,7 @@ class TargetRequest:
     change_request: ChangeRequest | None = None
 
     @property
-    def at(self) -> ChangeRequestRef | None:
+    def ref(self) -> ChangeRequestRef | None:
         return self.change_request.ref(self.space) if self.change_request is not None else None
 
     @property
@@ -117,11 +117,11 @@ def _status(app: Shell, change_request: ChangeRequest) -> str:
     return " · ".join(each for each in (author_label, change_request.status, age, outdated) if each)
 
 
-async def ensure_started(app: Shell, into: TargetRequest) -> ChangeRequest | None:
+async def ensure_started(app: Shell, target: TargetRequest) -> ChangeRequest | None:
     """Return the change request, after creating it if it is new. None if that failed, which was reported."""
-    if into.change_request is not None:
-        return into.change_request
-    sent = await create(app.session.live, into.space, into.subject)
+    if target.change_request is not None:
+        return target.change_request
+    sent = await create(app.session.live, target.space, target.subject)
     if sent.result is None:
         app.say(sent.message, tone="failed")
     return sent.result

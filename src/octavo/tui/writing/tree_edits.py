@@ -33,17 +33,17 @@ class PagePosition:
     """Position of a page: the page `into` which it goes (None for the top level), and its index `at` there (None for
     the last)."""
 
-    into: str | None = None
-    at: int | None = None
+    parent: str | None = None
+    index: int | None = None
 
 
 @dataclass(frozen=True)
 class LoadedTree:
     """A change request and its page tree, as loaded for an edit."""
 
-    into: TargetRequest
+    target: TargetRequest
     tree: PageTree
-    head: str | None = None
+    revision: str | None = None
     """Revision of the tree. None for a new change request: the tree is then that of main."""
 
 
@@ -58,7 +58,7 @@ class TreeEdit:
     title: str = ""
     change_request: ChangeRequest | None = None
     """Change request that receives the edit. None if the user must choose one."""
-    written: Callable[[ChangeRequest], None] | None = None
+    on_saved: Callable[[ChangeRequest], None] | None = None
     """Called when the change request has the edit."""
 
     def menu(self) -> None:
@@ -107,9 +107,9 @@ class TreeEdit:
 
     async def _with_tree(self, then: Callable[[LoadedTree], None], target: TargetRequest) -> None:
         live = self.app.session.live
-        at: ContentRef = target.at or self.space
+        at: ContentRef = target.ref or self.space
         try:
-            head = (await live.fetch(change_requests.Get(at=target.at))).revision if target.at is not None else None
+            head = (await live.fetch(change_requests.Get(at=target.ref))).revision if target.ref is not None else None
             tree = await live.fetch(content.ListPages(at=at))
         except ApiError as error:
             self.app.say(f"Could not load the pages of {target.title}: {error}", tone="failed")
@@ -136,8 +136,8 @@ class TreeEdit:
 
         self._ask_title(f"New title for {old_title}", "Rename", draft, renamed)
 
-    def _details(self, loaded: LoadedTree, refused: Mapping[str, str] = MappingProxyType({})) -> None:
-        """`refused` are the errors of the server for the values in the draft, by field."""
+    def _details(self, loaded: LoadedTree, errors: Mapping[str, str] = MappingProxyType({})) -> None:
+        """`errors` are the errors of the server for the values in the draft, by field."""
         from octavo.tui.writing.page_form import PageForm
 
         page = loaded.tree.find(self.page)
@@ -149,10 +149,10 @@ class TreeEdit:
             page_settings.from_draft(page, draft.text),
             intro="Readers will see the new details after the change request is merged. "
             "To revert the change, open the change request, select the page, and press Q.",
-            wrong=partial(page_settings.value_errors, page, loaded.tree),
-            keep=lambda values: draft.autosave(page_settings.to_draft(page, values)),
-            keep_now=lambda values: draft.autosave_now(page_settings.to_draft(page, values)),
-            refused=refused,
+            validate=partial(page_settings.value_errors, page, loaded.tree),
+            save=lambda values: draft.autosave(page_settings.to_draft(page, values)),
+            save_now=lambda values: draft.autosave_now(page_settings.to_draft(page, values)),
+            refused=errors,
         )
 
         def decided(answer: Confirmed | None) -> None:
@@ -172,12 +172,14 @@ class TreeEdit:
                     return False
                 # A new change request exists by now.
                 reloaded = replace(
-                    loaded, into=TargetRequest(self.space, change_request=into), head=loaded.head or into.revision
+                    loaded,
+                    target=TargetRequest(self.space, change_request=into),
+                    revision=loaded.revision or into.revision,
                 )
                 self._details(reloaded, page_settings.server_errors(sentence, field_names) or {"": sentence})
                 return True
 
-            self._write(loaded, change, "change the page details", message, draft, refused=show_refusal)
+            self._write(loaded, change, "change the page details", message, draft, show_refusal=show_refusal)
 
         self.app.push_screen(form, decided)
 
@@ -189,15 +191,15 @@ class TreeEdit:
                 self._ask_title("Title of the new page", "Add", draft, partial(on_title, place))
 
         def on_title(place: PagePosition, title: str) -> None:
-            where = {"into": place.into} if place.at is None else {"into": place.into, "at": place.at}
+            where = {"into": place.parent} if place.index is None else {"into": place.parent, "at": place.index}
             target = (
-                loaded.into
-                if loaded.head is not None
+                loaded.target
+                if loaded.revision is not None
                 else target_request.new_request_target(self.space, f"Add {title}")
             )
             change = InsertPage(title=title, document=DocumentBody(markdown=""), **where)
             self._write(
-                replace(loaded, into=target),
+                replace(loaded, target=target),
                 change,
                 f"add {title}",
                 f"Added the page {title}",
@@ -219,7 +221,7 @@ class TreeEdit:
 
         def on_position(place: PagePosition | None) -> None:
             if place is not None:
-                change = UpdatePage(page=self.page, into=place.into, at=place.at)
+                change = UpdatePage(page=self.page, into=place.parent, at=place.index)
                 self._write(loaded, change, f"move {self.title}", f"Moved {self.title}")
 
         from octavo.tui.widgets.picker import Picker
@@ -287,46 +289,46 @@ class TreeEdit:
         self,
         loaded: LoadedTree,
         change: ContentEdit,
-        doing: str,
-        said: str,
+        action: str,
+        message: str,
         draft: DialogDraft | None = None,
-        then: str = "",
-        refused: Callable[[str, ChangeRequest], bool] | None = None,
+        hint: str = "",
+        show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
     ) -> None:
-        """Send an edit and report the result. `then` says what to do next. `refused` may show the error of the server
+        """Send an edit and report the result. `hint` says what to do next. `show_refusal` may show the error of the server
         itself."""
-        self.app.background(self._send(loaded, change, doing, said, draft, then, refused))
+        self.app.background(self._send(loaded, change, action, message, draft, hint, show_refusal))
 
     async def _send(
         self,
         loaded: LoadedTree,
         change: ContentEdit,
-        doing: str,
-        said: str,
+        action: str,
+        message: str,
         draft: DialogDraft | None,
-        then: str,
-        refused: Callable[[str, ChangeRequest], bool] | None,
+        hint: str,
+        show_refusal: Callable[[str, ChangeRequest], bool] | None,
     ) -> None:
-        with show_progress(self.app, f"Saving to {loaded.into.title}…"):
-            change_request = await target_request.ensure_started(self.app, loaded.into)
+        with show_progress(self.app, f"Saving to {loaded.target.title}…"):
+            change_request = await target_request.ensure_started(self.app, loaded.target)
             if change_request is None:
                 return
-            head = loaded.head or change_request.revision
+            head = loaded.revision or change_request.revision
             outcome = await edit(self.app.session.live, change_request.ref(self.space), head, (change,))
         title = f"#{change_request.number} {change_request.title}"
         can_retry = outcome.kind == "refused" and outcome.message != NO_OPERATION
-        if can_retry and refused is not None and refused(outcome.message, change_request):
+        if can_retry and show_refusal is not None and show_refusal(outcome.message, change_request):
             return
         if outcome.kind != "done":
             draft_note = f" {DRAFT_SAVED}" if draft is not None else ""
-            self.app.say(f"Could not {doing} in {title}: {outcome.cause}{draft_note}", tone="failed")
+            self.app.say(f"Could not {action} in {title}: {outcome.cause}{draft_note}", tone="failed")
             return
         if draft is not None:
             draft.delete()
         target_request.record_edit(self.app, self.space, change_request)
-        self.app.say(f"{said} in {title}. {then}".rstrip())
-        if self.written is not None:
-            self.written(change_request)
+        self.app.say(f"{message} in {title}. {hint}".rstrip())
+        if self.on_saved is not None:
+            self.on_saved(change_request)
 
 
 def parent_choices(tree: PageTree, moved: str) -> list[Choice[str]]:

@@ -30,7 +30,7 @@ class PageOutcome:
     kind: Literal["sent", "merged", "same", "conflict", "gone", "refused", "unknown"]
     """`merged`: sent, merged with edits of other people. `same`: the page already has the text. `conflict`: other
     people edited the same places, and `text` has both versions. `gone`: the page does not exist."""
-    sentence: str = ""
+    message: str = ""
     revision: str = ""
     """Current revision of the change request."""
     text: Raw | None = None
