@@ -483,7 +483,7 @@ async def test_what_the_inbox_fetched_is_not_fetched_again_for_an_offline_space(
     offline = OfflineSpaces(live, state)
     offline.begin()
     offline.add(await ask(spaces.Get(at=here)))
-    await offline.rested()
+    await offline.wait_idle()
     found = asked(gate)
     assert (found["reviews.List"], found["reviews.ListRequested"], found["comments.List"]) == (0, 0, 3), (
         "of the threads all, of the space and of each change request: the inbox reads the open ones"
@@ -506,7 +506,7 @@ async def test_what_an_offline_space_fetched_is_shown_in_the_inbox_and_not_fetch
     offline = OfflineSpaces(live, state)
     offline.begin()
     offline.add(await ask(spaces.Get(at=here)))
-    await offline.rested()
+    await offline.wait_idle()
     assert asked(gate)["reviews.List"]
     await live.refresh(change_requests_of(ACME.organization_id, "open"))
     while inbox.is_loading:  # noqa: ASYNC110  # nothing tells when a turn ends

@@ -60,7 +60,7 @@ def thread(name: str, by: User = TOM, replies: int = 0) -> Comment:
 
 
 def space_of(want: Want) -> str:
-    return inbox_plan.place_of(want).space_id
+    return inbox_plan.discussion_of(want).space_id
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_each_round_rechecks_the_reviews_and_reviewers_of_one_change_request() -
         disk.now += timedelta(minutes=1)
         due = disk.due("poll")
         assert len(due) == 2
-        (at,) = {inbox_plan.place_of(want) for want in due}
+        (at,) = {inbox_plan.discussion_of(want) for want in due}
         seen.append(at)
         for want in due:
             disk.fetch(want)

@@ -1,13 +1,13 @@
-"""Refreshes what is shown in the background: with few requests, more slowly while nobody types, and not while the
-terminal is hidden.
+"""Refreshes the responses on screen in the background, with few requests. Rounds are rarer while the user is idle, and
+stop while the terminal is hidden.
 
     poller = Poller(live, visible=..., after_round=...)
     if poller.is_due:
         changes = await poller.run()
 
 A round fetches the lists of the organization. Another response is fetched only if its stamp has changed
-(`stamps.py`). These lists do not tell of every change: they do not count replies. So a round fetches a few other
-responses that are shown again, and fewer that are not, the oldest first.
+(`stamps.py`). These lists do not show every change: they do not count replies. So a round also fetches a few other
+responses again, the oldest first, and more of those that are visible than of those that are not.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ INTERVALS = (
     (timedelta(minutes=30), timedelta(minutes=2)),
     (timedelta.max, timedelta(minutes=10)),
 )
-"""Time since the last key press, and time between two rounds until then."""
+"""Longest time since the last key press, and the time between two rounds until then."""
 MAX_RECHECKED_VISIBLE, MAX_RECHECKED_HIDDEN = 8, 2
-"""Rechecked responses in a round: of those that are shown, and of others that have watchers."""
+"""Most responses that are fetched again in a round although their stamps are the same: visible and hidden ones."""
 MAX_MISSES, MAX_MISSES_OFFLINE = 6, 1
-"""Failed rounds in a row after which the time between two rounds grows no more. Fewer if the server cannot be
-reached."""
+"""Number of failed rounds in a row after which the time between two rounds does not grow any more. The second is for a
+server that cannot be reached."""
 MAX_STATUS_LOOKUPS = 5
-"""Change requests whose new status is looked up in a round."""
+"""Most change requests whose new status is fetched in a round."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
 
 
 class Poller:
-    """When to look for changes by others, and what to fetch then."""
+    """Decides when to look for changes by others, and runs the rounds that fetch them."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Poller:
         visible: Callable[[], Sequence[Operation[Any]]] = lambda: (),
         after_round: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`visible` returns the operations whose responses are on screen. `after_round` is called at the end of each round:
+        """`visible` returns the operations whose responses are on screen. `after_round` is called at the end of each round;
         the app passes `InboxLoader.poll`."""
         self._live, self._visible, self._after_round = live, visible, after_round
         self._key_at = self._polled_at = live.now()
@@ -65,7 +65,7 @@ class Poller:
         self._places = ListedPlaces()
 
     def key_pressed(self) -> None:
-        """Note that the user is there."""
+        """Record a key press: rounds are more frequent while the user is active."""
         self._key_at = self._live.now()
 
     def hide(self) -> None:
@@ -79,7 +79,7 @@ class Poller:
 
     @property
     def interval(self) -> timedelta:
-        """Time between two rounds at present."""
+        """The present time between two rounds."""
         idle = self._live.now() - self._key_at
         usual = next(each for longest, each in INTERVALS if idle <= longest)
         missed = INTERVALS[0][1] * 2**self._misses if self._misses else usual
@@ -94,22 +94,22 @@ class Poller:
         return now - self._polled_at >= self.interval
 
     def may_poll(self) -> bool:
-        """Return whether background requests may be sent: the terminal is shown and the rate limit is not low."""
+        """Return whether background requests may be sent: the terminal is visible and the rate limit is not low."""
         return not (self._hidden or self._live.syncer.rate_limit_wait())
 
     async def run(self) -> RemoteChanges:
-        """Run a round and return what others have changed. The next round retries what fails."""
+        """Run a round, and return the numbers of changes by others. Requests that fail are repeated in the next round."""
         self._polling, self._polled_at = True, self._live.now()
         me = self._live.outbox.me
         detector = RemoteChangeDetector(me.id if me is not None else "")
         before = {each: each.value for each in self._live.watched}
-        gone: list[ChangeRequest] = []
+        unlisted: list[ChangeRequest] = []
         try:
             await self._fetch_what_changed()
             for each, value in before.items():
                 if each.value is not value:
                     detector.compare(each.op, value, each.value)
-            gone = await self._current_status(detector.unlisted)
+            unlisted = await self._current_status(detector.unlisted)
             if self._after_round is not None:
                 await self._after_round()
         except ApiError as error:
@@ -118,10 +118,10 @@ class Poller:
             self._misses = 0
         finally:
             self._polling = False
-        return detector.changes(gone)
+        return detector.changes(unlisted)
 
     async def _fetch_what_changed(self) -> None:
-        """Fetch the lists, then what has changed according to them, and a few other responses. Raises ApiError."""
+        """Fetch the lists, the responses that have changed according to them, and a few others. Raises ApiError."""
         live = self._live
         lists = [each for each in live.watched if isinstance(each.op, _LISTS)]
         self._places.update(each.value for each in lists)
@@ -137,11 +137,11 @@ class Poller:
         await live.syncer.wait_idle(plan.keeper)
         plan.note_current()
 
-    async def _current_status(self, gone: Sequence[ChangeRequest]) -> list[ChangeRequest]:
-        """Return the present status of change requests that are in no list any more, of the first few that can be
-        read."""
+    async def _current_status(self, unlisted: Sequence[ChangeRequest]) -> list[ChangeRequest]:
+        """Fetch the first few of these change requests, which are in no list any more. Those that cannot be read are left
+        out. Raises ApiError."""
         found = []
-        for each in gone[:MAX_STATUS_LOOKUPS]:
+        for each in unlisted[:MAX_STATUS_LOOKUPS]:
             if each.space is not None and self.may_poll():
                 at = each.ref(SpaceRef(space_id=each.space))
                 with suppress(NotFound, Forbidden):
@@ -156,7 +156,7 @@ class Poller:
 
 
 class ViewPlanner:
-    """Tells the Syncer which of the responses with watchers have changed. Made anew for each round."""
+    """Returns the wants of the responses with watchers. Each round has a new planner."""
 
     keeper = "views"
 
@@ -164,21 +164,21 @@ class ViewPlanner:
         self._live, self._places, self._visible = live, places, set(visible)
         self._watched = {each.op: each for each in live.watched if not isinstance(each.op, _LISTS)}
         self._stamped_wants: list[Want] = []
-        """The wants with a stamp."""
+        """The wants that have a stamp."""
 
     def adopt_stamps(self, listed_at: datetime) -> None:
-        """Store the stamps of responses that were requested after the lists came, for a watcher: they are not due before a
-        list tells of a change. `listed_at` is when the last list came."""
+        """Store the stamps of the responses that were requested after the lists had arrived, at `listed_at`. They are then
+        not due until a list has another stamp."""
         cache = self._live.cache
         for answer in self._watched.values():
             version, requested_at, stamp = cache.versions.get(answer.url), answer.requested_at, self._stamp(answer.op)
             if requested_at is None or not stamp or requested_at < listed_at:
-                continue  # the list may tell of a change that the response does not have
+                continue  # the response may be older than the list
             if version is None or version.requested_at < requested_at:
                 cache.put_version(answer.url, stamp, requested_at=requested_at)
 
     def wants(self, round_kind: RoundKind) -> Iterator[Want]:
-        """Return what lists tell of, and a few other responses."""
+        """Return the wants that have a stamp, and a few others that are fetched again."""
         now, versions = self._live.now(), self._live.cache.versions
         self._stamped_wants = [each for op in self._watched if (each := self._want(op)).stamp]
         due = {each.url for each in self._stamped_wants if is_due(each, versions.get(each.url), now)}
@@ -193,7 +193,7 @@ class ViewPlanner:
         yield from (each for each in self._stamped_wants if each.url not in rechecked)
 
     def follow(self, want: Want, value: Any) -> Iterator[Want]:
-        """Return the pages and the replies that a page tree or a list of threads tells of."""
+        """Return the wants of the pages of a page tree, or of the replies of a list of threads."""
         match want.op:
             case content.ListPages(at=SpaceRef() as at):
                 told = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]
@@ -203,7 +203,7 @@ class ViewPlanner:
                 yield from (each for op in replies if (each := self._want(op)).stamp)
 
     def note_current(self) -> None:
-        """Note that the responses whose stamps have not changed are current."""
+        """Record that the responses whose stamps have not changed are current."""
         versions = self._live.cache.versions
         for want in self._stamped_wants:
             version = versions.get(want.url)
@@ -218,7 +218,7 @@ class ViewPlanner:
         return Version("", answer.fetched_at or _LONG_AGO)
 
     def _stamp(self, op: Operation[Any]) -> str:
-        """Return the stamp of a response as lists in memory tell it. Empty if none does."""
+        """Return the stamp of a response, from the lists in memory. Empty if they have none."""
         match op:
             case comments.ListReplies():
                 return self._replies_stamp(op)
@@ -263,8 +263,8 @@ class RemoteChanges:
 
 
 class RemoteChangeDetector:
-    """Compares responses with those before. A change that several responses show counts once, a change by `me` not at
-    all."""
+    """Counts the changes between two versions of responses. A change in several responses counts once. Changes by the user
+    `me` do not count."""
 
     def __init__(self, me: str) -> None:
         self._me = me
@@ -275,14 +275,14 @@ class RemoteChangeDetector:
         self._after: dict[str, ChangeRequest] = {}
 
     def compare(self, op: Operation[Any], before: object, after: object) -> None:
-        """Count what differs between two responses to `op`."""
+        """Count the changes between two responses to `op`."""
         if not isinstance(before, ListPage) or not isinstance(after, ListPage):
             return
         known = {getattr(each, "id", None): each for each in before.items}
         new = [each for each in after.items if getattr(each, "id", None) not in known]
         match op:
             case comments.List():
-                # A list that is not whole may show what is old for the first time.
+                # If only a part of the list was here before, an old item may look new.
                 if before.next is None:
                     self._threads |= {each.id for each in new if each.is_open_thread and each.posted_by.id != self._me}
                 for each in after.items:
@@ -301,10 +301,10 @@ class RemoteChangeDetector:
 
     @property
     def unlisted(self) -> list[ChangeRequest]:
-        """The change requests that were in one of the lists before and are in none now."""
+        """The change requests that have left all lists."""
         return [each for name, each in self._before.items() if name not in self._after]
 
-    def changes(self, gone: Iterable[ChangeRequest]) -> RemoteChanges:
+    def changes(self, unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
         """Return all changes. `unlisted` are the change requests of `unlisted` as they are now."""
         begun = [each for name, each in self._after.items() if name not in self._before]
         return RemoteChanges(
@@ -312,7 +312,7 @@ class RemoteChangeDetector:
             replies=sum(self._replies.values()),
             reviews=len(self._reviews),
             change_requests=sum(each.created_by is None or each.created_by.id != self._me for each in begun),
-            merges=sum(each.status == "merged" for each in gone),
+            merges=sum(each.status == "merged" for each in unlisted),
         )
 
     def _count_replies(self, at: Discussion, thread: str, number: int) -> None:

@@ -1,4 +1,4 @@
-"""Lists that several callers ask for, each spelled once: callers of the same list share its response and its request."""
+"""The lists that several callers request. Each is defined once, so that its callers share one request and one response."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from octavo.api.collections import List as ListCollections
 
 PAGE_LIMIT = 1000
-"""Items on a page: the most that the API allows."""
+"""Items on a page, the most that the API allows."""
 UNDECIDED: tuple[Literal["open", "draft"], ...] = ("open", "draft")
 """Statuses of a change request that is neither merged nor archived."""
 _DECIDED_LIMIT = 100
-"""Items on a page of the change requests that are merged or archived: only the first page is wanted."""
+"""Items on a page of merged or archived change requests, of which only the first page is shown."""
 
 
 def spaces_of(organization_id: str) -> ListSpaces:

@@ -467,7 +467,7 @@ class Workspace:
             snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
         if self._session is not None and snapshot.value is not None and not snapshot.loading and snapshot.error is None:
-            self._session.offline.spaces_came(snapshot.value.items)
+            self._session.offline.refresh_changed(snapshot.value.items)
         self.spaces_changed.publish(None)
         self._publish_frame()
 
