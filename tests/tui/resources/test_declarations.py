@@ -18,7 +18,7 @@ from octavo.tui.resources import access_resources, organization_resources, site_
 from octavo.tui.resources.form_fields import fields_of
 from octavo.tui.resources.form_values import beginnings, make
 from octavo.tui.resources.resource import Resource
-from octavo.tui.shell.info_facts import field_details, holds_codes
+from octavo.tui.shell.item_info import field_details, holds_codes
 
 LINES = 40
 """No kind takes more lines than these."""

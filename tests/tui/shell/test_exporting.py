@@ -6,8 +6,8 @@ import pytest
 
 from octavo.api.content import File, Page
 from octavo.data.atomic_files import safe_name
-from octavo.tui.shell.exporting import export_path, short_path, slug
-from octavo.tui.shell.file_facts import file_kind, format_size
+from octavo.tui.shell.file_dialogs import export_path, short_path, slug
+from octavo.tui.shell.item_labels import file_kind, format_size
 
 
 @pytest.mark.parametrize(

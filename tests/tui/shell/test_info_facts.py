@@ -15,7 +15,7 @@ from octavo.api.sites import AdaptiveContent, Proxy, Site
 from octavo.api.spaces import Space
 from octavo.api.teams import Membership, TeamMember
 from octavo.api.users import User
-from octavo.tui.shell.info_facts import field_details, item_details
+from octavo.tui.shell.item_info import field_details, item_details
 
 THEN = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 

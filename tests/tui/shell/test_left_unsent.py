@@ -6,7 +6,7 @@ from textual.content import Content
 
 from octavo.api.places import SpaceRef
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.shell.left_unsent import unsent_mark, with_unsent_mark
+from octavo.tui.shell.unsent_texts import unsent_mark, with_unsent_mark
 
 HERE = SpaceRef(space_id="s")
 DRAFT, HELD = UnsentText("reply", HERE, thread="k", draft_key="reply s k"), UnsentText("held", HERE, entry_id="e")

@@ -5,7 +5,7 @@ import pytest
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.terminal.editor_commands import at_line
-from octavo.tui.writing.line_of_block import line_of
+from octavo.tui.writing.page_edit import line_of
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api.content import Page, PageTree
-from octavo.tui.writing.page_settings import (
+from octavo.tui.writing.page_details import (
     changed_values,
     current_values,
     field_names,

@@ -72,7 +72,7 @@ def _why_no_info(app: Octavo, _: object) -> str | None:
 
 
 def _show_info(app: Octavo, _: object) -> None:
-    from octavo.tui.shell.info import show_info
+    from octavo.tui.shell.item_info import show_info
 
     if (view := _view(app)) is not None:
         show_info(view)
@@ -408,7 +408,7 @@ class Octavo(HasCommands, HeldBack[int]):
 
     @property
     def suggestions(self) -> SuggestionActions:
-        from octavo.tui.writing.suggestions import SuggestionCommands  # few messages suggest anything
+        from octavo.tui.writing.suggestion_commands import SuggestionCommands  # few messages suggest anything
 
         return SuggestionCommands(self)
 

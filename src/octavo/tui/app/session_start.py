@@ -26,11 +26,11 @@ async def tell(app: Shell, session: Session) -> None:
     """Say it, as soon as each is known."""
     from octavo.tui.app import editor_files  # the first screen is painted by now
     from octavo.tui.review import unfinished_merges
-    from octavo.tui.writing import unsent_pages
+    from octavo.tui.writing.page_drafts import report_unsent_pages
 
     telling = [
         unfinished_merges.tell(app, session),
-        unsent_pages.report_unsent_pages(app, session),
+        report_unsent_pages(app, session),
         editor_files.tell(app),
     ]
     if not session.state.get_fact(_GREETED):

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from octavo.data.unsent_index import KIND_NAMES
-from octavo.tui.shell.exporting import Export, ask_for_path
+from octavo.tui.shell.file_dialogs import Export, ask_for_path
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import Confirm
 from octavo.tui.widgets.fact_list import Fact

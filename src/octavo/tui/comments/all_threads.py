@@ -23,10 +23,10 @@ from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_places import AllThreads
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.comments.thread_words import ThreadWords
-from octavo.tui.shell.left_unsent import with_unsent_mark
 from octavo.tui.shell.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.shell import Shell
+from octavo.tui.shell.unsent_texts import with_unsent_mark
 from octavo.tui.shell.view import report_missing_parts
 from octavo.tui.shell.workspace import PENDING
 from octavo.tui.widgets import wording

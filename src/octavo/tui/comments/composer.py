@@ -20,7 +20,7 @@ from octavo.api.safety import text as safe_text
 from octavo.data.state_db import NotSaved
 from octavo.tui.comments.people import MentionText, mention, named
 from octavo.tui.shell.dialog_draft import save_error
-from octavo.tui.shell.left_unsent import RETRY_SECONDS
+from octavo.tui.shell.unsent_texts import RETRY_SECONDS
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands

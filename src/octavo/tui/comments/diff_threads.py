@@ -15,7 +15,7 @@ from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.suggested_wording import Suggested
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.threads import DRAFT, ThreadReply, ThreadSummary
-from octavo.tui.shell.left_unsent import unsent_mark
+from octavo.tui.shell.unsent_texts import unsent_mark
 from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import PENDING
 from octavo.tui.widgets.wording import short_age

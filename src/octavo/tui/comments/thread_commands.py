@@ -131,13 +131,13 @@ def _comment_on_page(app: Shell, target: ThreadTarget) -> None:
 def _why_no_address(app: Shell, target: ThreadTarget) -> str | None:
     if target.address and not app.session.is_embedded:
         return None
-    from octavo.tui.shell.outside import missing_link_reason
+    from octavo.tui.shell.external_links import missing_link_reason
 
     return missing_link_reason(app, "comment")
 
 
 def _open(app: Shell, target: ThreadTarget) -> None:
-    from octavo.tui.shell.outside import confirm_link
+    from octavo.tui.shell.external_links import confirm_link
 
     confirm_link(app, target.address)
 

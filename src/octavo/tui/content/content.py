@@ -34,7 +34,7 @@ from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.writing.authoring import PAGE_COMMANDS, PageEditing
+from octavo.tui.writing.page_commands import PAGE_COMMANDS, PageEditing
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell

@@ -9,7 +9,7 @@ from octavo.api.places import CollectionRef
 from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.page_discussion import ShowsDiscussion
 from octavo.tui.reader.link_names import ShowsPage
-from octavo.tui.shell.outside import missing_link_reason, open_link, page_url
+from octavo.tui.shell.external_links import missing_link_reason, open_link, page_url
 from octavo.tui.shell.routes import ToAccess, ToChangeRequest
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
@@ -348,7 +348,7 @@ def _let_go(app: Shell, target: CursorTarget) -> None:
 
 
 def _export(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.shell.exporting import choose_export
+    from octavo.tui.shell.file_dialogs import choose_export
 
     if (space := target.space) is not None:
         choose_export(app, space.ref, space.title, target.page)

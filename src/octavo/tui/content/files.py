@@ -22,8 +22,8 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.tui.content.link_locations import go_to, key_of, title_of, trails
 from octavo.tui.review.request_summary import ASK_AFTER
-from octavo.tui.shell.exporting import save_file
-from octavo.tui.shell.file_facts import file_kind, format_dimensions, format_size
+from octavo.tui.shell.file_dialogs import save_file
+from octavo.tui.shell.item_labels import file_kind, format_dimensions, format_size
 from octavo.tui.shell.list_view import ListView
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard

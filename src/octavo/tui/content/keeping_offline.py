@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
 from octavo.api.spaces import Space
-from octavo.tui.shell.kept_words import format_megabytes, offline_mark, offline_summary
+from octavo.tui.shell.item_labels import format_megabytes, offline_mark, offline_summary
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.picker import Picker

@@ -122,14 +122,14 @@ def _why_no_address(app: Shell, view: SearchScreen) -> str | None:
     if hit is None:
         return "Select a result first."
     if not hit.address or app.session.is_embedded:
-        from octavo.tui.shell.outside import missing_link_reason
+        from octavo.tui.shell.external_links import missing_link_reason
 
         return missing_link_reason(app, hit.kind)
     return None
 
 
 def _open_outside(app: Shell, view: SearchScreen) -> None:
-    from octavo.tui.shell.outside import confirm_link
+    from octavo.tui.shell.external_links import confirm_link
 
     if (hit := view.rows.item) is not None:
         confirm_link(app, hit.address)

@@ -15,7 +15,7 @@ from octavo.api.content import Page
 from octavo.data.comment_text import plain_text
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Document, Heading
-from octavo.tui.shell.left_unsent import with_unsent_mark
+from octavo.tui.shell.unsent_texts import with_unsent_mark
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.row_list import Row, Rows
 from octavo.tui.widgets.wording import long_age, short_age

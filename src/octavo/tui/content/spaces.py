@@ -9,7 +9,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import collections_of
 from octavo.tui.content.managed_spaces import ManagedSpaces
 from octavo.tui.content.space_reading import SpaceReading
-from octavo.tui.shell.kept_words import offline_mark
+from octavo.tui.shell.item_labels import offline_mark
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View
 

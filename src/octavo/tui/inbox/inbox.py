@@ -31,8 +31,8 @@ from octavo.tui.review.request_actions import CHANGE
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_summary import ASK_AFTER
 from octavo.tui.review.status_loader import RequestStatuses
-from octavo.tui.shell.addresses import LINK_COMMANDS
 from octavo.tui.shell.inbox_feed import InboxFeed
+from octavo.tui.shell.link_commands import LINK_COMMANDS
 from octavo.tui.shell.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
@@ -110,7 +110,7 @@ def _narrowed(view: InboxScreen) -> bool:
 def _save_filter(view: InboxScreen) -> None:
     """Copy the lines that make a tab of what the list is narrowed by: nobody but the person writes their settings."""
     from octavo.tui.inbox.filter_settings import lines_of  # few do
-    from octavo.tui.shell.exporting import short_path
+    from octavo.tui.shell.file_dialogs import short_path
 
     reasons = GROUPS[view.sections.current][1] if view.sections.current in GROUPS else ()
     settings = view.shell.settings

@@ -12,7 +12,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.documents import links
 from octavo.tui.reader.link_names import ShowsPage
-from octavo.tui.shell.outside import confirm_link, missing_link_reason, open_link, page_url
+from octavo.tui.shell.external_links import confirm_link, missing_link_reason, open_link, page_url
 from octavo.tui.shell.page_queries import find_page, page_markdown
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
 from octavo.tui.terminal import clipboard
@@ -224,7 +224,7 @@ def _target(screen: FollowsLinks, href: str) -> links.Target:
 
 async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
     from octavo.tui.reader.linked_files import file_of
-    from octavo.tui.shell.exporting import save_file
+    from octavo.tui.shell.file_dialogs import save_file
 
     try:
         file = await file_of(app.session.live, at, target)

@@ -15,7 +15,7 @@ from octavo.documents.emoji import sign_of
 from octavo.tui.reader.linked_files import file_of
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.link_targets import NOT_HERE, LinkContext, LinkTargets, LinkTitle, TitleQuery, app_origins
-from octavo.tui.shell.file_facts import file_summary
+from octavo.tui.shell.item_labels import file_summary
 
 if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree

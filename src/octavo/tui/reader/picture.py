@@ -21,9 +21,9 @@ from octavo.tui.reader.picture_files import NotShown, Place, bring, kept, place_
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.half_block_pictures import ImageReference, page_images, render_half_blocks
 from octavo.tui.render.link_targets import LinkTargets
-from octavo.tui.shell.exporting import Export, ask_for_path
-from octavo.tui.shell.file_facts import format_name, format_size
-from octavo.tui.shell.outside import confirm_link
+from octavo.tui.shell.external_links import confirm_link
+from octavo.tui.shell.file_dialogs import Export, ask_for_path
+from octavo.tui.shell.item_labels import format_name, format_size
 from octavo.tui.terminal import graphics
 from octavo.tui.terminal.scaled_picture import ScaledPicture
 from octavo.tui.widgets.changing_text import ChangingText

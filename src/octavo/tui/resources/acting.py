@@ -310,14 +310,14 @@ def _why_no_address(app: Shell, at: AtHand) -> str | None:
 
 def _why_not_opened(app: Shell, at: AtHand) -> str | None:
     if app.session.is_embedded:
-        from octavo.tui.shell.outside import missing_link_reason
+        from octavo.tui.shell.external_links import missing_link_reason
 
         return missing_link_reason(app, at.resource.one)
     return _why_no_address(app, at)
 
 
 def _open(app: Shell, at: AtHand) -> None:
-    from octavo.tui.shell.outside import confirm_link
+    from octavo.tui.shell.external_links import confirm_link
 
     confirm_link(app, _address(at))
 
@@ -415,7 +415,7 @@ def choose_columns(app: Shell, table: Table, changed: Callable[[], None], now: C
 
 def export(app: Shell, table: Table, things: Sequence[Any], names: Names) -> None:
     """Ask as what, and where to, some things are to be saved."""
-    from octavo.tui.shell.exporting import Export, ask_for_path, slug
+    from octavo.tui.shell.file_dialogs import Export, ask_for_path, slug
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 

@@ -24,7 +24,7 @@ from octavo.tui.resources.details import Details
 from octavo.tui.resources.resource import UNNAMED, Known, Resource, listed, names_in
 from octavo.tui.resources.table import Table
 from octavo.tui.resources.telling import Telling
-from octavo.tui.shell.info import show_info
+from octavo.tui.shell.item_info import show_info
 from octavo.tui.shell.list_view import PREVIEW_COMMANDS, ListView, Preview
 from octavo.tui.shell.routes import Route, ToPage
 from octavo.tui.shell.shell import Shell

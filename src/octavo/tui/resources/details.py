@@ -14,7 +14,7 @@ from textual.widgets import Static
 from octavo.api.labels import field_label
 from octavo.tui.resources.resource import Facts as Told
 from octavo.tui.resources.resource import Names, Resource
-from octavo.tui.shell.info_facts import field_details
+from octavo.tui.shell.item_info import field_details
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.fact_list import Fact, Facts
 

@@ -312,7 +312,7 @@ class FormDialog(Dialog[None]):
     def choose_file(self) -> None:
         """Ask for a file for the field with the cursor, or for the only one that is filled from one."""
         from octavo.tui.resources.form_files import with_file
-        from octavo.tui.shell.choosing_files import ask_for_file
+        from octavo.tui.shell.file_dialogs import ask_for_file
 
         if (row := self._row_for_file) is None:
             return

@@ -16,7 +16,7 @@ from octavo.data.writes.uploads import FileToUpload
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
 from octavo.tui.resources.form_fields import FormField, file_of
-from octavo.tui.shell.file_facts import format_size
+from octavo.tui.shell.item_labels import format_size
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell

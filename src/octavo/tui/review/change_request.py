@@ -34,7 +34,7 @@ from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE, comment_on_who
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_head import RequestHead
 from octavo.tui.review.reverting import TAKING_BACK, ChangeAtHand
-from octavo.tui.shell.addresses import LINK_COMMANDS
+from octavo.tui.shell.link_commands import LINK_COMMANDS
 from octavo.tui.shell.navigation_history import is_stop
 from octavo.tui.shell.permissions import CANNOT_DELETE, why_not_in_discussion
 from octavo.tui.shell.view import View
@@ -43,7 +43,7 @@ from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.tree import Tree
-from octavo.tui.writing.authoring import PAGE_COMMANDS, PageEditing, why_no_page_edit
+from octavo.tui.writing.page_commands import PAGE_COMMANDS, PageEditing, why_no_page_edit
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
@@ -116,7 +116,7 @@ def _unsent_at_hand(view: ChangeRequestScreen) -> Sequence[UnsentText]:
 
 
 def _export(app: Shell, view: ChangeRequestScreen) -> None:
-    from octavo.tui.shell.exporting import choose_export
+    from octavo.tui.shell.file_dialogs import choose_export
 
     change, about = view.changed_tree.change, view.comparison.about
     page = change.page if change is not None and change.is_document and change.is_there_after else None

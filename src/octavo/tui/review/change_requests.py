@@ -26,12 +26,12 @@ from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE
 from octavo.tui.review.request_at_hand import RequestAtHand, others_ticked
 from octavo.tui.review.request_summary import ASK_AFTER, Summary
 from octavo.tui.review.status_loader import RequestStatuses
-from octavo.tui.shell.addresses import LINK_COMMANDS
-from octavo.tui.shell.left_unsent import with_unsent_mark
+from octavo.tui.shell.link_commands import LINK_COMMANDS
 from octavo.tui.shell.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.shell.permissions import CANNOT_DELETE, why_no_space
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.shell.shell import Shell
+from octavo.tui.shell.unsent_texts import with_unsent_mark
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines

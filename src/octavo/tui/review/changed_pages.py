@@ -14,8 +14,8 @@ from octavo.api.content import Change, Page, PageReference
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.diff_model import AttributeChange, ChangeSize
 from octavo.tui.review.merge_checks import name
-from octavo.tui.shell.left_unsent import unsent_mark
 from octavo.tui.shell.tree_rows import open_thread_counts
+from octavo.tui.shell.unsent_texts import unsent_mark
 from octavo.tui.widgets.tree import Node
 
 WHOLE = "whole"

@@ -32,7 +32,7 @@ from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.conflict_rows import row_of
 from octavo.tui.review.conflict_source import ConflictSource
 from octavo.tui.review.tree_conflicts import TreeConflict
-from octavo.tui.shell.outside import confirm_link
+from octavo.tui.shell.external_links import confirm_link
 from octavo.tui.shell.permissions import why_not_in_space
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell

@@ -202,7 +202,7 @@ class PageDiff:
 
     def apply_suggestions(self) -> None:
         """Apply all suggestions for the page."""
-        from octavo.tui.writing.suggestions import apply_all_suggestions  # few threads suggest any
+        from octavo.tui.writing.suggestion_commands import apply_all_suggestions  # few threads suggest any
 
         if (page := self.page_on_show) is not None:
             apply_all_suggestions(self._view.shell, self._comparison.at, page[1], self._suggesting())

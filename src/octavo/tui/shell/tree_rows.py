@@ -13,7 +13,7 @@ from octavo.api.spaces import Space
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Block
 from octavo.documents.emoji import sign_of
-from octavo.tui.shell.left_unsent import unsent_mark
+from octavo.tui.shell.unsent_texts import unsent_mark
 from octavo.tui.widgets.tree import Node
 
 MAX_DEPTH = 40

@@ -17,13 +17,13 @@ from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
+from octavo.tui.shell.frame import RemoteNews
 from octavo.tui.shell.inbox_feed import InboxFeed
-from octavo.tui.shell.kept_words import download_progress, format_megabytes, is_first_download
-from octavo.tui.shell.left_unsent import UnsentTexts
+from octavo.tui.shell.item_labels import download_progress, format_megabytes, is_first_download
 from octavo.tui.shell.navigation_history import NavigationHistory
-from octavo.tui.shell.news_line import RemoteNews
 from octavo.tui.shell.session import Session
 from octavo.tui.shell.tour import Tour
+from octavo.tui.shell.unsent_texts import UnsentTexts
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.wording import plural, short_age
 

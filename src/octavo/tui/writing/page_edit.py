@@ -15,14 +15,15 @@ from octavo.api.places import SpaceRef
 from octavo.api.text import Raw
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import page_source
+from octavo.documents.blocks import Block
 from octavo.documents.conflict_markers import find_markers
+from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.shell.dialog_draft import DialogDraft, save_error
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.progress import show_progress
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
 from octavo.tui.widgets.wording import long_age, plural
 from octavo.tui.writing import target_request
-from octavo.tui.writing.line_of_block import line_of
 from octavo.tui.writing.page_drafts import (
     PageDraft,
     PageDraftKey,
@@ -38,7 +39,6 @@ from octavo.tui.writing.target_request import TargetRequest
 from octavo.tui.writing.write_page import PageOutcome, write_page
 
 if TYPE_CHECKING:
-    from octavo.documents.blocks import Block
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
@@ -337,3 +337,16 @@ class PageEdit:
         if saved != outcome.text:
             note += " The server changed the formatting when it saved the page. Check the diff."
         return f"Saved {self.title} to {title}.{note}"
+
+
+def line_of(text: str, block: Block) -> int:
+    """Return the 1-based line of a block in a text: of the block with the same key, else of the most similar block,
+    else of its old line. Takes as long as parsing the text."""
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
+
+    document = parse(text)
+    found = document.find(block.key) if block.key else None
+    if found is None and (like := ThreadAnchors(document).like(block.plain())):
+        found = document.find(like)
+    first = found.lines[0] if found is not None else block.lines[0]
+    return min(first, text.count("\n")) + 1

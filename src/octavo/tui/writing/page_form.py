@@ -18,7 +18,7 @@ from octavo.tui.widgets.dialog import STYLES, Frame
 from octavo.tui.widgets.fact_list import Facts
 from octavo.tui.widgets.safe_text import safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
-from octavo.tui.writing.page_settings import FIELD_LABELS, Values
+from octavo.tui.writing.page_details import FIELD_LABELS, Values
 
 _HINTS = {
     "slug": "leave empty to use the title",

@@ -18,7 +18,7 @@ from octavo.tui.shell.dialog_draft import DRAFT_SAVED, DialogDraft
 from octavo.tui.shell.progress import show_progress
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.wording import plural
-from octavo.tui.writing import page_settings, target_request
+from octavo.tui.writing import page_details, target_request
 from octavo.tui.writing.target_request import TargetRequest
 
 if TYPE_CHECKING:
@@ -146,24 +146,24 @@ class TreeEdit:
         draft = DialogDraft(self.app, f"details {self.space.space_id} {self.page}")
         form = PageForm(
             f"Details of {page.title or 'Untitled'}",
-            page_settings.from_draft(page, draft.text),
+            page_details.from_draft(page, draft.text),
             intro="Readers will see the new details after the change request is merged. "
             "To revert the change, open the change request, select the page, and press Q.",
-            validate=partial(page_settings.value_errors, page, loaded.tree),
-            save=lambda values: draft.autosave(page_settings.to_draft(page, values)),
-            save_now=lambda values: draft.autosave_now(page_settings.to_draft(page, values)),
+            validate=partial(page_details.value_errors, page, loaded.tree),
+            save=lambda values: draft.autosave(page_details.to_draft(page, values)),
+            save_now=lambda values: draft.autosave_now(page_details.to_draft(page, values)),
             refused=errors,
         )
 
         def decided(answer: Confirmed | None) -> None:
             if answer is None:
                 return
-            change = page_settings.page_update(page, form.answer)
+            change = page_details.page_update(page, form.answer)
             if change is None:
                 self.app.say("You made no changes, so nothing was sent.")
                 draft.delete()
                 return
-            field_names = page_settings.field_names(page)
+            field_names = page_details.field_names(page)
             message = f"Changed the details of {page.title or 'Untitled'}"
             screen = self.app.screen
 
@@ -176,7 +176,7 @@ class TreeEdit:
                     target=TargetRequest(self.space, change_request=into),
                     revision=loaded.revision or into.revision,
                 )
-                self._details(reloaded, page_settings.server_errors(sentence, field_names) or {"": sentence})
+                self._details(reloaded, page_details.server_errors(sentence, field_names) or {"": sentence})
                 return True
 
             self._write(loaded, change, "change the page details", message, draft, show_refusal=show_refusal)

@@ -1,5 +1,4 @@
-"""Exports of pages, spaces and files: asks for the path, writes the file completely or not at all, and shows the
-result. Start at `choose_export`."""
+"""Dialogs that ask for the path of an export, or for a file to upload. A file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, I
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, cast
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
@@ -19,7 +18,9 @@ from octavo.api.content import File, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
 from octavo.data.atomic_files import FileExists, FileNotSaved, destination, safe_name, save, save_folder
-from octavo.tui.shell.file_facts import format_size
+from octavo.data.writes import uploads
+from octavo.data.writes.uploads import NotSendable
+from octavo.tui.shell.item_labels import format_size
 from octavo.tui.shell.page_queries import get_page_source, page_markdown
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
@@ -33,7 +34,7 @@ MAX_DOWNLOAD_BYTES = 256 << 20
 """Largest file that is downloaded, in bytes."""
 PARALLEL_PAGES = 4
 """Pages that an export loads in parallel."""
-_FOLDER_FACT = "folder to save to"
+_EXPORT_FOLDER = "folder to save to"
 Report = Callable[[str], None]
 
 
@@ -237,13 +238,13 @@ async def _save(app: Shell, export: Export, written: str, report: Report, *, rep
     except ApiError as error:
         app.say(f"Could not save {export.title}: {error}", tone="failed")
     else:
-        app.session.state.set_fact(_FOLDER_FACT, str(path.parent))
+        app.session.state.set_fact(_EXPORT_FOLDER, str(path.parent))
         app.say(f"Saved {export.title} to {short_path(path)} ({size}).")
 
 
 def _initial_folder(app: Shell) -> Path:
     """Return the folder of the last export, else the downloads folder, else the current folder."""
-    saved = app.session.state.get_fact(_FOLDER_FACT)
+    saved = app.session.state.get_fact(_EXPORT_FOLDER)
     for folder in (Path(saved) if isinstance(saved, str) else None, Path("~/Downloads").expanduser()):
         if folder is not None and folder.is_dir():
             return folder
@@ -254,3 +255,43 @@ def short_path(path: Path) -> str:
     """Return `path` with `~` for the home folder."""
     home = os.path.expanduser("~")
     return f"~{str(path)[len(home) :]}" if home != "/" and path.is_relative_to(home) else str(path)
+
+
+_UPLOAD_FOLDER = "file chosen last"
+_UPLOAD_HINTS = {
+    "customization_font": "A WOFF2 or WOFF font file. Octavo reads the font weight from the file name.",
+    "import_file": "A Markdown, HTML, or DOCX file, or a ZIP archive.",
+    "text": "A UTF-8 text file.",
+}
+
+
+def ask_for_file(
+    app: Shell, title: str, kind: str, then: Callable[[str], None], *, written: str = "", problem: str = ""
+) -> None:
+    """Ask for a local file and call `then` with its path as typed. `kind` is the kind of upload, or `text`. `problem`
+    says why the path `written` was rejected."""
+    folder = app.session.state.get_fact(_UPLOAD_FOLDER)
+    initial = written or (folder if isinstance(folder, str) else "~/")
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.background(_check_upload(app, title, kind, then, answer.text))
+
+    field = Field("Path (press tab to complete)", initial, required="Enter the path to a file.", is_path=True)
+    hint = _UPLOAD_HINTS.get(kind, "")
+    app.push_screen(Confirm(f"{title}: choose a file", verb="Choose", intro=hint, after=problem, field=field), decided)
+
+
+async def _check_upload(app: Shell, title: str, kind: str, then: Callable[[str], None], written: str) -> None:
+    try:
+        if kind == "text":
+            await asyncio.to_thread(uploads.read_text, written)
+        else:
+            await asyncio.to_thread(
+                uploads.check_file, written, cast(Literal["customization_font", "import_file"], kind)
+            )
+    except NotSendable as error:
+        ask_for_file(app, title, kind, then, written=written, problem=str(error))
+        return
+    app.session.state.set_fact(_UPLOAD_FOLDER, f"{written.rpartition('/')[0]}/")
+    then(written)

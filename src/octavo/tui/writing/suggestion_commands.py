@@ -14,7 +14,7 @@ from octavo.documents.suggestions import suggestions, with_conflict_markers
 from octavo.tui.shell.permissions import why_no_editing, why_not_in_space
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.wording import plural
-from octavo.tui.writing.applying_suggestions import (
+from octavo.tui.writing.suggestion_edits import (
     SuggestedText,
     SuggestionOutcome,
     apply_suggestions,
