@@ -22,8 +22,7 @@ from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.space_resources import SPACES
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import why_no_permission
-from octavo.tui.shell.progress import show_progress
-from octavo.tui.shell.write_queue import DirectUndo
+from octavo.tui.shell.write_queue import DirectUndo, show_progress
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import Confirm, Confirmed, Field

@@ -22,9 +22,8 @@ from octavo.tui.resources import filling
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import SPACES
-from octavo.tui.shell.progress import show_progress
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
-from octavo.tui.shell.write_queue import DirectUndo
+from octavo.tui.shell.write_queue import DirectUndo, show_progress
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.picker import Picker

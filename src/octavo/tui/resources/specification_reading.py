@@ -12,7 +12,7 @@ from octavo.api.labels import label
 from octavo.api.operation import Operation
 from octavo.data.live import Live
 from octavo.tui.resources.resource import Facts, Known
-from octavo.tui.shell.progress import show_progress
+from octavo.tui.shell.write_queue import show_progress
 from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:

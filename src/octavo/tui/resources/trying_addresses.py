@@ -8,9 +8,9 @@ from octavo.api import search
 from octavo.api.errors import ApiError
 from octavo.tui.resources import redirect_reading
 from octavo.tui.resources.redirect_reading import Way
-from octavo.tui.shell.progress import show_progress
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
+from octavo.tui.shell.write_queue import show_progress
 from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.wording import plural
 

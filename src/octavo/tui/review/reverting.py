@@ -17,7 +17,7 @@ from octavo.tui.render.diff_context import block_summary
 from octavo.tui.review.changed_pages import ChangedPage
 from octavo.tui.review.diff_base import Comparison
 from octavo.tui.shell.permissions import UNDECIDED, why_no_editing, why_not_in_change_request
-from octavo.tui.shell.progress import show_progress
+from octavo.tui.shell.write_queue import show_progress
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing import target_request

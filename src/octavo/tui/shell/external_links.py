@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from octavo.documents import links
+from octavo.tui.terminal import clipboard
 
 if TYPE_CHECKING:
     from octavo.api.content import Page
@@ -27,7 +28,8 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
 
     `text` is the text of the link. `problem` says why an attempt to open it failed: then the link can only be copied.
     """
-    from octavo.tui.terminal import browser, clipboard
+    # lazy: the dialog and the search for a browser, not needed for the first screen
+    from octavo.tui.terminal import browser
     from octavo.tui.widgets.confirm import Confirm
 
     target = links.external_target(url)

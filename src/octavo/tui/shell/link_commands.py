@@ -49,13 +49,13 @@ def _copy_url(app: Shell, thing: LinkedItem) -> None:
 
 
 def _open_in_browser(app: Shell, thing: LinkedItem) -> None:
-    from octavo.tui.shell.external_links import confirm_link
+    from octavo.tui.shell.external_links import confirm_link  # lazy: parses links, not needed for the first screen
 
     confirm_link(app, _url(thing))
 
 
 def _why_no_url(app: Shell, thing: LinkedItem) -> str | None:
-    from octavo.tui.shell.external_links import missing_link_reason
+    from octavo.tui.shell.external_links import missing_link_reason  # lazy: as above
 
     return missing_link_reason(app, _kind_name(thing)) if not _url(thing) or app.session.is_embedded else None
 

@@ -54,6 +54,7 @@ class ActiveFilters(Generic[N]):
     def choose(self, title: str, available: Iterable[tuple[N, str]], save: Callable[[], None] | None = None) -> None:
         """Let the user add or remove a filter. `available` are the filters to add, each with the number of items that it
         leaves. `save` saves the current filters as a tab."""
+        # lazy: the dialog, not needed for the first screen
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
@@ -168,6 +169,7 @@ class ListView(View, Generic[T]):
 
     def choose_list_order(self, title: str) -> None:
         """Ask for the sort order."""
+        # lazy: the dialog, not needed for the first screen
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from octavo.data.queries import open_threads_of
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import NewWrite
 from octavo.tui.shell.routes import ToThread
@@ -21,6 +23,8 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 NOTICE_SECONDS = 3.0
+MAX_PROGRESS_SECONDS = 90.0
+"""Longest time that a progress notification stays. Reading back a write whose response was lost takes a minute."""
 MAX_UNDO = 100
 """Most writes that can be undone one after another."""
 
@@ -212,11 +216,8 @@ class WriteQueue:
         self._undoable = [*self._undoable[1 - MAX_UNDO :], (change, writes)]
 
     async def _send_with_progress(self, action: str, sending: Coroutine[Any, Any, SendResult[T]]) -> SendResult[T]:
-        number = self._app.notices.say(f"{action[:1].upper()}{action[1:]}…", seconds=90)
-        try:
+        with show_progress(self._app, f"{action[:1].upper()}{action[1:]}…"):
             return await sending
-        finally:
-            self._app.notices.close(number)
 
     def forbid_undo(self, reason: str) -> None:
         """Make `u` show why the last write cannot be undone."""
@@ -271,10 +272,19 @@ class WriteQueue:
                 self._app.notices.close(notice.number)
 
 
+@contextmanager
+def show_progress(app: Shell, text: str) -> Iterator[None]:
+    """Show `text` as a notification while the `with` block runs."""
+    number = app.notices.say(text, seconds=MAX_PROGRESS_SECONDS)
+    try:
+        yield
+    finally:
+        app.notices.close(number)
+
+
 def _route_to_write(app: Shell, entry: OutboxEntry, view: str) -> ToThread:
     """Return the route to the thread of a write, made in `view`. The thread is None if it is not loaded."""
     from octavo.api import comments  # lazy: the operations on comments, not needed for the first screen
-    from octavo.data.queries import open_threads_of
 
     at, thread_id, live = entry.at, entry.facts.thread, app.session.live
     thread = live.peek(comments.Get(at=at, comment_id=thread_id, format="markdown")).value if thread_id else None

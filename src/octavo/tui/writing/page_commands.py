@@ -73,7 +73,7 @@ class PageEditing:
         """Open the selected page in the editor."""
         page, space = self.pages.selected_page, self.pages.space_ref
         if page is not None and space is not None and not self._is_opening:
-            from octavo.tui.writing.page_edit import PageEdit
+            from octavo.tui.writing.page_edit import PageEdit  # lazy: the external editor, rarely needed
 
             app, target, block = self._view.shell, self.pages.change_request, self.pages.selected_block
             self._is_opening = True
@@ -107,7 +107,7 @@ class PageEditing:
         self._view.shell.background(self._tree_edit().insert())
 
     def _tree_edit(self) -> TreeEdit:
-        from octavo.tui.writing.tree_edits import TreeEdit
+        from octavo.tui.writing.tree_edits import TreeEdit  # lazy: the dialogs, rarely needed
 
         page, space = self.pages.selected_page, self.pages.space_ref
         assert space is not None  # The commands are disabled by `why_not_allowed`.

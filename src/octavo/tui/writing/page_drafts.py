@@ -170,7 +170,7 @@ def restore_line_endings(before: str, after: str) -> str:
 
 
 async def _is_unchanged(app: Shell, key: PageDraftKey, text: str) -> bool:
-    from octavo.data.writes.content_writes import page_source
+    from octavo.data.writes.content_writes import page_source  # lazy: rarely needed
 
     try:
         before = await page_source(app.session.live, key.base_ref, key.page)

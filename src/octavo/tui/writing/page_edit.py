@@ -20,8 +20,11 @@ from octavo.documents.conflict_markers import find_markers
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.shell.dialog_draft import DialogDraft, save_error
 from octavo.tui.shell.permissions import UNDECIDED
-from octavo.tui.shell.progress import show_progress
+from octavo.tui.shell.write_queue import show_progress
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import Confirm, Confirmed
+from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import long_age, plural
 from octavo.tui.writing import target_request
 from octavo.tui.writing.page_drafts import (
@@ -40,8 +43,6 @@ from octavo.tui.writing.write_page import PageOutcome, write_page
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.confirm import Confirmed
-
 DRAFT_HINT = "Your text is saved as a draft. Press e on the page to continue."
 
 
@@ -92,9 +93,6 @@ class PageEdit:
 
     def _offer(self, drafts: tuple[PageDraft, ...], titles: list[str]) -> None:
         """Ask what to do with unsent drafts."""
-        from octavo.tui.widgets.chooser import Choice
-        from octavo.tui.widgets.picker import Picker
-
         choices: list[Choice[Callable[[], Coroutine[Any, Any, None]]]] = []
         for draft, name in zip(drafts, titles, strict=True):
             group = f"Unsent draft from {long_age(draft.saved_at)} for {name}"
@@ -145,8 +143,6 @@ class PageEdit:
             self._confirm_conflicts(draft.key, target, draft.text)
 
     async def _discard(self, draft: PageDraft) -> None:
-        from octavo.tui.widgets.confirm import Confirm
-
         async def discard() -> None:
             await DialogDraft(self.app, draft.key.text).save("")
             self.on_end(None)
@@ -233,8 +229,6 @@ class PageEdit:
 
     def _confirm_conflicts(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
         """Send the text. If it contains conflict markers, ask first."""
-        from octavo.tui.widgets.confirm import Confirm
-
         number = len(find_markers(mine.text))
         if not number:
             self.send(key, target, mine)

@@ -13,7 +13,9 @@ from octavo.data.writes.direct import SendResult
 from octavo.documents.suggestions import suggestions, with_conflict_markers
 from octavo.tui.shell.permissions import why_no_editing, why_not_in_space
 from octavo.tui.shell.write_queue import DirectUndo
+from octavo.tui.widgets.confirm import Confirm, Confirmed
 from octavo.tui.widgets.wording import plural
+from octavo.tui.writing.page_edit import PageEdit
 from octavo.tui.writing.suggestion_edits import (
     SuggestedText,
     SuggestionOutcome,
@@ -23,8 +25,6 @@ from octavo.tui.writing.suggestion_edits import (
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.confirm import Confirmed
-
 Sending = Callable[[], Coroutine[Any, Any, SendResult[SuggestionOutcome]]]
 
 
@@ -45,71 +45,65 @@ class SuggestionCommands:
 
     def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
         """Return a sentence why the suggestion in a message cannot be applied, else None."""
-        return why_not_apply(self._app, at, thread, message)
+        app = self._app
+        found = suggestions(message.body.text)
+        if not found:
+            return "This comment has no suggestion."
+        if app.workspace.send_status(message.id) or app.workspace.send_status(thread.id):
+            return "This comment has not been sent yet. You can apply the suggestion after the comment is sent."
+        if len(found) > 1:
+            return "This comment has several suggestions for the same block, so Octavo cannot apply them. Press e to edit the page yourself."
+        if not suggested_texts(thread, message):
+            return "This thread is about the page as a whole, so the suggestion has no block to change."
+        if not isinstance(at, ChangeRequestRef):
+            return "You can apply suggestions only in change requests, and this comment is on main. Press e to edit the page."
+        return why_no_editing(app) or why_not_in_space(app, at.space_id, "edit")
 
     def apply(self, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
-        """Apply the suggestion in a message to its page."""
-        apply_one(self._app, at, thread, message)
+        """Apply the suggestion in a message to its page.
 
+        If its block was edited since, offer to resolve the conflict in the editor.
+        """
+        app = self._app
+        found = suggested_texts(thread, message)
+        if not isinstance(at, ChangeRequestRef) or not found:
+            return
+        page = thread.target.page
+        title = (page.title if page is not None else None) or "the page"
 
-def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
-    """Return a sentence why the suggestion in a message cannot be applied, else None."""
-    found = suggestions(message.body.text)
-    if not found:
-        return "This comment has no suggestion."
-    if app.workspace.send_status(message.id) or app.workspace.send_status(thread.id):
-        return "This comment has not been sent yet. You can apply the suggestion after the comment is sent."
-    if len(found) > 1:
-        return "This comment has several suggestions for the same block, so Octavo cannot apply them. Press e to edit the page yourself."
-    if not suggested_texts(thread, message):
-        return "This thread is about the page as a whole, so the suggestion has no block to change."
-    if not isinstance(at, ChangeRequestRef):
-        return (
-            "You can apply suggestions only in change requests, and this comment is on main. Press e to edit the page."
-        )
-    return why_no_editing(app) or why_not_in_space(app, at.space_id, "edit")
-
-
-def apply_one(app: Shell, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
-    """Apply the suggestion in a message to its page. If its block was edited since, offer to resolve the conflict in
-    the editor."""
-    found = suggested_texts(thread, message)
-    if not isinstance(at, ChangeRequestRef) or not found:
-        return
-    page = thread.target.page
-    title = (page.title if page is not None else None) or "the page"
-
-    async def sending() -> SendResult[SuggestionOutcome]:
-        result = await apply_suggestions(app.session.live, at, found)
-        if result.kind != "changed" or result.result is None:
-            return (
-                result
-                if result.kind == "done"
-                else SendResult(result.kind, f"Could not apply the suggestion: {result.message}")
-            )
-        match result.result.results[0][1]:
-            case "same":
-                return SendResult("refused", f"{title} already has the suggested text. Press d to resolve the thread.")
-            case "gone":
-                return SendResult(
-                    "refused", "Could not apply the suggestion: the page was deleted from this change request."
+        async def sending() -> SendResult[SuggestionOutcome]:
+            result = await apply_suggestions(app.session.live, at, found)
+            if result.kind != "changed" or result.result is None:
+                return (
+                    result
+                    if result.kind == "done"
+                    else SendResult(result.kind, f"Could not apply the suggestion: {result.message}")
                 )
-        _offer_editor(app, at, title, found[0])
-        return SendResult("refused", "Could not apply the suggestion: its block was edited or deleted in the meantime.")
+            match result.result.results[0][1]:
+                case "same":
+                    return SendResult(
+                        "refused", f"{title} already has the suggested text. Press d to resolve the thread."
+                    )
+                case "gone":
+                    return SendResult(
+                        "refused", "Could not apply the suggestion: the page was deleted from this change request."
+                    )
+            _offer_editor(app, at, title, found[0])
+            return SendResult(
+                "refused", "Could not apply the suggestion: its block was edited or deleted in the meantime."
+            )
 
-    _send(
-        app,
-        at,
-        sending,
-        "apply the suggestion",
-        f"Applied the suggestion to {title}. Press d to resolve the thread, or D to reply and resolve.",
-    )
+        _send(
+            app,
+            at,
+            sending,
+            "apply the suggestion",
+            f"Applied the suggestion to {title}. Press d to resolve the thread, or D to reply and resolve.",
+        )
 
 
 def apply_all_suggestions(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Comment]) -> None:
     """Ask for confirmation, then apply the suggestions in threads of a page."""
-    from octavo.tui.widgets.confirm import Confirm
-
     suggested = [(thread, each) for thread in threads for each in suggested_texts(thread, thread)]
 
     def line(thread: Comment, wording: SuggestedText) -> str:
@@ -166,11 +160,7 @@ def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: 
 
 
 def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, wording: SuggestedText) -> None:
-    from octavo.tui.widgets.confirm import Confirm
-
     async def open_it() -> None:
-        from octavo.tui.writing.page_edit import PageEdit
-
         try:
             change_request = await app.session.live.fetch(change_requests.Get(at=at))
         except ApiError as error:

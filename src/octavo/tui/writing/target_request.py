@@ -13,7 +13,9 @@ from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.writes.change_request_writes import create
 from octavo.tui.shell.permissions import UNDECIDED
-from octavo.tui.shell.progress import show_progress
+from octavo.tui.shell.write_queue import show_progress
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import long_age
 
 if TYPE_CHECKING:
@@ -57,9 +59,6 @@ async def choose_target(
     The choices are the last used change request if it is open, a new one, and other open change requests of the user.
     Without any, a new one is used. Returns when `then` is done or a dialog is open.
     """
-    from octavo.tui.widgets.chooser import Choice
-    from octavo.tui.widgets.picker import Picker
-
     new_target = new_request_target(space, subject)
     try:
         with show_progress(app, "Loading your change requests…"):

@@ -15,16 +15,17 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef, SpaceRef
 from octavo.data.writes.content_writes import NO_OPERATION, edit
 from octavo.tui.shell.dialog_draft import DRAFT_SAVED, DialogDraft
-from octavo.tui.shell.progress import show_progress
+from octavo.tui.shell.write_queue import show_progress
 from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing import page_details, target_request
+from octavo.tui.writing.page_form import PageForm
 from octavo.tui.writing.target_request import TargetRequest
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.confirm import Confirmed
-
 MenuAction = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -63,8 +64,6 @@ class TreeEdit:
 
     def menu(self) -> None:
         """Ask what to do with the page."""
-        from octavo.tui.widgets.picker import Picker
-
         choices: list[Choice[MenuAction]] = [
             Choice(self.rename, "Rename", "change the title"),
             Choice(self.move, "Move", "change the position or the parent page"),
@@ -138,8 +137,6 @@ class TreeEdit:
 
     def _details(self, loaded: LoadedTree, errors: Mapping[str, str] = MappingProxyType({})) -> None:
         """`errors` are the errors of the server for the values in the draft, by field."""
-        from octavo.tui.writing.page_form import PageForm
-
         page = loaded.tree.find(self.page)
         if page is None:
             return
@@ -224,8 +221,6 @@ class TreeEdit:
                 change = UpdatePage(page=self.page, into=place.parent, at=place.index)
                 self._write(loaded, change, f"move {self.title}", f"Moved {self.title}")
 
-        from octavo.tui.widgets.picker import Picker
-
         page = loaded.tree.find(self.page)
         if page is not None and page.type == "group":
             on_parent("")  # Groups exist only at the top level.
@@ -238,8 +233,6 @@ class TreeEdit:
             )
 
     def _delete(self, loaded: LoadedTree) -> None:
-        from octavo.tui.widgets.confirm import Confirm
-
         page = loaded.tree.find(self.page)
         subpages = sum(1 for _ in page.walk()) - 1 if page is not None else 0
 
@@ -267,13 +260,9 @@ class TreeEdit:
     def _ask_place(
         self, title: str, places: list[Choice[PagePosition]], then: Callable[[PagePosition | None], None]
     ) -> None:
-        from octavo.tui.widgets.picker import Picker
-
         self.app.push_screen(Picker(title, places), then)
 
     def _ask_title(self, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
-        from octavo.tui.widgets.confirm import Confirm, Field
-
         field = Field(
             "Title",
             draft.text,
