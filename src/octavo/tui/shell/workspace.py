@@ -163,7 +163,7 @@ class Workspace:
                 unsubscribe()
             self._change_requests.pop(status, None)
             self._unsubscribe[f"{status} change requests"] = session.live.watch(
-                op, partial(self._show_change_requests, status)
+                op, partial(self._show_change_requests, status), refetch=False
             )
 
     def _show_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
