@@ -1,1 +1,1 @@
-"""Base of all views: the `Shell` protocol that the app implements, `View`, routes, and the state that views share."""
+"""Shared base of all views: the `Shell` protocol of the app, the `View` class, routes, and the state of the session."""

@@ -1,4 +1,4 @@
-"""Drafts of the text in dialogs, so that neither `esc` nor a refused request loses it."""
+"""Saves the text that the user types in a dialog as a draft, so that it survives `esc` and failed requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DRAFT_SAVED = "Saved as a draft. Open this dialog again to continue."
 
 
 class DialogDraft:
-    """The draft of one dialog, stored under the key `place`. Text equal to `begin` is no draft."""
+    """The draft of one dialog, stored under `key`. A text equal to `initial` is not stored."""
 
     def __init__(self, app: Shell, key: str, initial: str = "") -> None:
         self._app, self._key, self._initial = app, key, initial
@@ -23,7 +23,7 @@ class DialogDraft:
 
     @property
     def key(self) -> str:
-        """Key of the draft."""
+        """Key of the draft in the database."""
         return self._key
 
     @property
@@ -39,7 +39,7 @@ class DialogDraft:
 
     @property
     def save_problem(self) -> str:
-        """Sentence why the draft, or anything at all, cannot be saved. Empty if there is no problem."""
+        """Reason why drafts cannot be saved, as a sentence. Empty if they can be saved."""
         if self._key in self._drafts.late_keys():
             return f"Could not save the draft: {self._drafts.unsaved_reason}. Octavo is retrying."
         return self._app.session.state.save_error
@@ -60,12 +60,12 @@ class DialogDraft:
             self._drafts.save_now(self._key, text)
 
     def autosave(self, text: str) -> None:
-        """Save `text` in the background. A failure is shown once until saving works again."""
+        """Save `text` in the background. If that fails, show one notification until saving works again."""
         is_reported = self._key in self._drafts.late_keys()
         self._app.background(self._save_or_report(self.save(text), is_reported))
 
     def autosave_now(self, text: str) -> None:
-        """Save `text` before this method returns, because the app quits. A failure is shown as by `keep`."""
+        """Like `autosave`, but save before this method returns, because the app quits."""
         is_reported = self._key in self._drafts.late_keys()
         try:
             self.save_now(text)
@@ -89,7 +89,7 @@ class DialogDraft:
 
 
 def save_error(save: Callable[[str], None], text: str) -> str:
-    """Save `text` with `save`. Return a sentence why that failed, else an empty text."""
+    """Call `save` with `text`. Return the message of the error if that fails, else an empty string."""
     try:
         save(text)
     except NotSaved as error:

@@ -1,4 +1,4 @@
-"""Links to websites: the full URL is confirmed before the browser opens it. Start at `open_link`."""
+"""Asks for confirmation with the full URL before the browser opens a link. Start at `open_link`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
 
 BROWSER_EXIT_SECONDS = 10.0
-"""Seconds within which a browser that cannot open a link is expected to exit."""
+"""A browser that exits with an error within this time, in seconds, has failed to open the link."""
 
 
 def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:
     """Show the full URL of a link and ask whether to open or copy it.
 
-    `text` is the text of the link. `problem` says why an attempt to open it failed: then the link can only be copied.
+    `text` is the label of the link. `problem` is the reason why the browser could not open it: the dialog then only
+    offers to copy the link.
     """
     # lazy: the dialog and the search for a browser, not needed for the first screen
     from octavo.tui.terminal import browser
@@ -73,7 +74,7 @@ def page_url(page: Page | None) -> str:
 
 
 def missing_link_reason(app: Shell, item_kind: str) -> str:
-    """Return a sentence why a page, space or link cannot be opened in a browser."""
+    """Return the reason why an item has no link that a browser can open."""
     if app.session.is_embedded:
         source = "the demo" if app.session.kind == "demo" else "this folder"
         return f"This {item_kind} has no link: {source} is not on the web."
@@ -95,7 +96,7 @@ def _highlight_host(target: links.ToUrl) -> Content:
 
 
 def _start_browser(app: Shell, browser: Browser, url: str) -> None:
-    """Start the browser. If it cannot be started, or soon exits with an error, show that and offer to copy the link."""
+    """Start the browser. If it fails to start or exits with an error, show the error and offer to copy the link."""
 
     def report_failure(started: subprocess.Popen[bytes]) -> None:
         try:

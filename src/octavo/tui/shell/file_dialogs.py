@@ -1,4 +1,4 @@
-"""Dialogs that ask for the path of an export, or for a file to upload. A file is written completely or not at all."""
+"""Dialogs that ask for the path of an export, or for a file to upload. An export writes complete files only."""
 
 from __future__ import annotations
 
@@ -31,36 +31,35 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 MAX_DOWNLOAD_BYTES = 256 << 20
-"""Largest file that is downloaded, in bytes."""
+"""Size limit of a download, in bytes."""
 PARALLEL_PAGES = 4
-"""Pages that an export loads in parallel."""
+"""Number of pages that an export loads in parallel."""
 _EXPORT_FOLDER = "folder to save to"
 Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Export:
-    """Something to save. `content` yields its bytes as soon as the path is chosen."""
+    """Data that the user can save to a file or folder. `content` is called after the user has chosen the path."""
 
     title: str
-    """Name in sentences: a title, or the name of a file."""
+    """Name of the data in messages, such as a page title."""
     file_name: str
     """Suggested name of the file or folder."""
     content: Callable[[], AsyncIterator[bytes]] | None = None
     files: Callable[[Report], AsyncIterator[tuple[tuple[str, ...], bytes]]] | None = None
-    """Yields the files of a folder, each with its path in the folder. Used instead of `content`. It reports its
-    progress."""
+    """Yields the path and the bytes of each file of a folder, and reports progress. Replaces `content`."""
     intro: str = ""
 
 
 @dataclass
 class RunningExport:
-    """A running export. If its task is cancelled, nothing is saved."""
+    """An export that is being written. If its task is cancelled, the unfinished files are deleted."""
 
     export: Export
     task: asyncio.Task[None]
     progress: str = ""
-    """Progress: 12 of 300 pages."""
+    """Progress in words, such as `12 of 300 pages`."""
 
 
 _running: WeakKeyDictionary[Shell, list[RunningExport]] = WeakKeyDictionary()
@@ -80,8 +79,10 @@ def save_file(app: Shell, file: File) -> None:
 
 
 def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
-    """Ask what to export and in which format: the current page, given by id and title, or all of the space or change
-    request called `title`."""
+    """Ask what to export and in which format.
+
+    `page` is the id and title of the current page. `title` is the title of the space or change request.
+    """
     scope = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
     stops = {f"Stop saving {each.export.title}": each for each in _running.get(app, ())}
     exports: dict[str, Export] = {}
@@ -113,7 +114,7 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
 
 
 def slug(title: str) -> str:
-    """Return a title as the name of a file without its extension."""
+    """Return a title as a file name without an extension."""
     return re.sub(r"[\s_]+", "-", title.strip().lstrip("#").lower()) or "page"
 
 
@@ -135,7 +136,7 @@ async def _pdf(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
 
 
 async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
-    """Yield every page of a space as a file, and the table of contents as `SUMMARY.md`."""
+    """Yield the path and text of every page of a space, and of its table of contents `SUMMARY.md`."""
     tree = await app.session.live.send(content.ListPages(at=at))
     pages = [page for page in tree.walk() if page.type == "document"]
     app.say(f"Exporting {plural(len(pages), 'page')}… To stop the export, open Export again.")
@@ -150,8 +151,11 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
 
 
 def export_path(page: Page) -> tuple[str, ...]:
-    """Return the path of a page in an export: its path in the Git repository, else its path in the space. A page with
-    subpages is the README of their folder."""
+    """Return the path of a page in an export.
+
+    This is its path in the Git repository, else its path in the space. A page with subpages becomes the README of a
+    folder.
+    """
     if page.git is not None and page.git.path:
         return tuple(step for step in page.git.path.split("/") if step) or ("README.md",)
     steps = tuple(step for step in (page.path or "").split("/") if step)
@@ -175,7 +179,7 @@ def _contents_lines(pages: Iterable[Page], paths: Mapping[str, tuple[str, ...]],
 
 
 def ask_for_path(app: Shell, export: Export, *, written: str = "", problem: str = "") -> None:
-    """Ask for the path of `export`, and save it. `problem` says why the path `written` was rejected."""
+    """Ask where to save `export`, and save it. `problem` is the reason why the path `written` was rejected."""
     name = safe_name(export.file_name)
     where = written or short_path(_initial_folder(app) / name)
     label = "Save to a new folder" if export.files else "Save to a file or folder"
@@ -268,8 +272,10 @@ _UPLOAD_HINTS = {
 def ask_for_file(
     app: Shell, title: str, kind: str, then: Callable[[str], None], *, written: str = "", problem: str = ""
 ) -> None:
-    """Ask for a local file and call `then` with its path as typed. `kind` is the kind of upload, or `text`. `problem`
-    says why the path `written` was rejected."""
+    """Ask for a local file and call `then` with the path as typed.
+
+    `kind` is the kind of upload, or `text`. `problem` is the reason why the path `written` was rejected.
+    """
     folder = app.session.state.get_fact(_UPLOAD_FOLDER)
     initial = written or (folder if isinstance(folder, str) else "~/")
 

@@ -40,26 +40,25 @@ _LAYOUTS = (
     (False, True, 8),
     (False, True, 0),
 )
-"""Layouts of the top bar, widest first. Fields: are all view names shown, do the tabs have no gaps, and how many
-letters of the organization are shown."""
+"""Layouts of the top bar, widest first: whether all tabs are named, whether tabs have no gaps between them, and how
+many letters of the organization are shown."""
 
 _ACCOUNT_LAYOUTS = ((True, False, 24), (True, False, 14), (True, False, 8))
-"""Layouts that also show the account, tried first. On a server, the age of the data is shortened before the
-organization."""
+"""Layouts of the top bar that include the account, in the format of `_LAYOUTS`. They are tried first."""
 
 _PATH_SEPARATOR, _MIN_NAME_WIDTH = " › ", 4
-"""Separator between the names of a path, and the least width of a name in cells."""
+"""Separator between the names in a path, and the smallest width of a name in cells."""
 
 TextPiece = str | tuple[str, str]
 
 
 class TopBar(Widget):
-    """The organization, the views with their counts, the connection status and the account."""
+    """Bar with the organization, the tabs of the views with their counts, the connection status and the account."""
 
     DEFAULT_CSS = "TopBar { height: 2; dock: top; background: $background; color: $octavo-muted; border-bottom: solid $octavo-line; }"
 
     class ViewRequested(Message):
-        """Posted when the user clicks a view. `organization` means the organization switcher."""
+        """Posted when the user clicks a tab. The view `organization` means the organization switcher."""
 
         def __init__(self, view: str) -> None:
             super().__init__()
@@ -119,8 +118,8 @@ class TopBar(Widget):
         return left.truncate(width, ellipsis=True)
 
     def _left_part(self, letters: int, *, is_named: bool, is_tight: bool) -> Content:
-        """Return the organization in `letters` letters, and the tabs. Without `is_named`, only the current tab has a
-        name."""
+        """Return the first `letters` letters of the organization, then the tabs. Without `is_named`, only the current
+        tab has a name."""
         gap = Content("" if is_tight else " ")
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"
@@ -144,8 +143,10 @@ class TopBar(Widget):
     def _right_part(
         self, link: tuple[str, str, str], *, show_account: bool = False, is_short: bool = False, show_user: bool = False
     ) -> Content:
-        """Return the connection status, and the account with `show_account`. With `show_user`, the demo also shows the
-        name of the user. The label of the demo is always shown."""
+        """Return the connection status, then the account if `show_account` is set.
+
+        With `show_user`, the demo also shows the name of the user. The label of the demo is always shown.
+        """
         text, short_text, style = link
         pieces: list[TextPiece | Content] = [(short_text if is_short else text, style), " "]
         if self._is_demo:
@@ -168,7 +169,7 @@ class TopBar(Widget):
 
 
 class TourStrip(Widget):
-    """Names the next step of the tour below the top bar. Hidden while no tour is active."""
+    """Line below the top bar with the next step of the tour. Hidden while no tour is active."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -194,7 +195,7 @@ class TourStrip(Widget):
 
 
 class StatusBar(Widget):
-    """The current location on the left. On the right: facts about it, news from other people, and queued writes."""
+    """Bar with the current location on the left, and facts, news from other people and queued writes on the right."""
 
     DEFAULT_CSS = """
     StatusBar { height: 2; dock: bottom; background: $background; color: $octavo-muted; border-top: solid $octavo-line; margin-bottom: 1; }
@@ -252,8 +253,8 @@ class StatusBar(Widget):
 
 
 def shorten_path(crumbs: str, width: int) -> str:
-    """Shorten the longest names of a path such as "Handbook › Guides › Alerts" with `…` until the path fits `width`
-    cells. Every name keeps its beginning."""
+    """Shorten a path such as "Handbook › Guides › Alerts" to `width` cells, longest names first. Each shortened name
+    ends in `…`."""
     names, separator_width = crumbs.split(_PATH_SEPARATOR), cell_len(_PATH_SEPARATOR)
     while (excess := sum(map(cell_len, names)) + separator_width * (len(names) - 1) - width) > 0:
         longest = max(range(len(names)), key=lambda index: cell_len(names[index]))
@@ -270,11 +271,11 @@ def _shorten(text: str, length: int) -> str:
 
 
 MIN_SHOWN = timedelta(seconds=10)
-"""How long news is shown at least. A key that is pressed at the moment the news arrives does not dismiss it."""
+"""Shortest time for which news is shown. A key pressed just as the news arrives does not dismiss it."""
 
 
 class RemoteNews:
-    """News such as `2 new replies · 1 merge`, shown until the user presses a key."""
+    """News about changes by other people, such as `2 new replies · 1 merge`, shown until the user presses a key."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
@@ -289,7 +290,7 @@ class RemoteNews:
         self._changed()
 
     def dismiss(self) -> None:
-        """Dismiss the news after a key press, unless it has just arrived."""
+        """Clear the news because the user pressed a key, unless the news has just arrived."""
         if self._shown_since is not None and wording.clock() - self._shown_since >= MIN_SHOWN:
             self.clear()
 
@@ -300,7 +301,7 @@ class RemoteNews:
 
     @property
     def summary(self) -> str:
-        """All news in a line. Empty without news."""
+        """All news in one line. Empty without news."""
         news = self._news
         if news is None:
             return ""

@@ -28,36 +28,35 @@ _COUNT_FACT = "count of the inbox"
 
 
 class InboxFeed:
-    """Follows the inbox until the session ends.
+    """Loads the inbox of the current organization until the session ends.
 
-    It starts when the user opens the inbox. If the user opened the inbox in an earlier run, it starts with the first
-    background refresh. Until then, it loads nothing, and its count is that of the earlier run.
+    Loading starts when the user opens the inbox, or with the first background refresh if the user opened it in an
+    earlier run. Until then, the inbox shows the count of the earlier run.
     """
 
     def __init__(self, app: Shell, count: Callable[[str, ListPage[Comment]], None]) -> None:
-        """`count` is called with the id of a change request and its open comments when the comments are read."""
+        """`count` is called with the id of a change request and its open comments as soon as they are read."""
         self._on_comments_read = count
         self._reported_comments: dict[ChangeRequestRef, tuple[Comment, ...]] = {}
-        """The comments for which `count` was called last, by change request."""
+        """Comments of each change request that were passed to `count` last."""
         self.changed: Signal[None] = app.signal("inbox")
         """Published when the rows or their data have changed."""
         self.loader: InboxLoader | None = None
-        """Loads the rows. None before the inbox was first opened, and without an organization."""
+        """Loads the rows. None until the inbox is first opened, and without an organization."""
         self.marks: InboxMarks | None = None
         self.snapshot: InboxSnapshot | None = None
         """All rows, including done and snoozed rows."""
         self.rows: MarkedRows | None = None
-        """The rows of `snapshot`, grouped by their mark."""
+        """The rows of `snapshot`, grouped into current, done and snoozed rows."""
         self._session: Session | None = None
         self._organization: Organization | None = None
         self._is_started = False
         self._last_count: int | None = None
-        """Number of rows that need the user when the inbox was last complete, also in an earlier run. None if it never
-        was."""
+        """Count of the last complete inbox, possibly from an earlier run. None if the inbox was never complete."""
         self._unsubscribe: Callable[[], None] | None = None
 
     def switch_organization(self, session: Session, organization: Organization) -> None:
-        """Follow the inbox of this organization instead of the previous inbox."""
+        """Load the inbox of `organization` instead of the previous inbox."""
         self._reset()
         self._session, self._organization = session, organization
         saved = session.state.get_fact(_COUNT_FACT)
@@ -67,7 +66,7 @@ class InboxFeed:
             self.start()
 
     def start(self) -> None:
-        """Start to follow the inbox."""
+        """Start loading the inbox."""
         self._is_started = True
         if self.loader is not None or self._session is None or self._organization is None:
             return
@@ -99,17 +98,17 @@ class InboxFeed:
 
     @property
     def list_operations(self) -> tuple[Operation[Any], ...]:
-        """Operations that list the items of the inbox and their changes."""
+        """Operations that load the lists of the inbox."""
         return self.loader.lists if self.loader is not None else ()
 
     def clear_organization(self) -> None:
-        """Stop following, because no organization is left."""
+        """Stop loading the inbox, because no organization is left."""
         self._reset()
         self._organization = None
         self.changed.publish(None)
 
     def stop(self) -> None:
-        """Stop following, because the session ends."""
+        """Stop loading the inbox, because the session ends."""
         self._reset()
         self._session = self._organization = None
         self._is_started = False
@@ -123,7 +122,7 @@ class InboxFeed:
 
     @property
     def count(self) -> int:
-        """Number of rows that need the user, as far as they are loaded."""
+        """Number of rows that need the attention of the user, as far as they are loaded."""
         snapshot, rows = self.snapshot, self.rows
         if snapshot is None or rows is None or not (snapshot.rows or _is_complete(snapshot)):
             return self._last_count or 0
@@ -153,7 +152,7 @@ class InboxFeed:
         self.regroup()
 
     def _save_count(self) -> None:
-        """Save the count for the next start, unless the inbox is loaded only in part."""
+        """Save the count for the next run, unless the inbox is incomplete."""
         session, organization, count = self._session, self._organization, self.count
         if self.snapshot is None or session is None or organization is None or count == self._last_count:
             return
@@ -170,5 +169,5 @@ class InboxFeed:
 
 
 def _is_complete(snapshot: InboxSnapshot) -> bool:
-    """True if no data is missing that could add rows."""
+    """True if all data that can add rows to the inbox is loaded."""
     return not (snapshot.is_loading or snapshot.failed or snapshot.unknown.words)

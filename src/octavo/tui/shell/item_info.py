@@ -1,4 +1,4 @@
-"""The Info dialog: details of the selected item that its view has no room for, and why keys are disabled."""
+"""The Info dialog, which shows details of the selected item and the reasons why keys are disabled."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from octavo.tui.widgets.commands import active_commands
 from octavo.tui.widgets.wording import long_age
 
 LINK_NAMES = ("link", "published link")
-"""Names of the details that are links."""
+"""Labels of the details that are links."""
 
 
 def item_details(thing: Model) -> tuple[str, list[tuple[str, str]]]:
-    """Return the kind of an item, and its details as names and values. Empty values are omitted."""
+    """Return the kind of an item, and the labels and values of its details. Details without a value are omitted."""
     match thing:
         case Comment():
             return "comment", _as_text(_comment_details(thing))
@@ -50,24 +50,24 @@ def item_details(thing: Model) -> tuple[str, list[tuple[str, str]]]:
 
 
 class _Field(NamedTuple):
-    """A field of a model that has a value."""
+    """A field of an API model that has a value."""
 
     path: str
-    """Path of the field, such as `organization.last_seen_at`."""
+    """Dotted path of the field, such as `organization.last_seen_at`."""
     short: str
-    """Label of the field alone."""
+    """Label of the field without its parent fields."""
     long: str
-    """Label with the names of its parent fields."""
+    """Label of the field, preceded by the labels of its parent fields."""
     value: object
 
 
 def field_details(
     thing: Model, excluded: Collection[str] = (), labels: Mapping[str, str] = MappingProxyType({})
 ) -> list[tuple[str, str]]:
-    """Return every field of a model that has a value, with its label.
+    """Return the label and value of every field of an API model that has a value.
 
-    `labels` maps paths of fields to labels. Other fields get their own label, or the long label if two labels would be
-    equal.
+    `labels` maps dotted paths to labels. Other fields get their short label, or their long label if two short labels
+    are equal.
     """
     fields = list(_iter_fields(thing, excluded))
     count = Counter(labels.get(each.path, each.short) for each in fields)
@@ -79,7 +79,7 @@ def field_details(
 def _iter_fields(
     thing: Model, excluded: Collection[str], path: str = "", short: str = "", long: str = ""
 ) -> Iterator[_Field]:
-    """Yield the fields of a model at `path`. `short` and `long` are prefixes of their labels."""
+    """Yield the fields of an API model at `path`. `short` and `long` are the prefixes of their labels."""
     for name, value in thing:
         if name in excluded or name == "object" or value is None:
             continue
@@ -107,7 +107,7 @@ def _iter_fields(
 
 
 def _display_value(thing: Model, name: str, value: object) -> object:
-    """Return the displayed value of a field that holds no model."""
+    """Return the text for the value of a simple field."""
     match value:
         case bool():
             return "yes" if value else "no"
@@ -124,7 +124,7 @@ def _display_value(thing: Model, name: str, value: object) -> object:
 
 @cache
 def holds_codes(model: type[Model], name: str) -> bool:
-    """Return whether a field of a model holds codes of the API, which are shown as labels (`api/labels.py`)."""
+    """Return True if a field of a model contains API codes that are displayed as labels (`api/labels.py`)."""
     if name in ("language", "languages"):
         return True
     info = model.model_fields[name]
@@ -138,7 +138,7 @@ def holds_codes(model: type[Model], name: str) -> bool:
 
 
 def _display_json(key: str, value: object) -> object:
-    """Return the displayed value of a JSON entry. Entries named `kind`, `status` or `type` hold codes."""
+    """Return the text for a value in a JSON object. The values of `kind`, `status` and `type` are API codes."""
     return label(value) if isinstance(value, str) and key in ("kind", "status", "type") else value
 
 
@@ -245,7 +245,7 @@ def show_info(view: View) -> None:
 
 
 class InfoScreen(Chooser[str | None, str]):
-    """Details of items, followed by the disabled keys of the screen below. `enter` copies a detail."""
+    """Dialog with details of items, followed by the disabled keys of the screen below. `enter` copies a detail."""
 
     PLACEHOLDER: ClassVar[str] = "Find a detail or a keyboard shortcut"
     FOOT: ClassVar[str] = "enter copy · esc close"
@@ -258,8 +258,7 @@ class InfoScreen(Chooser[str | None, str]):
         *,
         has_links: bool = True,
     ) -> None:
-        """`offline_space` returns the offline copy of a space by its id. Without `has_links`, details that are links are
-        omitted."""
+        """`offline_space` returns the offline copy of a space by its id. Without `has_links`, links are omitted."""
         super().__init__("Info", empty="No details to show. Select an item first.")
         self._offline_space = offline_space
         self._items, self._screen_below, self._omitted = items, screen_below, () if has_links else LINK_NAMES

@@ -1,4 +1,4 @@
-"""Labels of files and of spaces that are available offline: kind, size and status as text."""
+"""Texts that describe files and spaces that are available offline, such as kind, size and status."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def download_progress(kept: OfflineSpace) -> str:
 
 
 def offline_mark(kept: OfflineSpace) -> str:
-    """Return the status for a row, in one to three words."""
+    """Return the offline status of a space in one to three words, for a row."""
     if kept.state == "lost":
         return "offline copy only"
     if kept.read_at is not None:
@@ -84,7 +84,7 @@ def offline_mark(kept: OfflineSpace) -> str:
 
 
 def offline_summary(kept: OfflineSpace) -> str:
-    """Return status, size and age: `available offline, 12 MB, updated 3 minutes ago`."""
+    """Return the offline status of a space with size and age: `available offline, 12 MB, updated 3 minutes ago`."""
     size, age = format_megabytes(kept.bytes), long_age(kept.read_at)
     updated = f"updated {age}" if age else ""
     failed = f"{plural(len(kept.failed), 'item')} could not be downloaded" if kept.failed else ""

@@ -1,4 +1,4 @@
-"""Base of views with a list and a preview. The preview can be hidden, moved below the list, or zoomed."""
+"""Base class of views with a list and a preview of the selected row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class ListFilter(Protocol):
-    """A filter of a list. At most one filter of each kind is active."""
+    """A filter of a list, such as an author. At most one filter of each kind is active."""
 
     @property
     def kind(self) -> str: ...
@@ -35,7 +35,7 @@ N = TypeVar("N", bound=ListFilter)
 
 
 class ActiveFilters(Generic[N]):
-    """The active filters of a list: at most one of each kind."""
+    """The active filters of a list, at most one of each kind."""
 
     def __init__(self, view: View, changed: Callable[[], None]) -> None:
         self._view, self._changed = view, changed
@@ -52,8 +52,11 @@ class ActiveFilters(Generic[N]):
         self._changed()
 
     def choose(self, title: str, available: Iterable[tuple[N, str]], save: Callable[[], None] | None = None) -> None:
-        """Let the user add or remove a filter. `available` are the filters to add, each with the number of items that it
-        leaves. `save` saves the current filters as a tab."""
+        """Open a dialog that adds or removes a filter.
+
+        `available` contains the filters to add, each with the number of items that match. `save` saves the current
+        filters as a tab.
+        """
         # lazy: the dialog, not needed for the first screen
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
@@ -78,7 +81,7 @@ class ActiveFilters(Generic[N]):
 
 
 class Preview:
-    """The panes beside a list. They can be hidden, moved below the list, or zoomed."""
+    """Preview panes of a list. The user can hide them, move them below the list, or zoom them."""
 
     def __init__(self, view: View, rows: Widget, panes: Sequence[Widget]) -> None:
         self.view, self._rows, self._panes = view, rows, panes
@@ -109,9 +112,9 @@ class Preview:
 
 
 class ListView(View, Generic[T]):
-    """A list of `T` with optional tabs, and a preview of the selected row.
+    """A view with a list of `T`, optional tabs, and a preview of the selected row.
 
-    Subclasses create their widgets in `body` with `list_with_preview`. They add `TAB_COMMANDS` and `PREVIEW_COMMANDS` to their commands.
+    Subclasses call `list_with_preview` in `body`, and add `TAB_COMMANDS` and `PREVIEW_COMMANDS` to their commands.
     """
 
     LIST_ORDERS: ClassVar[Mapping[str, str]] = {}
@@ -126,7 +129,7 @@ class ListView(View, Generic[T]):
     def list_with_preview(
         self, rows: Rows[T], *panes: Widget, sections: tuple[Section, ...] = (), initial_tab: str = ""
     ) -> Iterable[Widget]:
-        """Yield the widgets: the tabs with tab `initial_tab`, or the first, selected, then the list and the panes beside it."""
+        """Yield the tabs, the list and its preview panes. The tab `initial_tab` is selected, by default the first."""
         self.rows, self.preview = rows, Preview(self, rows, panes)
         self.sections = Sections(sections, initial_tab or (sections[0].key if sections else ""))
         if sections:
@@ -142,7 +145,7 @@ class ListView(View, Generic[T]):
         return self.rows.ticks.items
 
     def why_not(self, id: str) -> str | None:
-        """Return why a command cannot run now. While the list is loading, the loading is the reason."""
+        """Return the reason why a command is disabled, or None. While the list is loading, the reason is the loading."""
         reason = super().why_not(id)
         is_loading = reason is not None and self.rows.state.is_waiting and not self.rows.keys
         return STILL_LOADING if is_loading else reason
@@ -152,7 +155,7 @@ class ListView(View, Generic[T]):
         self.rows.redraw()
 
     def show_response(self, snapshot: Snapshot[Any], what: str, waits_for: str) -> None:
-        """Show in the list that its data is loading, or why loading failed."""
+        """Show that the list is loading, or the reason why loading failed."""
         if snapshot.value is None:
             self.rows.show(())
             self.rows.state.wait_for(waits_for)
@@ -163,7 +166,7 @@ class ListView(View, Generic[T]):
 
     @cached_property
     def list_order(self) -> str:
-        """Key of the current sort order in `ORDERS`."""
+        """Key of the current sort order in `LIST_ORDERS`."""
         saved = self.shell.session.state.get_fact(self.ORDER_FACT)
         return saved if isinstance(saved, str) and saved in self.LIST_ORDERS else next(iter(self.LIST_ORDERS))
 

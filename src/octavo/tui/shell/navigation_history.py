@@ -1,4 +1,4 @@
-"""Navigation history over all views: back, forward, and from an opened item to its list."""
+"""Navigation history of all views: back, forward, and from an opened item up to its list."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 MAX_STOPS = 200
-"""Longest history."""
+"""Largest number of stops in the history."""
 MAX_SCREENS = 4
-"""Screens that are kept in memory. Going back to an older stop shows the view below its screens."""
+"""Largest number of screens that are kept in memory. Older stops show only the view below their screens."""
 
 
 class Stop(NamedTuple):
-    """A view in the state in which the user left it."""
+    """A location in the history: a view and the screens on top of it."""
 
     mode: str
     screens: tuple[Screen[Any], ...]
-    """Screens on top of the view, the topmost last."""
+    """Screens on top of the view. The topmost screen is last."""
     visit: object | None
-    """The page on the bottom screen, as an opaque value that `show_again` accepts. None if the screen has no pages."""
+    """The page that the view shows, as a value for its method `show_again`. None if the view shows no pages."""
 
 
 class Step(NamedTuple):
-    """A stop, and how the user left it."""
+    """A stop, and the way in which the user left it."""
 
     stop: Stop
     is_opened: bool
-    """True if the user opened an item there, False if the user switched to another place."""
+    """True if the user opened an item at the stop, False if the user switched to another location."""
 
 
 class NavigationHistory:
-    """The stops behind and ahead of the current place. Screens of stops are kept, and shown again in the same state."""
+    """The stops before and after the current location. Their screens stay in memory and are shown again unchanged."""
 
     def __init__(self, app: Shell) -> None:
         self._app = app
@@ -56,12 +56,14 @@ class NavigationHistory:
         return bool(self._ahead)
 
     def contains(self, screen: Screen[Any]) -> bool:
-        """True if the history can show a screen again."""
+        """True if a stop in the history includes `screen`."""
         return any(screen in step.stop.screens for step in (*self._behind, *self._ahead))
 
     def record(self, *, is_opened: bool = True) -> None:
-        """Record the current place before the app navigates. `is_opened` says whether an item was opened there. Dialogs
-        are closed."""
+        """Add the current location to the history before the app navigates, and close all dialogs.
+
+        `is_opened` is True if the user opens an item there.
+        """
         current = self._current_stop()
         if current is None or self._is_paused:
             return
@@ -76,7 +78,7 @@ class NavigationHistory:
             self._app.pop_screen()
 
     def why_not(self, step: object) -> str | None:
-        """Return a sentence why `travel` is not possible in the direction `step`, else None."""
+        """Return the reason why `go` cannot go in the direction `step`, or None."""
         if step == -1 and not self.can_go_back:
             return "You cannot go back any further."
         if step == 1 and not self.can_go_forward:
@@ -84,7 +86,7 @@ class NavigationHistory:
         return None
 
     def go(self, step: int) -> None:
-        """Go back with -1, or forward with 1."""
+        """Go back if `step` is -1, or forward if it is 1."""
         self._drop_current()
         if step < 0 and self._behind:
             self._move(self._behind, self._ahead)
@@ -92,8 +94,10 @@ class NavigationHistory:
             self._move(self._ahead, self._behind)
 
     def go_up(self) -> bool:
-        """Go back to the list from which the current item was opened. Return False if the item was not opened from a
-        list, or if the user has moved on since."""
+        """Go back to the list from which the current item was opened.
+
+        Return False if the item was not opened from a list, or if the user has navigated since.
+        """
         self._drop_current()
         current, last = self._current_stop(), self._behind[-1] if self._behind else None
         if current is None or last is None or not last.is_opened:
@@ -104,7 +108,7 @@ class NavigationHistory:
         return True
 
     def close_screen(self) -> None:
-        """Go back to the list from which the current screen was opened, or to the screen below."""
+        """Go back to the list from which the current screen was opened, or close the screen."""
         if not self.go_up() and len(self._app.screen_stack) > 1:
             self._app.pop_screen()
 
@@ -113,7 +117,7 @@ class NavigationHistory:
         self._delete([*self._behind, *self._ahead])
 
     def _current_stop(self) -> Stop | None:
-        """Return the current place. None while the view is not mounted."""
+        """Return the current location. None while the view is not mounted."""
         stack = self._app.screen_stack
         if not stack or not is_stop(base := stack[0]) or not is_whole(base):
             return None
@@ -134,7 +138,7 @@ class NavigationHistory:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Ignore navigation inside the `with` block: screens on the way are no stops."""
+        """Record no stops while the `with` block runs."""
         self._is_paused = True
         try:
             yield
@@ -154,10 +158,10 @@ class NavigationHistory:
         if stop.visit is not None and getattr(base, "here", None) != stop.visit:
             base.show_again(stop.visit)  # type: ignore[attr-defined]  # screens with `here` have `show_again`
 
-    def _pop_to(self, over: tuple[Screen[Any], ...]) -> None:
-        """Pop screens until the rest is a beginning of `over`."""
+    def _pop_to(self, screens: tuple[Screen[Any], ...]) -> None:
+        """Close screens until the remaining screens are the first of `screens`."""
         stack = self._app.screen_stack
-        while len(stack) > 1 and tuple(stack[1:]) != over[: len(stack) - 1]:
+        while len(stack) > 1 and tuple(stack[1:]) != screens[: len(stack) - 1]:
             self._app.pop_screen()
             stack = self._app.screen_stack
 
@@ -168,7 +172,7 @@ class NavigationHistory:
         self._remove_screens(screen for step in deleted for screen in step.stop.screens)
 
     def _limit_screens(self) -> None:
-        """Remove the oldest screens if more than `MAX_SCREENS` are kept."""
+        """Drop the oldest screens from the history if it has more than `MAX_SCREENS`."""
         screens = list(dict.fromkeys(screen for step in reversed(self._behind) for screen in step.stop.screens))
         if excess := set(screens[MAX_SCREENS:]):
             self._behind = [
@@ -185,5 +189,5 @@ class NavigationHistory:
 
 
 def is_stop(screen: Screen[Any]) -> bool:
-    """True if the history can return to a screen: views and result lists, but no dialogs."""
+    """True if the history can return to a screen. Dialogs are no stops."""
     return bool(getattr(screen, "IN_HISTORY", False))

@@ -1,4 +1,4 @@
-"""Operations that load a page: to read it, and to compare or export it."""
+"""Operations that load a page for reading, comparing or exporting."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ if TYPE_CHECKING:
 
 
 def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
-    """Return the operation for a page to read, with reusable content inserted if the server can insert it.
+    """Return the operation that loads a page for reading. The server inserts reusable content if it supports that.
 
-    Links stay as written, because users copy them and see them in the source. Paths and names of pages and files are
-    resolved by the app.
+    Links are not rewritten, because users copy them and see them in the source.
     """
     return GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
 
 
 def get_page_source(at: ContentRef, page_id: str) -> GetPage:
-    """Return the operation for a page to compare or export, without the text of its reusable content."""
+    """Return the operation that loads a page for comparing or exporting, without its reusable content."""
     return GetPage(at=at, page_id=page_id, format="markdown")
 
 
 async def find_page(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page | None:
-    """Return a page. None if it does not exist. A cached page of a revision is not fetched again. Raises ApiError."""
+    """Load a page, or return None if it does not exist. Pages of a revision come from the cache. Raises ApiError."""
     get = live.cached_or_fetch if isinstance(op.at, RevisionRef) else live.fetch
     try:
         page: Page = await get(op, rank=rank)
@@ -38,5 +37,5 @@ async def find_page(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page |
 
 
 def page_markdown(page: Page | None) -> str:
-    """Return the Markdown of a page. Empty without a page."""
+    """Return the Markdown of a page. Empty if `page` is None."""
     return (page.markdown or "") if page is not None else ""

@@ -1,4 +1,4 @@
-"""Reasons why the user cannot do something in a space, with a change request or with a thread."""
+"""Reasons why the user cannot do something in a space, with a change request or in a thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 UNDECIDED = ("draft", "open")
-"""Statuses of change requests that are neither merged nor archived."""
+"""Statuses of change requests that are not yet merged or archived."""
 
 
 CANNOT_DELETE = "A change request cannot be deleted. Press L to archive it."
@@ -29,14 +29,14 @@ _PERMISSION_PHRASES = {
     "create": "create items in {}",
     "create_content": "create content",
 }
-"""Descriptions of permissions whose names do not describe them. `{}` stands for the name of the owner."""
+"""Phrases for permissions whose names are unclear in a sentence. `{}` is the name of the owner."""
 
 
 def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind: str) -> str | None:
-    """Return a sentence why the user cannot do `action` if one of `owners` denies `permission`, else None.
+    """Return the reason why the user cannot do `action`, or None if no owner denies `permission`.
 
-    An owner that does not list its permissions denies nothing: the server decides. `kind` is the name for an owner
-    without a title.
+    An owner without a list of permissions denies nothing, because the server decides. `kind` names an owner without a
+    title.
     """
     for owner in owners if permission else ():
         if not has_permission(owner, permission):
@@ -50,20 +50,20 @@ def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind:
 
 
 def has_permission(owner: Any, permission: str) -> bool:
-    """True if an item grants a permission, or does not list it."""
+    """True if an item grants a permission, or if it does not list the permission."""
     permissions = getattr(owner, "permissions", None)
     return permissions is None or bool(getattr(permissions, permission, True))
 
 
 def why_no_editing(app: Shell) -> str | None:
-    """Return a sentence why nobody can edit pages on this server, else None."""
+    """Return the reason why nobody can edit pages on this server, or None."""
     from octavo.api.content import Edit  # lazy: the operation that edits pages, not needed for the first screen
 
     return app.session.live.unavailable(Edit) if app.has_session else None
 
 
 def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
-    """Return a sentence why the user lacks the permission `permission` in a space, else None."""
+    """Return the reason why the user lacks `permission` in a space, or None."""
     space = app.workspace.space(space_id)
     if space is not None and not getattr(space.permissions, permission):
         return f"Your role in {space.title} does not let you {permission}. Ask an admin of the space for access."
@@ -73,9 +73,9 @@ def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
 def why_not_in_change_request(
     app: Shell, change_request: ChangeRequest, space: SpaceRef | None, permission: str, *states: str
 ) -> str | None:
-    """Return a sentence why an action with a change request is not possible, else None.
+    """Return the reason why an action on a change request is disabled, or None.
 
-    The action needs the permission `permission`, and one of `states` if there are any.
+    The action needs `permission` and a change request in one of `states`. Without `states`, the status does not matter.
     """
     if space is None:
         return why_no_space(change_request)
@@ -85,17 +85,17 @@ def why_not_in_change_request(
 
 
 def why_no_space(change_request: ChangeRequest) -> str:
-    """Return a sentence why a change request whose space is unknown cannot be opened."""
+    """Return the reason why a change request cannot be opened if its space is unknown."""
     return f"Could not open #{change_request.number}: the server does not say which space it belongs to. Open the change request from its space."
 
 
 def why_not_in_discussion(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> str | None:
-    """Return a sentence why an action in a discussion is not possible, else None.
+    """Return the reason why an action in a discussion is disabled, or None.
 
-    `action` is `comment`, or with a thread `reply`, `resolve`, `reply_resolve`, `react`, `edit` or `delete`. `message` is
-    the message of the thread, by default the first.
+    `action` is `comment`, `reply`, `resolve`, `reply_resolve`, `react`, `edit` or `delete`. All but `comment` need a
+    thread. `message` defaults to the first message of the thread.
     """
     message = message or thread
     if message is not None and app.workspace.pending_entry(message.id) is not None:
@@ -122,12 +122,12 @@ def why_not_in_discussion(
 
 
 def _is_denied(message: Comment | Reply, permission: str) -> bool:
-    """True if the server explicitly denies a permission on a message. Not every server lists every permission."""
+    """True if the server explicitly denies a permission on a message. Some servers list only some permissions."""
     return permission in message.permissions.model_fields_set and not getattr(message.permissions, permission)
 
 
 def _why_not_sent(app: Shell, message_id: str) -> str | None:
-    """Return a sentence why nothing can be done with a message that the server does not have, else None."""
+    """Return the reason why an unsent message cannot be used, or None if the server has the message."""
     if app.workspace.send_status(message_id) == NOT_SENT:
         return "This comment was not sent. Press ! to see why, then retry or discard it."
     if app.workspace.send_status(message_id) == MAY_BE_SENT:

@@ -1,4 +1,4 @@
-"""Destinations as values: `shell.go(ToPage(...))`. The package `app` knows the screen of each route."""
+"""Destinations of navigation as values: `shell.go(ToPage(...))`. The package `app` maps each route to its screen."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Route:
-    """A destination in the app."""
+    """A destination of navigation."""
 
 
 @dataclass(frozen=True)
 class ToPage(Route):
-    """A page of a space. `part` is a block, or after `#` the anchor of a heading. Without a page, the page that was
-    read last."""
+    """A page of a space, by default the last page the user read. `part` is the key of a block, or `#` and an anchor."""
 
     space: str
     page: str | None = None
@@ -43,7 +42,7 @@ class ToAccess(Route):
 
 @dataclass(frozen=True)
 class ToChangeRequest(Route):
-    """A change request, and optionally a thread in it. Missing data is loaded before the screen opens."""
+    """A change request, and optionally one of its threads. Missing data is loaded before the screen opens."""
 
     at: ChangeRequestRef
     change_request: ChangeRequest | None = None
@@ -52,21 +51,21 @@ class ToChangeRequest(Route):
 
 @dataclass(frozen=True)
 class ToSearch(Route):
-    """The search screen, with initial search words."""
+    """The search screen with initial search words."""
 
     words: str = ""
 
 
 @dataclass(frozen=True)
 class ToThread(Route):
-    """The thread of a write if the thread is loaded, else the page and block of the write."""
+    """The place of a comment or reply: its thread if it is loaded, else the page and block."""
 
     at: SpaceRef | ChangeRequestRef
     thread: Comment | None
     page: str | None
     node: str
     view: str
-    """The view in which the user made the write."""
+    """The view in which the user wrote the comment."""
 
 
 @dataclass(frozen=True)

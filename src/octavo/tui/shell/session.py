@@ -1,4 +1,4 @@
-"""The session of the app, and the ways to sign in. The package `cli` creates both."""
+"""The session that the app shows, and the ways to sign in. The package `cli` creates both."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.data.writes.outbox import Outbox
 
 @dataclass(frozen=True)
 class DemoRoles:
-    """The roles that the demo offers to the user."""
+    """Roles that the user can try in the demo."""
 
     roles: tuple[str, ...]
     """Names of the roles, from the highest to the lowest."""
@@ -30,10 +30,10 @@ class DemoRoles:
 
 @dataclass(frozen=True)
 class ServerAccount:
-    """An account on a server to which this machine is signed in."""
+    """An account on a server to which the user is signed in."""
 
     name: str
-    """Name of its profile. Empty if its API key comes from the environment: the account then has no profile."""
+    """Name of its profile. Empty if the API key comes from an environment variable."""
     origin: str
     host: str
     user: str
@@ -42,7 +42,7 @@ class ServerAccount:
 
 @dataclass(frozen=True)
 class Session:
-    """A connection to one account on a server, or to the embedded platform."""
+    """A connection to an account on a server, or to the embedded platform."""
 
     live: Live
     outbox: Outbox
@@ -52,12 +52,14 @@ class Session:
     label: str
     """Label in the top bar: user and host, or `DEMO`."""
     activity: Callable[[], Iterator[Activity]]
-    """Yields the last requests, newest first. Lazy because most callers read only the first."""
+    """Yields the latest requests, newest first. This is an iterator because most callers need only the first."""
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
-    """Yields the bytes of a URL from a response, up to the given number of bytes. Raises ApiError."""
+    """Yields the bytes of a download URL, up to the given number of bytes. Raises ApiError."""
     upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
-    """Sends bytes to a URL from a response, once and without the API key. Arguments: URL, chunks, number of bytes, MIME
-    type. Raises ApiError."""
+    """Sends bytes to an upload URL once, without the API key. Raises ApiError.
+
+    The arguments are the URL, the chunks, the number of bytes and the MIME type.
+    """
     close: Callable[[], Awaitable[None]]
     offline: OfflineSpaces
     """The spaces that are available offline."""
@@ -66,49 +68,48 @@ class Session:
     image_cache: ImageCache = field(default_factory=lambda: ImageCache(None))
     """Cache of images."""
     response_wait: Callable[[], float] = lambda: 0.0
-    """Returns for how many seconds the oldest pending request has been waiting for its response."""
+    """Returns how many seconds the oldest pending request has been waiting."""
     throttle_seconds: Callable[[], float] = lambda: 0.0
-    """Returns for how many seconds background requests pause because the rate limit of the server runs low."""
+    """Returns how many seconds background requests pause to stay below the rate limit of the server."""
     read_only: str = ""
-    """Sentence why nothing can be changed. Empty if changes are sent."""
+    """Reason why the session is read-only, as a sentence. Empty if the user can make changes."""
     demo_roles: DemoRoles | None = None
-    """Roles that the user can switch between. None outside the demo."""
+    """Roles that the user can try. None outside the demo."""
     account: ServerAccount | None = None
-    """The account on the server. None for an embedded platform."""
+    """Account on the server. None for an embedded platform."""
     reopen: Callable[[], Session] | None = None
-    """Opens the same session again. Raises OSError or ValueError. None if the session cannot be reopened."""
+    """Opens a new session with the same account or folder. None if that is not possible. Raises OSError or ValueError."""
     on_first_paint: Callable[[], None] = lambda: None
-    """Called after the first paint. No request has to be sent earlier."""
+    """Called after the first paint, to start the work that can wait until then."""
     folder_warnings: Callable[[], Awaitable[Sequence[str]]] | None = None
-    """Returns what of a folder could not be loaded, as parts of a sentence, when the folder is loaded. None if the
-    session is no folder."""
+    """Returns warnings about files of the folder that could not be loaded. None if the session shows no folder."""
 
     load_progress: Callable[[], str] = lambda: ""
-    """Returns the loading progress of a folder in a sentence. Empty when the whole folder is loaded."""
+    """Returns the progress of loading a folder as a sentence. Empty when loading is complete."""
     reload_files: Callable[[], Awaitable[bool]] | None = None
-    """Reloads the files of a folder that have changed, and returns whether any file had. Raises OSError. None if the
-    session is no folder."""
+    """Reloads the changed files of the folder, and returns True if there were any. None if the session shows no folder.
+    Raises OSError."""
 
     @property
     def is_embedded(self) -> bool:
-        """True if the platform runs inside Octavo, so that a browser cannot open its pages."""
+        """True if the platform runs inside Octavo. A browser cannot open its pages."""
         return self.kind != "server"
 
 
 @dataclass(frozen=True)
 class SignInResult:
-    """A new session, and facts about its API key: the owner, the permissions and the storage."""
+    """A new session, and facts about its API key, such as its owner and where it is stored."""
 
     session: Session
     facts: tuple[tuple[Literal["ok", "care"], str], ...]
 
 
 SignInState = tuple["SignInMethods", Session | None]
-"""The sign-in methods and the first session. Without a session, the app shows the sign-in screen."""
+"""Sign-in methods, and the session to show. The app shows the sign-in screen if the session is None."""
 
 
 class SignInMethods(Protocol):
-    """Ways to sign in and out. Each method raises ApiError, OSError or ValueError with a sentence."""
+    """Ways to sign in and out. Methods raise ApiError, OSError or ValueError with a message for the user."""
 
     @property
     def host(self) -> str:
@@ -116,14 +117,14 @@ class SignInMethods(Protocol):
 
     @property
     def reason(self) -> str:
-        """Sentence why a new API key is needed. Empty on the first sign-in."""
+        """Reason why a new API key is needed, as a sentence. Empty on the first sign-in."""
 
     @property
     def previous_label(self) -> str:
         """Label of the previous session. Empty if there was none."""
 
     async def describe_storage(self) -> str:
-        """Return sentences that say where an API key would be stored. Finding out may take a while."""
+        """Return sentences about where the API key will be stored. May take a while."""
 
     async def sign_in(self, key: str) -> SignInResult:
         """Check `key`, store it, and connect to the server."""
@@ -141,12 +142,15 @@ class SignInMethods(Protocol):
         """Return the accounts to which this machine is signed in."""
 
     def with_new_key(self, reason: str, previous: Session) -> SignInMethods:
-        """Return sign-in methods that ask for a new API key of the server of session `previous`, with `reason` as the
-        reason."""
+        """Return sign-in methods that ask for a new API key for the server of `previous`. The sign-in screen shows
+        `reason`."""
 
     def switch_account(self, name: str) -> SignInState:
-        """Make another account the current account, and connect to it. The session is None if its API key is missing."""
+        """Make another account the current account and connect to it. The session is None if its API key is missing."""
 
     async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
-        """Delete an account and its API key. The returned function deletes the cached pages of the account and returns
-        what to open next. Call it after the session of the account has ended."""
+        """Delete an account and its API key.
+
+        Call the returned function after the session of the account has ended. It deletes the cached pages and returns
+        what to show next.
+        """

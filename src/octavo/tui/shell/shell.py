@@ -1,4 +1,4 @@
-"""The `Shell` protocol: the app as views and their parts know it. Only the package `octavo.tui.app` knows more of the app."""
+"""The protocol of the app that views use. Only the package `octavo.tui.app` uses the app class itself."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 class SuggestionActions(Protocol):
-    """Applies suggested changes to pages. The package `writing` implements it, and threads use it."""
+    """Applies suggested changes in threads to pages. The package `writing` implements this protocol."""
 
     def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
-        """Return a sentence why the suggestion in a message cannot be applied, else None."""
+        """Return the reason why the suggestion in a message cannot be applied, or None."""
 
     def apply(self, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
         """Apply the suggestion in a message to its page."""
 
 
 class Shell(Protocol):
-    """The app. It shows one session at a time."""
+    """The app as views see it. It shows one session at a time."""
 
     workspace: Workspace
     writes: WriteQueue
@@ -43,7 +43,7 @@ class Shell(Protocol):
     sign_in_methods: SignInMethods
     notices: NoticeBoard
     settings_errors: tuple[str, ...]
-    """Errors in the settings file, a sentence each."""
+    """Errors in the settings file, as sentences."""
     exit_callbacks: set[Callable[[], None]]
     """Callbacks that save unfinished input when the terminal closes."""
     is_opening: bool
@@ -51,7 +51,7 @@ class Shell(Protocol):
 
     @property
     def session(self) -> Session:
-        """The current session. Every view except sign-in has a session."""
+        """The current session. Only the sign-in screen has none."""
 
     @property
     def has_session(self) -> bool:
@@ -62,25 +62,25 @@ class Shell(Protocol):
         """True if the app is quitting and its screens are being removed."""
 
     async def show_session(self, session: Session, view: str = "") -> None:
-        """End the current session and show `session` in `view`, or in the default view of the user."""
+        """End the current session, then show `session` in `view`, by default in the start view of the user."""
 
     def signal(self, name: str) -> Signal[Any]:
-        """Return a new signal whose subscriptions end with their subscribers."""
+        """Return a new signal. A subscription ends when its subscriber is removed."""
 
     def go(self, route: Route) -> None:
         """Navigate to a route."""
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
-        """Show a notification where it covers no focused content. `message` is plain text, never markup."""
+        """Show a notification. `message` is plain text, not markup."""
 
     def explain(self, sentence: str) -> None:
-        """Show why a key is disabled."""
+        """Show the reason why a key is disabled."""
 
     def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run `work` to its end on whatever screen is shown. An exception other than ApiError is reported as a bug."""
+        """Run `work` until it ends, even if its screen is closed. Exceptions other than ApiError are reported as bugs."""
 
     def note_page_shown(self, screen: Any) -> None:
-        """Note that `screen` shows a page. The startup ends with the first page."""
+        """Note that `screen` shows a page, which ends the startup."""
 
     async def action_quit(self) -> None:
         """Save unfinished input and quit."""
@@ -90,7 +90,7 @@ class Shell(Protocol):
         """Applies suggested changes."""
 
     def undo(self) -> None:
-        """Undo the last write, or cancel it if it is not sent yet."""
+        """Undo the last write, or cancel it if it was not sent yet."""
 
     def show_view(self, view: str) -> None:
         """Switch to a view by its mode, such as `changes`."""

@@ -1,4 +1,4 @@
-"""The tour of the demo: five steps, each done by a key, named in a strip below the top bar."""
+"""The tour of the demo. It has five steps; the next step is shown below the top bar."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class TourStep(NamedTuple):
     commands: tuple[str, ...]
     """Ids of the commands that complete the step."""
     key: str
-    """The key of the first command, unless the settings name another key."""
+    """Default key of the first command."""
     purpose: str
-    """Purpose of the key, to follow “Press KEY to”."""
+    """End of the sentence “Press KEY to …”."""
 
 
 STEPS = (
@@ -71,7 +71,7 @@ class Tour:
         return key_name(chosen.split(",")[0].strip()) if chosen else default
 
     def complete_step(self, id: str) -> None:
-        """Complete the next step if the command `id` belongs to it."""
+        """Complete the next step if the command `id` is one of its commands."""
         index = self.next_step
         if index is None or id not in STEPS[index].commands:
             return

@@ -1,4 +1,4 @@
-"""Rows of the trees of spaces and pages, with their counts of open threads. Pure functions."""
+"""Rows for the trees of spaces and pages, with counts of open threads. Pure functions."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from octavo.tui.shell.unsent_texts import unsent_mark
 from octavo.tui.widgets.tree import Node
 
 MAX_DEPTH = 40
-"""Deepest nesting of collections."""
+"""Deepest nesting of collections that is shown."""
 
 
 def space_nodes(
     collections: Sequence[Collection], spaces: Iterable[Space], offline_marks: Mapping[str, str] = MappingProxyType({})
 ) -> list[Node]:
-    """Return the collections with their content, then the spaces without a collection.
+    """Return the rows of collections with their content, then the rows of spaces without a collection.
 
-    Every item appears once: a collection that contains itself, or is nested too deep, moves to the top level. `offline_marks`
-    maps ids of spaces to their offline status.
+    Each item appears once: a collection that contains itself or is nested too deep moves to the top level.
+    `offline_marks` maps ids of spaces to their offline status.
     """
     parents = {each.id: each.parent for each in collections}
     folders: defaultdict[str | None, list[Collection]] = defaultdict(list)
@@ -57,7 +57,7 @@ def space_nodes(
 
 
 def _levels(name: str, parents: Mapping[str, str | None]) -> int:
-    """Return how deep a collection is nested, at most `MAX_DEPTH` + 1."""
+    """Return the nesting depth of a collection, at most `MAX_DEPTH` + 1."""
     levels, parent = 0, parents[name]
     while parent is not None and parent in parents and levels <= MAX_DEPTH:
         levels, parent = levels + 1, parents[parent]
@@ -67,7 +67,7 @@ def _levels(name: str, parents: Mapping[str, str | None]) -> int:
 def page_nodes(
     pages: Sequence[Page], counts: Mapping[str, int], unsent: Mapping[str, Sequence[UnsentText]] = MappingProxyType({})
 ) -> list[Node]:
-    """Return the tree of pages with the number of open threads and the mark of unsent texts on each page."""
+    """Return the rows of a page tree, each with the number of open threads and the mark of unsent texts."""
     return [
         Node(
             page.id,
@@ -86,7 +86,7 @@ def page_nodes(
 
 
 def adjacent_page(tree: PageTree, page: Page | None, step: int) -> Page | None:
-    """Return the page after `page` with `step` 1, or before it with -1. None at the ends."""
+    """Return the page after `page` if `step` is 1, or the page before it if `step` is -1. None if there is none."""
     pages = [each for each in tree.walk() if each.type == "document"]
     position = next((index for index, each in enumerate(pages) if page is not None and each.id == page.id), None)
     index = position + step if position is not None else 0

@@ -1,4 +1,4 @@
-"""Unsent texts of the session, shared by all views, and the marks of rows that have some."""
+"""Drafts and pending comments of the session, shared by all views, and the marks that rows show for them."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 RETRY_SECONDS = 2.0
-"""Seconds between two attempts to save a draft."""
+"""Seconds between two attempts to save drafts."""
 
 
 class UnsentTexts:
-    """Follows the drafts and pending comments of a session. The index is rebuilt only when a text appears or
-    disappears.
+    """Index of the drafts and pending comments of a session, rebuilt when a text appears or disappears.
 
-    A draft that could not be saved is saved again until that works.
+    Drafts that could not be saved are saved again until that works.
     """
 
     def __init__(self, app: Shell, changed: Callable[[], None]) -> None:
-        """`changed` is called before the signal `changed` is published."""
+        """`changed` is called before subscribers of the signal `changed`."""
         self.changed: Signal[None] = app.signal("left unsent")
         """Published when an unsent text has appeared, disappeared or moved."""
         self.text_changed: Signal[None] = app.signal("drafts")
-        """Published when an unsent text may have changed."""
+        """Published when the wording of an unsent text may have changed."""
         self.index = UnsentIndex()
         self._before_publish = changed
         self._session: Session | None = None
@@ -82,7 +81,7 @@ class UnsentTexts:
 
     @property
     def save_problem(self) -> str:
-        """How many drafts could not be saved, and why. Empty if all are saved."""
+        """Number of drafts that could not be saved, and the reason. Empty if all drafts are saved."""
         unsaved = self._indexed[1]
         if self._session is None or not unsaved:
             return ""
@@ -90,15 +89,17 @@ class UnsentTexts:
 
 
 def unsent_mark(texts: Iterable[UnsentText], *, tight: bool = False) -> Content:
-    """Return the mark for drafts and pending comments: a sign and a word, with `tight` only the sign. Empty without
-    any."""
+    """Return the mark of a row with drafts or pending comments: a sign and a word. With `tight`, only the sign.
+
+    Empty if `texts` is empty.
+    """
     found = tuple(texts)
     pending, unsaved = sum(bool(each.entry_id) for each in found), sum(each.is_late for each in found)
     return _mark_content(len(found) - pending - unsaved, pending, unsaved, tight) if found else Content("")
 
 
 def with_unsent_mark(texts: Iterable[UnsentText], label: str) -> Content:
-    """Return the right end of a row: the mark of its unsent texts, then `label`."""
+    """Return `label` for the right end of a row, preceded by the mark of its unsent texts."""
     right, unsent = Content.styled(label, "$octavo-muted"), unsent_mark(texts)
     return Content.assemble(unsent, "  ", right) if unsent else right
 

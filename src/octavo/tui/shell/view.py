@@ -1,4 +1,4 @@
-"""The base class of views: it follows API responses, shows the frame, and explains disabled keys. Start at `View`."""
+"""Base class of all views. Views show API responses inside the frame. Start at `View`."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 
 MAX_ITEMS = 2000
-"""Most items of a list that is loaded completely. A longer list says that there is more."""
+"""Largest number of items that are loaded of one list. Longer lists show that there are more."""
 
 
 def _do_nothing() -> None:
-    """Do nothing: the placeholder until `watch` returns."""
+    """Do nothing. Used until `Live.watch` returns the real callback."""
 
 
 @dataclass(eq=False)
 class _Slot:
-    """The operation that a slot follows."""
+    """The operation of a slot, its response, and the callback that stops following it."""
 
     op: Operation[Any]
     response: LiveResponse
@@ -54,10 +54,9 @@ class _Slot:
 
 
 class Subscriptions:
-    """API responses that a screen or widget shows, each in a named slot. A slot that follows another operation stops
-    following the first.
+    """The API responses that a screen or widget shows, each in a named slot with one operation.
 
-    Nothing is shown any more as soon as `owner` is being removed: its children are removed before it.
+    Nothing is shown any more when `owner` is being removed, because its child widgets are already gone.
     """
 
     def __init__(self, owner: Widget) -> None:
@@ -65,7 +64,7 @@ class Subscriptions:
         self._slots: dict[str, _Slot] = {}
         self._dependencies: tuple[LiveResponse, ...] = ()
         self._patient: set[str] = set()
-        """Slots whose response is one of many and is not awaited."""
+        """Names of slots that load with low priority. Their responses do not count for the age of the data on screen."""
 
     def follow(
         self,
@@ -77,8 +76,11 @@ class Subscriptions:
         refetch: bool = True,
         min_items: int = 0,
     ) -> None:
-        """Show the response to `op` now and whenever it changes. Without `refetch`, a response that is already followed
-        elsewhere is not fetched again. A list is loaded until it has `min_items` items."""
+        """Call `show` with the response to `op`, now and whenever it changes.
+
+        An operation that `slot` followed before is dropped. Without `refetch`, a response that another widget follows
+        is not fetched again. A list is loaded until it has `min_items` items.
+        """
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -97,7 +99,7 @@ class Subscriptions:
             leave()
 
     def depend_on(self, *ops: Operation[Any]) -> None:
-        """Include the age of the responses to `ops` in the age of this widget. Other widgets follow these operations."""
+        """Count the responses to `ops`, which other widgets follow, for the age of the data of this widget."""
         self._shell.workspace.subscriptions.add(self)
         self._dependencies = tuple(map(self._shell.session.live.watched_response, ops))
 
@@ -120,7 +122,7 @@ class Subscriptions:
         *,
         rank: Rank = Rank.NOW,
     ) -> None:
-        """Show a list like `follow`, loaded until it is complete or has `min_items` items."""
+        """Call `follow` for a list, and load the list until it is complete or has `min_items` items."""
         self.follow(slot, op, show, rank=rank, min_items=min_items)
 
     def operation(self, slot: str) -> Operation[Any] | None:
@@ -128,17 +130,17 @@ class Subscriptions:
         return self._slots[slot].op if slot in self._slots else None
 
     def operations(self) -> tuple[Operation[Any], ...]:
-        """Return all operations that are followed."""
+        """Return the operations of all slots."""
         return tuple(each.op for each in self._slots.values())
 
     def awaited_responses(self) -> Iterator[LiveResponse]:
-        """Yield the responses that this widget waits for, and those that its age depends on."""
+        """Yield the responses that determine the age of the data of this widget."""
         yield from (each.response for slot, each in self._slots.items() if slot not in self._patient)
         yield from self._dependencies
 
     @property
     def is_on_current_screen(self) -> bool:
-        """True if the owner is on the current screen, or on the screen below its dialogs."""
+        """True if the owner is on the current screen, or on the screen below the open dialogs."""
         owner = self._owner
         if not internals.is_whole(owner):
             return False
@@ -147,14 +149,14 @@ class Subscriptions:
         return owner.screen in stack[bottom:]
 
     def stop(self) -> None:
-        """Follow nothing any more."""
+        """Stop following all operations."""
         while self._slots:
             self._slots.popitem()[1].leave()
         self._dependencies = ()
 
 
 def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
-    """Return `snapshot` with the age of its data in its error if the server could not be reached."""
+    """Add the age of the data to the error of a snapshot if the server could not be reached."""
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
         return snapshot
     error = copy(snapshot.error)
@@ -165,7 +167,7 @@ def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
 
 
 def report_missing_parts(rows: Rows[Any], items_name: str, snapshots: Sequence[Snapshot[Any]]) -> None:
-    """Show in a list made of several responses that some are not loaded, failed or are incomplete."""
+    """Show in `rows` that some of the responses that make up the list are missing, incomplete or failed."""
     failed = [each.error for each in snapshots if each.error is not None]
     if rows.extent.here and failed and all(isinstance(each, NotSent) for each in failed):
         oldest = min((each.fetched_at for each in snapshots if each.fetched_at is not None), default=None)
@@ -182,8 +184,7 @@ def report_missing_parts(rows: Rows[Any], items_name: str, snapshots: Sequence[S
 
 
 def is_covered(view: View, pane: Widget) -> bool:
-    """True if the terminal has room for one pane only and shows another pane than `pane`. Keys then do not act on
-    `pane`."""
+    """True if the terminal is so narrow that it shows one pane, and that pane is not `pane`."""
     if not view.has_class("-tiny"):
         return False
     ancestors = [each for each in pane.ancestors_with_self if isinstance(each, Widget)]
@@ -192,29 +193,29 @@ def is_covered(view: View, pane: Widget) -> bool:
 
 
 def _fallback_pane(view: View) -> Widget | None:
-    """Return the pane that gets the keys which the focused list does not handle, else None."""
+    """Return the pane that receives keys which the focused list does not handle, or None."""
     pane = view.key_fallback if isinstance(view.focused, Lines) else None
     return None if pane is None or is_covered(view, pane) else pane
 
 
 @internals.with_bindings_of(_fallback_pane)
 class View(HasCommands, Screen[None]):
-    """A screen inside the frame: the top bar, its body, the status bar and the key bar."""
+    """A screen inside the frame, with a top bar, a body, a status bar and a key bar."""
 
     HELP: ClassVar[str] = ""
-    """First sentences of the help of this view."""
+    """First sentences of the help text of this view."""
 
     MODE: str = ""
-    """Mode of the highlighted tab."""
+    """Mode of the tab that is highlighted in the top bar."""
 
     IN_HISTORY: ClassVar[bool] = True
     """True if the navigation history can return to this view."""
 
     QUIT_LISTS: ClassVar[frozenset[str]] = frozenset()
-    """Ids of lists in which `q` quits although `esc` goes up from them."""
+    """Ids of lists in which `q` quits the app, although `esc` goes up one level."""
 
     body: Callable[[], Iterable[Widget]]
-    """Returns the widgets between the top bar and the status bar. Every view defines its own."""
+    """Returns the widgets between the top bar and the status bar. Defined by each view."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -234,7 +235,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def selected_items(self) -> Sequence[Model]:
-        """The selected item, followed by the items that contain it. Commands act on them."""
+        """The selected item, followed by its parents. Commands act on them."""
         return ()
 
     @property
@@ -247,7 +248,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def key_fallback(self) -> Widget | None:
-        """The pane that gets the keys which the focused list does not handle. None without such a pane."""
+        """The pane that receives keys which the focused list does not handle. None if there is no such pane."""
         return None
 
     def follow(
@@ -258,14 +259,16 @@ class View(HasCommands, Screen[None]):
         *,
         refetch: bool = True,
     ) -> None:
-        """Show the response to `op` now and whenever it changes, instead of the previous operation of `slot`. Without
-        `refetch`, a response that is already followed elsewhere is not fetched again."""
+        """Call `show` with the response to `op`, now and whenever it changes, until `slot` follows another operation.
+
+        Without `refetch`, a response that another widget follows is not fetched again.
+        """
         if op is not None and not self.shell.has_session:
             return  # The session has ended, and a late callback asks to follow something.
         self.subscriptions.follow(slot, op, show, refetch=refetch)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Remember which pane had the focus last: a narrow terminal shows only this pane."""
+        """Remember the pane that has the focus, because a narrow terminal shows only that pane."""
         on_left = any(
             isinstance(ancestor, Widget) and ancestor.has_class("hairline")
             for ancestor in event.widget.ancestors_with_self
@@ -277,23 +280,22 @@ class View(HasCommands, Screen[None]):
         self.subscriptions.stop()
 
     def go_up(self) -> bool:
-        """Go up one level inside this view, such as from a page to its list. Return False at the top level."""
+        """Go up one level inside this view, such as from a page to its list. Return False if this is the top level."""
         return False
 
     def focus_if(self, pane: Widget, condition: bool) -> bool:
-        """Focus the pane `pane` if `condition`. Return `condition`."""
+        """Focus `pane` if `condition` is True. Return `condition`."""
         if condition:
             pane.focus()
         return condition
 
     def go_up_or_back(self) -> None:
-        """Go up one level, or at the top level return to the screen from which this view was opened."""
+        """Go up one level. From the top level, go back to the screen that opened this view."""
         if not self.go_up():
             self.shell.history.close_screen()
 
     def show_no_organization(self, rows: Rows[Any] | Tree, what: str) -> bool:
-        """Show in a list why no organization is selected, or that the organizations are loading. Return False if an
-        organization is selected."""
+        """Show in a list that the organizations are loading, or why none is selected. Return False if one is selected."""
         if self.shell.workspace.organization is not None:
             return False
         if rows.keys:
@@ -305,12 +307,12 @@ class View(HasCommands, Screen[None]):
         return True
 
     def refresh_data(self) -> None:
-        """Fetch everything on this screen again. The current data stays until the responses arrive."""
+        """Fetch all data of this screen again. The current data stays until the responses arrive."""
         for op in dict.fromkeys((*self.shell.workspace.operations, *self.subscriptions.operations())):
             self.shell.background(self.live.refresh(op))
 
     def show_location(self, crumbs: str, facts: str = "") -> None:
-        """Show the location and facts about it in the status bar."""
+        """Show the current location, and facts about it, in the status bar."""
         for bar in self.query(StatusBar):
             bar.crumbs, bar.facts = crumbs, facts
 

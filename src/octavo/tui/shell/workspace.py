@@ -1,4 +1,4 @@
-"""State that all views share: the user, the organization, its spaces, and the connection. Start at `Workspace`."""
+"""State that all views share: the user, the organization, its spaces and the connection. Start at `Workspace`."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
 MAX_SPACES = 1000
 PENDING = "pending comment"
 NOT_SENT, MAY_BE_SENT = "not sent", "may have been sent"
-"""Labels of a write that the server refused, and of a write whose response was lost."""
+"""Labels for a write that the server refused, and for a write whose response was lost."""
 _NO_API_KEY, _KEY_REJECTED = "no API key", "API key rejected"
 KEY_ERROR_SECONDS = 15.0
-"""Seconds for which a notification says why the API key cannot be read."""
+"""Seconds for which the notification about an unreadable API key is shown."""
 _SUMMARY_COUNTS = "open words of reviews"
 SLOW_SECONDS = 5.0
-"""Seconds without a response after which the top bar shows the waiting time."""
+"""Seconds without a response after which the top bar shows how long the app has been waiting."""
 
 
 class Workspace:
-    """Follows the data that belongs to no single view. Views read its attributes and subscribe to its signals."""
+    """State of the session that all views share. Views read its attributes and subscribe to its signals."""
 
     def __init__(self, app: Shell, history: NavigationHistory) -> None:
         self.me: User | None = None
@@ -59,9 +59,9 @@ class Workspace:
         self.organizations: Snapshot[ListPage[Organization]] = Snapshot()
         self.spaces: Snapshot[ListPage[Space]] = Snapshot()
         self.frame_changed: Signal[None] = app.signal("frame")
-        """Published when the top bar or the status bar must change."""
+        """Published when the top bar or the status bar must be updated."""
         self._connection_style = ""
-        """Style of the connection status that was shown last."""
+        """Style of the connection status in the top bar."""
         self.organization_changed: Signal[Organization] = app.signal("organization")
         self.spaces_changed: Signal[None] = app.signal("spaces")
         self.inbox = InboxFeed(app, self.record_open_comments)
@@ -70,27 +70,29 @@ class Workspace:
         """Changes by other people, for the status bar."""
         self.tour = Tour(app, self._publish_frame)
         self.subscriptions: WeakSet[Subscriptions] = WeakSet()
-        """All living widgets that show API responses."""
+        """Subscriptions of all widgets that exist."""
         self._session_start: datetime | None = None
-        """Start of the current session."""
+        """Time at which the current session started."""
         self._app, self._history = app, history
         self._reported: set[str] = set()
-        """Keys of problems that a notification has already reported."""
+        """Identifiers of problems that were already shown in a notification."""
         self._pending_action: Callable[[Organization], object] | None = None
-        """The last action that waits until the organization is loaded."""
+        """Action that runs as soon as the organization is loaded. A newer action replaces it."""
         self._session: Session | None = None
         self._unsubscribe: dict[str, Callable[[], None]] = {}
         self._change_requests: dict[str, tuple[ChangeRequest, ...]] = {}
-        """The change requests that are not merged, by status."""
+        """The open and draft change requests of the organization, by status."""
         self._summary_counts: dict[str, int] = {}
-        """Number of open comments that are review summaries, by change request, as far as they were read."""
+        """Number of open comments that are summaries of reviews, by id of the change request."""
         self._cached_counts: tuple[Snapshot[ListPage[Space]], dict[str, int]] | None = None
-        """The counts of the views, and the spaces from which they were computed. Cached because the frame needs them
-        often and an organization can have thousands of spaces."""
+        """The counts of the views, and the spaces from which they were computed.
+
+        Cached because the top bar needs them often, and an organization can have thousands of spaces.
+        """
         self._first_downloads: set[str] = set()
         """Ids of the spaces that are being downloaded for the first time."""
         self._counted_organization: Organization | None = None
-        """Organization whose change requests are followed for the count of comments."""
+        """Organization for which `follow_comment_counts` has run."""
 
     def follow(self, session: Session) -> None:
         """Follow the data of `session`."""
@@ -144,10 +146,9 @@ class Workspace:
             action(organization)
 
     def follow_comment_counts(self) -> None:
-        """Follow the change requests of the organization, to count their comments. Skipped for the first screen.
+        """Follow the change requests of the organization, to count their open threads.
 
-        Runs once for an organization: an organization that is loaded during the first paint is counted before the
-        session opens, and opening the session calls this method again.
+        The first screen does not need them. Calling this method twice for one organization has no effect.
         """
         session, organization = self._session, self.organization
         if session is None or organization is None or organization == self._counted_organization:
@@ -172,15 +173,19 @@ class Workspace:
             self._publish_frame()
 
     def open_thread_count(self, change_request: ChangeRequest) -> int:
-        """Return the number of open threads of a change request, without review summaries as soon as they were read.
-        The server counts review summaries as comments."""
+        """Return the number of open threads of a change request.
+
+        The server also counts summaries of reviews as open comments. They are subtracted as soon as they are loaded.
+        """
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
     def record_open_comments(
         self, change_request: str, comments: ListPage[Comment], counted: int | None = None
     ) -> None:
-        """Note the open comments of a change request by its id, if `comments` is the complete list. `counted` is the
-        count of the server if this workspace does not have it."""
+        """Note the open comments of the change request with the id `change_request`, if the list is complete.
+
+        `counted` is the count of the server for a change request that is not in the lists of this workspace.
+        """
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
@@ -201,7 +206,7 @@ class Workspace:
         self._publish_frame()
 
     def with_organization(self, action: Callable[[Organization], object]) -> None:
-        """Call `action` with the current organization, now or as soon as the organization is loaded."""
+        """Call `action` with the current organization, or wait until the organization is loaded."""
         if self.organization is not None:
             action(self.organization)
         else:
@@ -209,7 +214,7 @@ class Workspace:
 
     @property
     def operations(self) -> tuple[Operation[Any], ...]:
-        """All operations that this workspace follows."""
+        """Operations that this workspace follows itself."""
         if self._session is None:
             return ()
         account = (Me(), ListOrganizations())
@@ -218,13 +223,13 @@ class Workspace:
         return (*account, spaces_of(self.organization.id), *_undecided_lists(self.organization).values())
 
     def space(self, space_id: str) -> Space | None:
-        """Return a space of the current organization by its id, else None."""
+        """Return a space of the current organization by its id, or None."""
         items = self.spaces.value.items if self.spaces.value else ()
         return next((space for space in items if space.id == space_id), None)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of items that need attention, by view."""
+        """Number of items that need attention in each view."""
         if self._cached_counts is None or self._cached_counts[0] is not self.spaces:
             items = self.spaces.value.items if self.spaces.value else ()
             undecided = (each for items in self._change_requests.values() for each in items)
@@ -235,13 +240,15 @@ class Workspace:
 
     @property
     def visible_operations(self) -> tuple[Operation[Any], ...]:
-        """The operations that the current screen follows."""
+        """Operations that the current screen follows."""
         return tuple(op for each in tuple(self.subscriptions) if each.is_on_current_screen for op in each.operations())
 
     @property
     def data_as_of(self) -> datetime | None:
-        """When the oldest response on the current screen was read. For an empty screen, when the account was read. None
-        if nothing was read."""
+        """Time of the oldest response on the current screen.
+
+        For an empty screen, the time at which the account was loaded. None if nothing was loaded.
+        """
         if self._session is None:
             return None
         visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
@@ -252,9 +259,9 @@ class Workspace:
 
     @property
     def connection(self) -> tuple[str, str, str]:
-        """The connection status with the age of the data, its short form, and its style.
+        """Connection status with the age of the data, a short form of it, and its style.
 
-        The width does not change while the age grows, so the top bar does not move.
+        The texts have a fixed width, so that the top bar does not move while the age grows.
         """
         if self._session is None:
             return "not signed in", "not signed in", "$octavo-muted"
@@ -286,11 +293,11 @@ class Workspace:
 
     @property
     def shows_cached_data(self) -> bool:
-        """True if the current screen shows data of an earlier run, and no request has failed."""
+        """True if the current screen shows data of an earlier run and no request has failed."""
         return self._session is not None and self.connection[-1] == "$octavo-muted"
 
     def update_connection(self) -> None:
-        """Update the top bar if the status of the connection has changed. Report once why the API key cannot be read."""
+        """Update the top bar if the connection status has changed. Report an unreadable API key once."""
         if (last := self._last_request) is not None and last.method == KEY and last.error not in self._reported:
             self._reported.add(last.error)
             self._app.say(last.error, tone="failed", seconds=KEY_ERROR_SECONDS)
@@ -299,12 +306,12 @@ class Workspace:
             self._publish_frame()
 
     def pending_entry(self, message_id: str) -> OutboxEntry | None:
-        """Return the pending comment with this id, else None."""
+        """Return the outbox entry of a pending comment by the id of the comment, or None."""
         entry = self._entry(message_id)
         return entry if entry is not None and entry.state == "pending" else None
 
     def _is_not_on_server(self, message_id: str) -> bool:
-        """True if a message is pending or was refused. The server counts neither."""
+        """True if a comment is pending or was refused. The server counts neither."""
         entry = self._entry(message_id)
         return entry is not None and entry.state in ("pending", "failed")
 
@@ -313,7 +320,7 @@ class Workspace:
 
     @property
     def failure_reasons(self) -> dict[str, str]:
-        """Why the last write to a thread failed, by the id of the first comment of the thread."""
+        """Reasons why the last write to a thread failed, by id of the first comment of the thread."""
         if self._session is None:
             return {}
         last_entries = {entry.facts.thread: entry for entry in self._session.outbox.entries if entry.facts.thread}
@@ -321,8 +328,10 @@ class Workspace:
         return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed.items()}
 
     def send_status(self, message_id: str) -> str:
-        """Return `sending`, `NOT_SENT` if the server refused the message, `MAY_BE_SENT` if the response was lost, or
-        `PENDING`. Empty if the server has the message."""
+        """Return the status of an unsent message: `sending`, `NOT_SENT`, `MAY_BE_SENT` or `PENDING`.
+
+        Empty if the server has the message.
+        """
         entry = self._entry(message_id)
         if entry is not None and entry.needs_user:
             return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT
@@ -332,7 +341,7 @@ class Workspace:
 
     @property
     def outbox_summary(self) -> str:
-        """Summary of the writes that are not done, for the status bar."""
+        """Summary of the unfinished writes, for the status bar."""
         if self._session is None:
             return ""
         outbox = self._session.outbox
@@ -361,7 +370,7 @@ class Workspace:
         return " · ".join(part for part in parts if part)
 
     def _report_review(self, entry: OutboxEntry) -> None:
-        """Report a review that was sent after its comments, because sending may have taken a while."""
+        """Show that a review was submitted. Its comments are sent first, which may take a while."""
         if entry.facts.is_review:
             self._app.say(f"Submitted your review: {entry.action}.")
 
@@ -379,7 +388,7 @@ class Workspace:
             self._app.say(outbox.connection.stop_reason, tone="failed")
 
     def _on_offline_changed(self) -> None:
-        """Report once that a space is completely available offline."""
+        """Show a notification when a space becomes available offline."""
         self._publish_frame()
         if self._session is None:
             return
@@ -397,7 +406,7 @@ class Workspace:
                 self._app.say(message, tone="care" if left_out else "done")
 
     def _report_unreadable(self, op: Operation[Any], parts: int) -> None:
-        """Report that parts of a response could not be read, once for each operation area and number of parts."""
+        """Show that Octavo could not read parts of a response, once for each group of operations."""
         area = SPECS[type(op)].name.partition(".")[0].replace("_", " ")
         if (key := f"unreadable {area} {parts}") not in self._reported:
             self._reported.add(key)
@@ -436,14 +445,15 @@ class Workspace:
         self._publish_frame()
 
     def _has_left(self, organization: Organization) -> bool:
-        """True if the user has left an organization. Only a complete and current list of organizations can tell."""
+        """True if the user is no longer a member of an organization. A partial or old list of organizations proves
+        nothing."""
         value, snapshot = self.organizations.value, self.organizations
         is_complete = value is not None and not (value.unreadable or value.next or snapshot.error or snapshot.loading)
         return is_complete and value is not None and organization.id not in [each.id for each in value.items]
 
     @property
     def no_organization_reason(self) -> tuple[str, str] | None:
-        """Title and reason why no organization is selected. None while the organizations are loading."""
+        """Title and text of the reason why no organization is selected. None while they are loading."""
         snapshot = self.organizations
         if self.organization is not None or (snapshot.value is None and snapshot.error is None):
             return None
@@ -473,7 +483,7 @@ class Workspace:
 
 
 def _needs_attention(entry: OutboxEntry) -> bool:
-    """True if the user must know about an entry: it needs a decision, or it failed."""
+    """True if an entry of the outbox failed or needs a decision of the user."""
     return entry.needs_user or entry.state == "failed"
 
 
@@ -485,19 +495,19 @@ def _failure_message(entry: OutboxEntry) -> str:
 
 
 def _padded_age(moment: datetime) -> str:
-    """Return an age, padded to the width of the longest: `4s ago `, `10s ago`."""
+    """Return an age, padded to a fixed width: `4s ago `, `10s ago`."""
     return f"{short_age(moment)} ago".ljust(7)
 
 
 def _connection_problem(last: Activity) -> str:
-    """Return the problem of the connection after the `last` request. Empty if there is none."""
+    """Return the problem of the connection, judged by the `last` request. Empty if there is none."""
     if last.status is None:
         return _NO_API_KEY if last.method == KEY else "offline"
     return "server error" if last.status >= 500 else {401: _KEY_REJECTED, 429: "rate limited"}.get(last.status, "")
 
 
 def _loading_problem(error: ApiError | None) -> str:
-    """Return in two words why the organizations could not be loaded. Empty if there is no error."""
+    """Return the reason why the organizations could not be loaded, in two words. Empty without an error."""
     if error is None:
         return ""
     if isinstance(error, Unreachable):

@@ -1,4 +1,4 @@
-"""The queue of everything the user writes, through the outbox or directly, and its undo. Start at `WriteQueue.queue`."""
+"""Queue of all writes of the user, and their undo. Start at `WriteQueue.queue`."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ MAX_UNDO = 100
 
 @dataclass(frozen=True)
 class DirectUndo:
-    """The undo of a direct write."""
+    """Request that undoes a direct write."""
 
     action: str
-    """Verb and object, to follow “Could not”: “convert #7 back to draft”."""
+    """Words that follow “Could not”, such as “convert #7 back to draft”."""
     send: Callable[[], Coroutine[Any, Any, SendResult[Any]]]
     message: str
 
 
 @dataclass(frozen=True)
 class LocalChange:
-    """A change on this machine only. `do` and `undo` raise NotSaved."""
+    """A change on this machine that sends nothing. `apply` and `undo` raise NotSaved."""
 
     action: str
-    """Verb and object, to follow “Could not”: “snooze it”."""
+    """Words that follow “Could not”, such as “snooze it”."""
     apply: Callable[[], Awaitable[object]]
-    """Makes the change. Returns False if a pending comment can no longer be changed."""
+    """Makes the change. Returns False if a comment is no longer pending, so that it cannot be changed."""
     undo: Callable[[], Awaitable[object]] | None = None
-    """Undoes the change. None if `u` does not undo it."""
+    """Undoes the change. None if the change cannot be undone."""
     undo_message: str = ""
 
 
 def _in_background(
     work: Callable[Concatenate[WriteQueue, P], Coroutine[Any, Any, None]],
 ) -> Callable[Concatenate[WriteQueue, P], None]:
-    """Decorate a coroutine method of `WriteQueue` so that a call starts it in the background and returns at once."""
+    """Decorate a coroutine method of `WriteQueue`, so that calling it starts it in the background."""
 
     def begin(queue: WriteQueue, /, *args: P.args, **keywords: P.kwargs) -> None:
         queue.run(work(queue, *args, **keywords))
@@ -64,32 +64,34 @@ def _in_background(
 
 
 class WriteQueue:
-    """The writes of the app. Writes that are queued together are undone together."""
+    """Sends all writes of the user and undoes them. Writes that are queued together are undone together."""
 
     def __init__(self, app: Shell) -> None:
         self._app = app
         self._lock = asyncio.Lock()
-        """Serializes writes, so that a key sees the result of the key before it."""
+        """Held by one write at a time, so that each key press sees the result of the one before it."""
         self._no_undo_reason = ""
-        """Sentence why the last write cannot be undone. Empty if it can be."""
+        """Reason why the last write cannot be undone, as a sentence. Empty if it can be undone."""
         self._direct_undo: DirectUndo | None = None
-        """Undo of the last write if it was a direct write."""
+        """Undo of the last write if it was sent directly, else None."""
         self._undoable: list[tuple[LocalChange | None, bool]] = []
-        """Writes that `u` can undo, the latest last: the local change, and whether writes in the outbox belong to it."""
+        """Writes that can be undone, newest last: the local change, and whether the outbox has a part of the write."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._view_of_entry: dict[str, str] = {}
-        """Mode of the view in which each write was made, by entry id."""
+        """Mode of the view in which each outbox entry was created, by entry id."""
 
     async def flush(self, within: float = 2.0) -> None:
-        """Send the writes that wait for their undo delay, because the app quits. Running tasks get `within` seconds to
-        finish."""
+        """Send the writes that are still waiting for their undo delay, because the app quits.
+
+        Running tasks get `within` seconds to finish.
+        """
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=within)
         await self._app.session.outbox.send_now()
         self._undoable.clear()
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run `work` in the background. `deliver` waits for it."""
+        """Run `work` in the background. `flush` waits for it."""
         task = self._app.background(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -98,10 +100,10 @@ class WriteQueue:
     async def queue(
         self, *writes: NewWrite, message: str = "", local_change: LocalChange | None = None, in_review: bool = False
     ) -> None:
-        """Add writes to the outbox, then show `message`. They are sent when the undo delay is over.
+        """Add writes to the outbox, then show `message`. They are sent after the undo delay.
 
-        `local_change` is a local change that is made and undone together with them. `in_review`: the write is a pending
-        comment, which is sent with a review.
+        `local_change` is made and undone together with the writes. With `in_review`, the write is a pending comment,
+        which is sent with a review.
         """
         app, outbox = self._app, self._app.session.outbox
         async with self._lock:
@@ -133,7 +135,7 @@ class WriteQueue:
         message: str,
         on_success: Callable[[], None] | None = None,
     ) -> None:
-        """Send the pending comments with a review, and show `message`. They are sent when the undo delay is over."""
+        """Submit a review with its pending comments after the undo delay, and show `message`."""
         app = self._app
         async with self._lock:
             result = await sending
@@ -159,10 +161,10 @@ class WriteQueue:
         make_undo: Callable[[T], DirectUndo] | None = None,
         is_visible: bool = False,
     ) -> None:
-        """Send a direct write, for which the user waits, and show its result.
+        """Send a write directly, and show its result.
 
-        `failure_hint` ends the message if the write failed. `make_undo` returns its undo, and `no_undo_reason` says why it has none.
-        `is_visible`: the screen shows the write immediately, so there is no progress message.
+        `failure_hint` is added to the error message. `make_undo` returns the undo of the write; `no_undo_reason` is the
+        reason if there is none. With `is_visible`, the screen already shows the write, so no progress is shown.
         """
         app = self._app
         if is_visible:
@@ -184,7 +186,7 @@ class WriteQueue:
     def _set_direct_undo(
         self, action: str, outcome: SendResult[T], no_undo_reason: str, make_undo: Callable[[T], DirectUndo] | None
     ) -> None:
-        """Note what `u` does after a direct write."""
+        """Set the undo of a write that was sent directly."""
         if outcome.kind in ("done", "unknown"):
             self.forbid_undo(no_undo_reason or f"You cannot undo “{action}” by pressing u.")
         if outcome.kind == "done" and outcome.result is not None and make_undo is not None:
@@ -211,7 +213,7 @@ class WriteQueue:
             app.say(message, seconds=max(app.settings.undo_seconds, NOTICE_SECONDS), undo=True)
 
     def _add_undoable(self, change: LocalChange | None, *, writes: bool = True) -> None:
-        """Make this the next write that `u` undoes."""
+        """Make a write the first that `undo` undoes."""
         self._no_undo_reason, self._direct_undo = "", None
         self._undoable = [*self._undoable[1 - MAX_UNDO :], (change, writes)]
 
@@ -220,16 +222,16 @@ class WriteQueue:
             return await sending
 
     def forbid_undo(self, reason: str) -> None:
-        """Make `u` show why the last write cannot be undone."""
+        """Make `undo` show why the last write cannot be undone."""
         self._no_undo_reason, self._direct_undo = reason, None
 
     def set_undo(self, undo: DirectUndo) -> None:
-        """Make `u` undo the last write by sending `undo`."""
+        """Set the request that undoes the last write."""
         self._no_undo_reason, self._direct_undo = "", undo
 
     @_in_background
     async def undo(self) -> None:
-        """Undo the last write, or show why it cannot be undone."""
+        """Undo the last write, or show the reason why it cannot be undone."""
         app = self._app
         async with self._lock:
             if self._no_undo_reason:
@@ -283,7 +285,7 @@ def show_progress(app: Shell, text: str) -> Iterator[None]:
 
 
 def _route_to_write(app: Shell, entry: OutboxEntry, view: str) -> ToThread:
-    """Return the route to the thread of a write, made in `view`. The thread is None if it is not loaded."""
+    """Return the route to the comment or thread that an outbox entry has changed."""
     from octavo.api import comments  # lazy: the operations on comments, not needed for the first screen
 
     at, thread_id, live = entry.at, entry.facts.thread, app.session.live

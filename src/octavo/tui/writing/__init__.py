@@ -1,1 +1,1 @@
-"""Editing pages: in the external editor, in the page tree, and by applying suggested changes."""
+"""Editing pages in the external editor, editing the page tree, and applying suggested changes."""

@@ -1,4 +1,4 @@
-"""Commands that edit the pages of a view: edit in the editor, rename, move, add and delete."""
+"""Commands that edit the pages of a view: edit the text, rename, move, add and delete pages."""
 
 from __future__ import annotations
 
@@ -19,45 +19,44 @@ if TYPE_CHECKING:
 
 
 class EditablePages(Protocol):
-    """The pages of a view, as far as commands that edit pages need them."""
+    """The pages of a view, as the commands in this module need them."""
 
     @property
     def space_ref(self) -> SpaceRef | None:
-        """Space of the pages. None before a space is opened."""
+        """Space of the pages. None if no space is open."""
 
     @property
     def change_request(self) -> ChangeRequest | None:
-        """The current change request, which receives the edits. None if the user must choose one."""
+        """Change request that receives the edits. None if the user must choose one first."""
 
     @property
     def selected_page(self) -> tuple[str, str, str] | None:
-        """Id, title and type of the selected page. None without a selected page."""
+        """Id, title and type of the selected page. None if no page is selected."""
 
     @property
     def selected_block(self) -> Block | None:
-        """Block of the page at which the editor opens. None for the first line."""
+        """Block at which the editor opens. None for the start of the page."""
 
     def why_no_page(self) -> str | None:
-        """Return a sentence why the selected item is no page that can be edited, if there is a special reason, else
-        None."""
+        """Return the reason why the selected item is no page, or None if there is nothing special to say."""
 
     def refresh_drafts(self) -> None:
-        """Look for unsent drafts again, because there may be a new draft."""
+        """Update the marks of unsent drafts."""
 
     def show_saved_page(self, change_request: ChangeRequest) -> None:
-        """Update the view, because `change_request` now has a new edit."""
+        """Update the view after an edit was saved to `change_request`."""
 
 
 class PageEditing:
-    """Edits the pages of a view, in the current change request or in one that the user chooses."""
+    """Edits the pages of a view, either in its change request or in one that the user chooses."""
 
     def __init__(self, view: View, pages: EditablePages) -> None:
         self._view, self.pages = view, pages
         self._is_opening = False
-        """True if a page is being loaded for the editor."""
+        """True while a page is being loaded for the editor."""
 
     def disabled_reason(self) -> str | None:
-        """Return a sentence why no page can be edited here, else None."""
+        """Return the reason why pages cannot be edited here, or None."""
         app, at, change_request = self._view.shell, self.pages.space_ref, self.pages.change_request
         if at is None:
             return "Open a space first. Press enter on a space to open it."
@@ -95,7 +94,7 @@ class PageEditing:
             self.pages.refresh_drafts()
 
     def show_menu(self) -> None:
-        """Ask whether to rename, move, describe or delete the selected page, or to add a page."""
+        """Open a menu that renames, moves, describes or deletes the selected page, or adds a page."""
         self._tree_edit().menu()
 
     def delete(self) -> None:
@@ -120,7 +119,7 @@ def _why_no_insert(app: Shell, authoring: PageEditing) -> str | None:
 
 
 def why_no_page_edit(app: Shell, authoring: PageEditing) -> str | None:
-    """Return a sentence why the selected page cannot be changed, else None."""
+    """Return the reason why the selected page cannot be changed, or None."""
     if reason := _why_no_insert(app, authoring):
         return reason
     return "Select a page first." if authoring.pages.selected_page is None else None
@@ -148,4 +147,4 @@ PAGE_COMMANDS: Commands[PageEditing] = Commands(
     ),
     context="editing pages",
 )  # fmt: skip
-"""Commands that edit the selected page in a change request."""
+"""Commands that edit pages. The edits are saved to a change request."""

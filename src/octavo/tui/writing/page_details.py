@@ -1,4 +1,4 @@
-"""Details of a page besides its title and text, as the values of a form. Pure functions."""
+"""Details of a page, such as slug, description and icon, as the values of a form. Pure functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from octavo.documents.emoji import sign_of
 from octavo.untrusted_input import parse_json
 
 Values = dict[str, str]
-"""Text of each field. `hidden` is "yes" or empty."""
+"""Text of each field by its name. The field `hidden` is "yes" or empty."""
 
 FIELD_LABELS = {"slug": "Slug", "description": "Description", "emoji": "Emoji", "icon": "Icon", "hidden": "Hidden"}
 _MISSING_FIELDS = {"group": {"description"}, "link": {"slug", "description"}, "computed": {"description"}}
@@ -23,7 +23,7 @@ _ICON = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 def field_names(page: Page) -> tuple[str, ...]:
-    """Return the names of the fields that the page type has."""
+    """Return the names of the fields that a page of this type has."""
     return tuple(name for name in FIELD_LABELS if name not in _MISSING_FIELDS.get(page.type, ()))
 
 
@@ -37,14 +37,16 @@ def current_values(page: Page) -> Values:
 
 
 def changed_values(page: Page, values: Mapping[str, str]) -> Values:
-    """Return those of `values` that differ from the page."""
+    """Return the entries of `values` that differ from the page."""
     now = current_values(page)
     return {name: values[name].strip() for name in now if name in values and values[name].strip() != now[name].strip()}
 
 
 def page_update(page: Page, values: Mapping[str, str]) -> UpdatePage | None:
-    """Return the edit that saves the changed values, or None if nothing has changed. Other values are not sent, because
-    other people may change them."""
+    """Return the edit that saves the changed values, or None without changes.
+
+    Unchanged values are not sent, because other people may have changed them.
+    """
     sent: dict[str, Any] = {}
     for name, value in changed_values(page, values).items():
         if name == "hidden":
@@ -57,7 +59,7 @@ def page_update(page: Page, values: Mapping[str, str]) -> UpdatePage | None:
 
 
 def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[str, str]:
-    """Return the errors of the changed values, a sentence for each field."""
+    """Return an error message for each changed value that is invalid, by field."""
     errors: dict[str, str] = {}
     new = changed_values(page, values)
     for name, value in new.items():
@@ -83,7 +85,7 @@ def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[
 
 
 def server_errors(sentence: str, names: Sequence[str]) -> dict[str, str]:
-    """Return an error of the server by the field that it names. Empty if it names none of `names`."""
+    """Return the error message of the server under the field that it mentions. Empty if it mentions none."""
     return next(({name: sentence} for name in names if re.search(rf"\b{name}\b", sentence, re.IGNORECASE)), {})
 
 
@@ -101,13 +103,13 @@ def _siblings(tree: PageTree, page: Page) -> list[Page]:
 
 
 def to_draft(page: Page, values: Mapping[str, str]) -> str:
-    """Return the changed values as the text of a draft. Empty without changes."""
+    """Return the changed values as JSON for a draft. Empty without changes."""
     new = changed_values(page, values)
     return json.dumps(new, ensure_ascii=False) if new else ""
 
 
 def from_draft(page: Page, draft: str) -> Values:
-    """Return the values of the page, overwritten by those of a draft."""
+    """Return the values of the page, updated with the values of a draft."""
     now = current_values(page)
     try:
         saved = parse_json(draft) if draft else {}

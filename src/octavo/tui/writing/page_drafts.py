@@ -1,6 +1,6 @@
-"""Drafts of page texts: from the moment the editor saves a text until a change request has it.
+"""Drafts of page texts, from the moment the editor saves them until a change request has them.
 
-The name of each editor file identifies its page, so the text is found even after a crash.
+The names of editor files identify the page, so texts are found again after a crash.
 """
 
 from __future__ import annotations
@@ -26,41 +26,41 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 _NO_CHANGE_REQUEST = "-"
-"""Part of a key that means “no change request yet”. Ids may begin with a hyphen, but none is that short."""
+"""Stands for a change request that does not exist yet. No id is as short as this."""
 
 
 @dataclass(frozen=True)
 class PageDraftKey:
-    """Identifies a draft: the page, the change request for it, and the revision it is based on."""
+    """Key of a draft: its page, its base revision, and its change request."""
 
     space: str
     page: str
     revision: str
-    """Revision of the page that the editor opened."""
+    """Revision of the space from which the editor loaded the page."""
     change_request: str = ""
-    """Id of the change request. Empty if sending the draft creates a new one."""
+    """Id of the change request. Empty if a new change request will be created."""
     number: int = 1
-    """Number that distinguishes drafts of the same page and revision."""
+    """Distinguishes several drafts of the same page and revision."""
 
     @property
     def text(self) -> str:
-        """Key of the draft."""
+        """The key as a string, as it is stored in the database."""
         return (
             f"page {self.space} {self.page} {self.change_request or _NO_CHANGE_REQUEST} {self.revision} {self.number}"
         )
 
     @property
     def base_ref(self) -> RevisionRef:
-        """Revision that has the text before the edit."""
+        """Reference to the revision that the draft is based on."""
         return RevisionRef(space_id=self.space, revision_id=self.revision)
 
     @property
     def request_ref(self) -> ChangeRequestRef:
-        """The change request of the draft. Valid only if `change_request` is not empty."""
+        """Reference to the change request. Invalid if `change_request` is empty."""
         return ChangeRequestRef(space_id=self.space, change_request_id=self.change_request)
 
     def file_name(self, session: Session) -> str:
-        """Return the first part of the name of the editor file."""
+        """Return the beginning of the name of the editor file."""
         digest = _page_digest(session, self.space, self.page)
         return f"page.{digest}.{self.change_request or _NO_CHANGE_REQUEST}.{self.revision}.{self.number}.{os.getpid()}"
 
@@ -75,13 +75,13 @@ class PageDraft:
 
 
 def parse_draft_key(text: str) -> PageDraftKey:
-    """Return the place whose `text` is `text`."""
+    """Parse the string form of a key."""
     _, space, page, into, revision, number = text.split(" ")
     return PageDraftKey(space, page, revision, "" if into == _NO_CHANGE_REQUEST else into, int(number))
 
 
 def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "") -> tuple[PageDraft, ...]:
-    """Return the unsent texts of a page, newest first: for one change request, or for all."""
+    """Return the drafts of a page, newest first, for one change request or for all."""
     matches = []
     for draft in drafts.with_prefix(_key_prefix(space, page)):
         place = parse_draft_key(draft.key)
@@ -91,24 +91,24 @@ def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "")
 
 
 def unused_key(drafts: Drafts, key: PageDraftKey) -> PageDraftKey:
-    """Return `key`, or a copy with another number if a draft is stored there: a new edit must not overwrite a draft."""
+    """Return `key`, or a copy with another number if `key` already has a draft."""
     taken = {draft.key for draft in page_drafts(drafts, key.space, key.page)}
     return next(free for number in count(1) if (free := replace(key, number=number)) not in taken)
 
 
 def save_conflict_base(app: Shell, key: PageDraftKey, revision: str) -> None:
-    """Store the common base revision of the conflicts in a draft."""
+    """Store the revision that is the common base of the conflicts in a draft."""
     app.session.state.set_fact(f"base {key.text}", revision)
 
 
 def conflict_base(app: Shell, key: PageDraftKey) -> RevisionRef | None:
-    """Return the common base revision of the conflicts in a draft. None if it is unknown."""
+    """Return the revision that is the common base of the conflicts in a draft. None if it is unknown."""
     revision = app.session.state.get_fact(f"base {key.text}")
     return RevisionRef(space_id=key.space, revision_id=revision) if isinstance(revision, str) else None
 
 
 def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset[str]:
-    """Return those of `pages` that have an unsent text."""
+    """Return the pages in `pages` that have a draft or an orphaned editor file."""
     drafts = app.session.drafts.with_prefix(f"page {space} ")
     drafted = {draft.key.split(" ")[2] for draft in drafts}
     orphaned = {path.name.split(".")[1] for path in editor_folder(app).glob("page.*.md") if _is_orphaned(path)}
@@ -120,7 +120,7 @@ def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset
 
 
 async def recover_drafts(app: Shell, space: str, page: str) -> None:
-    """Save the texts of a page that a crashed run left in editor files as drafts. Raises NotSaved."""
+    """Save the editor files that a crashed run left for a page as drafts. Raises NotSaved."""
     from octavo.tui.terminal.external_editor import (  # lazy: finding no files does not need it
         Edited,
         about_of,
@@ -128,7 +128,8 @@ async def recover_drafts(app: Shell, space: str, page: str) -> None:
         read_back,
     )
 
-    known = {draft.key for draft in page_drafts(app.session.drafts, space, page)}  # These texts are always saved.
+    # An editor file that was opened from a draft is always saved, even if the text equals the page.
+    known = {draft.key for draft in page_drafts(app.session.drafts, space, page)}
     for path, place in _orphaned_files(app, space, page):
         result, note = read_back(path), about_of(path)
         if isinstance(result, Edited) and not (note and note.why):  # The outbox offers texts that were rejected.
@@ -138,7 +139,7 @@ async def recover_drafts(app: Shell, space: str, page: str) -> None:
 
 
 def _orphaned_files(app: Shell, space: str, page: str) -> list[tuple[Path, PageDraftKey]]:
-    """Return the files of a page that no editor has open, with their places."""
+    """Return the editor files of a page whose process has ended, with their keys."""
     files = []
     for path in sorted(editor_folder(app).glob(f"page.{_page_digest(app.session, space, page)}.*.md")):
         if _is_orphaned(path):
@@ -155,12 +156,12 @@ def _is_orphaned(path: Path) -> bool:
 
 
 def editor_folder(app: Shell) -> Path:
-    """Return the folder of the editor files."""
+    """Return the folder of all editor files."""
     return app.settings.state_folder / "editing"
 
 
 def restore_line_endings(before: str, after: str) -> str:
-    """Return `after` with the line endings of `before`, including its last line: editors add or remove the last one."""
+    """Return `after` with the line endings of `before`. Editors may add or remove a newline at the end."""
     from octavo.tui.terminal.external_editor import written_as_before  # lazy: few pages are edited
 
     after = written_as_before(before, after)
@@ -188,7 +189,7 @@ def _page_digest(session: Session, space: str, page: str) -> str:
 
 
 def _is_running(process: str) -> bool:
-    """True if another process runs, whose editor may be open. This process is blocked while its own editor is open."""
+    """True if another process with this id runs, which may have the file open in an editor."""
     if not process.isdecimal() or int(process) == os.getpid():
         return False
     try:
@@ -202,7 +203,7 @@ NOTICE_SECONDS = 15.0
 
 
 async def report_unsent_pages(app: Shell, session: Session) -> None:
-    """Show how many pages have unsent drafts, name the first page, and name the keys that open it."""
+    """Show how many pages have unsent drafts, and which keys open them."""
     drafts = [draft.key.split(" ")[1:3] for draft in session.drafts.with_prefix("page ")]
     if not drafts and not any(editor_folder(app).glob("page.*.md")):
         return

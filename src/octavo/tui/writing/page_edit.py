@@ -1,4 +1,4 @@
-"""Edits a page in the external editor of the user and sends the text to a change request. Start at `PageEdit.start`."""
+"""Opens a page in the external editor and saves the text to a change request. Start at `PageEdit.start`."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ DRAFT_HINT = "Your text is saved as a draft. Press e on the page to continue."
 
 @dataclass(frozen=True)
 class PageEdit:
-    """One edit of a page, from the key press to the change request."""
+    """One edit of a page in the external editor."""
 
     app: Shell
     space: SpaceRef
     page: str
     title: str
     change_request: ChangeRequest | None = None
-    """Change request to read from and write to. None: main is read, and the user chooses a change request."""
+    """Change request to read from and save to. If None, main is read and the user chooses a change request."""
     on_end: Callable[[ChangeRequest | None], None] = lambda _: None
-    """Called when the text was sent, with its change request, or with None when the text is a draft."""
+    """Called at the end with the change request that has the text, or with None if the text was not sent."""
     block: Block | None = None
     """Block at which the editor opens."""
 
     async def start(self) -> None:
-        """Offer the unsent drafts of the page, or open the page. Returns when the editor was closed or a dialog is
-        open."""
+        """Open the page in the editor, or ask what to do if it has unsent drafts. Returns when the editor was closed or
+        a dialog is open."""
         try:
             await recover_drafts(self.app, self.space.space_id, self.page)
         except NotSaved as error:
@@ -79,7 +79,7 @@ class PageEdit:
             await self._open_new()
 
     async def open_changed(self, change: Callable[[str], str]) -> None:
-        """Open the current page with `change` applied to its text. If the user saves more changes, the text is sent."""
+        """Open the page in the editor after `change` was applied to its text."""
         if self.change_request is not None:
             await self._open_current(TargetRequest(self.space, change_request=self.change_request), change)
 
@@ -125,7 +125,7 @@ class PageEdit:
         self.app.push_screen(Picker(self.title, choices), chosen)
 
     async def _target_title(self, key: PageDraftKey) -> str:
-        """Return the name of the change request of a draft, as far as it is known."""
+        """Return the title of the change request of a draft, if it can be loaded."""
         if not key.change_request:
             return TargetRequest(self.space).title
         try:
@@ -155,7 +155,7 @@ class PageEdit:
         self.app.push_screen(Confirm(f"Discard your draft of {self.title}?", verb="Discard", intro=warning), decided)
 
     async def _load_target(self, key: PageDraftKey) -> TargetRequest | None:
-        """Return the target of a draft. None if it could not be loaded, which was reported."""
+        """Return the target of a draft, or None after showing the error if it cannot be loaded."""
         new = target_request.new_request_target(self.space, f"Edit {self.title}")
         if not key.change_request:
             return new
@@ -175,7 +175,7 @@ class PageEdit:
     # The editor
 
     async def _open_current(self, target: TargetRequest, change: Callable[[str], str] = lambda text: text) -> None:
-        """Load the current page, and open it in the editor."""
+        """Load the current text of the page, and open it in the editor."""
         try:
             with show_progress(self.app, f"Opening {self.title}…"):
                 revision = await self._current_revision(target)
@@ -228,7 +228,7 @@ class PageEdit:
             self._confirm_conflicts(key, target, mine)
 
     def _confirm_conflicts(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
-        """Send the text. If it contains conflict markers, ask first."""
+        """Send the text. If it contains conflict markers, ask for confirmation first."""
         number = len(find_markers(mine.text))
         if not number:
             self.send(key, target, mine)
@@ -255,13 +255,17 @@ class PageEdit:
         self.app.background(self._send_and_report(key, target, mine))
 
     async def _send_and_report(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
-        """Send the text and report the result. Conflicts with other people's edits open the conflict view."""
+        """Send the text and show the result."""
         with show_progress(self.app, f"Saving {self.title} to {target.title}…"):
             written = await self._write(key, target, mine)
         self.on_end(written)
 
     async def _write(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> ChangeRequest | None:
-        """Return the change request if it has the text `mine`, else None. The result was reported."""
+        """Send the text `mine` and show the result. Return the change request that has the text, or None if it was not
+        saved.
+
+        If other people have edited the same text, the conflict view opens.
+        """
         app, screen = self.app, self.app.screen
         change_request = await target_request.ensure_started(app, target)
         if change_request is None:
@@ -292,7 +296,7 @@ class PageEdit:
         return None
 
     async def _save_conflict(self, key: PageDraftKey, text: Raw, revision: str) -> PageDraftKey:
-        """Replace the draft by the text with conflict markers, based on the latest revision. Raises NotSaved."""
+        """Replace the draft by a text with conflict markers, based on `revision`. Raises NotSaved."""
         rebased = replace(key, revision=revision)
         await DialogDraft(self.app, rebased.text).save(text.text)
         if rebased != key:
@@ -309,7 +313,7 @@ class PageEdit:
             self._resolve_conflicts(draft.key, target)
 
     async def _move_draft(self, key: PageDraftKey, change_request: ChangeRequest, mine: Raw) -> PageDraftKey:
-        """Move the draft to the change request that was started, so that a retry starts no other. Raises NotSaved."""
+        """Move the draft to its new change request, so that a retry does not create another one. Raises NotSaved."""
         moved = replace(key, change_request=change_request.id)
         if moved != key:
             await DialogDraft(self.app, moved.text).save(mine.text)
@@ -334,8 +338,11 @@ class PageEdit:
 
 
 def line_of(text: str, block: Block) -> int:
-    """Return the 1-based line of a block in a text: of the block with the same key, else of the most similar block,
-    else of its old line. Takes as long as parsing the text."""
+    """Return the line number of a block in a text, starting at 1.
+
+    This is the line of the block with the same key, else of the most similar block, else the old line of the block.
+    Takes as long as parsing the text.
+    """
     from octavo.documents.parse import parse  # lazy: the parser, 30 ms
 
     document = parse(text)

@@ -1,4 +1,4 @@
-"""Form for the details of a page: slug, description, emoji or icon, and whether it is hidden."""
+"""Form that edits the details of a page: slug, description, emoji, icon and visibility."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HINTS = {
     "icon": "the name of an icon, such as rocket",
 }
 _ROOMY_HEIGHT = 32
-"""Smallest terminal height, in rows, with an empty line between the fields."""
+"""Rows that a terminal needs to have empty lines between the fields."""
 _VISIBLE_LABEL, _HIDDEN_LABEL = (
     "no: the page is in the table of contents",
     "yes: only people with the link can find the page",
@@ -35,7 +35,7 @@ _VISIBLE_LABEL, _HIDDEN_LABEL = (
 
 
 class PageForm(Confirm):
-    """The form, with an error below each field. The result is None if the user cancels."""
+    """Form with an error below each field. The result is None if the user cancels."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -60,13 +60,13 @@ class PageForm(Confirm):
         save_now: Callable[[Values], None],
         refused: Mapping[str, str],
     ) -> None:
-        """`validate` returns the errors of values by field. `refused` are errors of the server for `values`. The field ""
-        stands for the whole form."""
+        """`validate` returns the error messages of values, by field. `refused` contains the error messages of the
+        server for `values`. The field "" is the whole form."""
         super().__init__(title, verb="Save", intro=intro, foot="")
         self._values, self._validate, self._keep_values, self._keep_values_now = dict(values), validate, save, save_now
         self._refused = dict(refused)
         self.answer: Values = {}
-        """The confirmed values."""
+        """The values that the user has confirmed."""
         # Every field saves the draft of the whole form (`_keep`).
         self._fields = {name: self._field_of(name, value) for name, value in values.items()}
 
@@ -108,7 +108,7 @@ class PageForm(Confirm):
 
     @property
     def values(self) -> Values:
-        """The values in the fields."""
+        """The current values of the fields."""
         return {name: self._written_in(name) for name in self._fields}
 
     def _written_in(self, name: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ToConflicts(Route):
-    """The conflict view: the text of the user next to edits of other people in the same places."""
+    """The conflict view of a page, with the text of the user and the edits of other people."""
 
     edit: PageEdit
     key: PageDraftKey

@@ -1,4 +1,4 @@
-"""Suggested changes in threads: applied by a key, several at a time, or resolved in the editor."""
+"""Commands that apply suggested changes in threads, one or all of a page, or resolve their conflicts in the editor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Sending = Callable[[], Coroutine[Any, Any, SendResult[SuggestionOutcome]]]
 
 
 def suggested_texts(thread: Comment, message: Comment | Reply) -> tuple[SuggestedText, ...]:
-    """Return the suggestions of a message for the block of its thread."""
+    """Return the texts that a message suggests for the block of its thread."""
     page, node = thread.target.page, thread.target.node
     if page is None or node is None:
         return ()
@@ -38,13 +38,13 @@ def suggested_texts(thread: Comment, message: Comment | Reply) -> tuple[Suggeste
 
 
 class SuggestionCommands:
-    """Implements `shell.SuggestionActions` for threads."""
+    """Implementation of `SuggestionActions`."""
 
     def __init__(self, app: Shell) -> None:
         self._app = app
 
     def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
-        """Return a sentence why the suggestion in a message cannot be applied, else None."""
+        """Return the reason why the suggestion in a message cannot be applied, or None."""
         app = self._app
         found = suggestions(message.body.text)
         if not found:
@@ -103,7 +103,7 @@ class SuggestionCommands:
 
 
 def apply_all_suggestions(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Comment]) -> None:
-    """Ask for confirmation, then apply the suggestions in threads of a page."""
+    """Ask for confirmation, then apply the suggestions in all threads of a page."""
     suggested = [(thread, each) for thread in threads for each in suggested_texts(thread, thread)]
 
     def line(thread: Comment, wording: SuggestedText) -> str:
@@ -133,7 +133,7 @@ def apply_all_suggestions(app: Shell, at: ChangeRequestRef, title: str, threads:
 
 
 def _summary(outcome: SuggestionOutcome) -> str:
-    """Return the message about the results of several suggestions."""
+    """Return the message about the result of applying several suggestions."""
     fates = [fate for _, fate in outcome.results]
     sentences = [f"Applied {outcome.applied} of {plural(len(fates), 'suggestion')}."]
     if same := fates.count("same"):

@@ -1,4 +1,4 @@
-"""Applies suggested changes to pages of a change request in one edit, and reverts them."""
+"""Applies suggested changes to pages of a change request, and undoes that."""
 
 from __future__ import annotations
 
@@ -18,32 +18,33 @@ from octavo.data.writes.direct import SendResult
 from octavo.documents.suggestions import apply_suggestion, find_block_source
 
 _MAX_ATTEMPTS = 3
-"""Attempts before the edit fails because other people keep editing the change request."""
+"""Number of attempts while other people keep editing the change request."""
 
 
 @dataclass(frozen=True)
 class SuggestedText:
-    """A suggested text for a block."""
+    """A text that a comment suggests for a block."""
 
     page: str
     block_key: str
     """Key of the block."""
     revision: str | None
-    """Revision in which the suggestion was made. None if it is unknown: the block is then not overwritten."""
+    """Revision that the comment refers to. None if it is unknown: the suggestion is then never applied."""
     text: str
 
 
 @dataclass(frozen=True)
 class SuggestionOutcome:
-    """Result of applying suggestions."""
+    """Result of applying several suggestions."""
 
     results: tuple[tuple[SuggestedText, Literal["applied", "same", "changed", "gone"]], ...]
     """Each suggestion with its result.
 
-    `same`: the block already has the text. `changed`: the block was edited since. `gone`: the page no longer exists.
+    `same`: the block already has the text. `changed`: the block was edited in the meantime. `gone`: the page does not
+    exist any more.
     """
     before: Mapping[str, Raw]
-    """The old text of each page that was written, by page id."""
+    """The text of each changed page before the edit, by page id."""
     after: Mapping[str, Raw]
 
     @property
@@ -55,9 +56,9 @@ class SuggestionOutcome:
 async def apply_suggestions(
     live: Live, at: ChangeRequestRef, suggested_texts: Sequence[SuggestedText]
 ) -> SendResult[SuggestionOutcome]:
-    """Apply the suggestions whose blocks are unchanged, in one edit.
+    """Apply all suggestions whose blocks were not edited in the meantime, in a single edit.
 
-    The result is `changed` if no suggestion could be applied: its outcome says why.
+    The result is `changed` if there is no such suggestion.
     """
     try:
         old_sources = {each: await _old_source(live, at, each) for each in suggested_texts}
@@ -81,7 +82,7 @@ async def apply_suggestions(
 async def revert_suggestions(
     live: Live, at: ChangeRequestRef, outcome: SuggestionOutcome
 ) -> SendResult[SuggestionOutcome]:
-    """Restore the pages of `outcome`, unless they were edited since."""
+    """Restore the old texts of the pages, unless they were edited in the meantime."""
     try:
         change_request = await live.send(change_requests.Get(at=at))
         if change_request.revision is None:
@@ -131,7 +132,7 @@ async def _apply_to_pages(
 
 
 async def _old_source(live: Live, at: ChangeRequestRef, suggested: SuggestedText) -> str | None:
-    """Return the source of the block in the revision of the suggestion. None if it is unknown."""
+    """Return the source of the block in the revision of the suggestion. None if it cannot be found."""
     text = (
         await page_source(live, _revision_ref(at, suggested.revision), suggested.page)
         if suggested.revision is not None

@@ -1,4 +1,4 @@
-"""Chooses the change request that receives an edit: the last used, a new one, or another of the user."""
+"""Lets the user choose the change request that receives an edit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_SUBJECT_LENGTH = 100
 
 @dataclass(frozen=True)
 class TargetRequest:
-    """A change request, or a new one with `subject` that is created by the first write."""
+    """A change request that receives an edit. If `change_request` is None, a new one with `subject` is created."""
 
     space: SpaceRef
     subject: str = ""
@@ -38,14 +38,14 @@ class TargetRequest:
 
     @property
     def title(self) -> str:
-        """Name of the change request in sentences."""
+        """Name of the change request for messages."""
         if self.change_request is None:
             return "a new change request"
         return f"#{self.change_request.number} {self.change_request.title}"
 
 
 def new_request_target(space: SpaceRef, subject: str) -> TargetRequest:
-    """Return a new change request as target."""
+    """Return the target for a new change request with `subject`."""
     return TargetRequest(
         space, subject if len(subject) <= _MAX_SUBJECT_LENGTH else f"{subject[: _MAX_SUBJECT_LENGTH - 1]}…"
     )
@@ -56,8 +56,8 @@ async def choose_target(
 ) -> None:
     """Ask for the change request that receives an edit, then call `then`.
 
-    The choices are the last used change request if it is open, a new one, and other open change requests of the user.
-    Without any, a new one is used. Returns when `then` is done or a dialog is open.
+    The choices are the last used change request, a new one, and other open change requests of the user. If only a new
+    one is possible, the user is not asked. Returns when `then` is done or the dialog is open.
     """
     new_target = new_request_target(space, subject)
     try:
@@ -87,7 +87,7 @@ async def choose_target(
 
 
 async def _last_used(app: Shell, space: SpaceRef) -> ChangeRequest | None:
-    """Return the last used change request of a space, or None if it is no longer open. Raises ApiError."""
+    """Return the last used change request of a space. None if it is no longer open. Raises ApiError."""
     name = app.session.state.get_fact(_last_used_fact(space))
     if not isinstance(name, str):
         return None
@@ -100,7 +100,7 @@ async def _last_used(app: Shell, space: SpaceRef) -> ChangeRequest | None:
 
 
 async def _own_open(app: Shell, space: SpaceRef) -> list[ChangeRequest]:
-    """Return the open change requests of the user in a space, latest change first."""
+    """Return the open change requests of the user in a space, last edited first."""
     me = app.workspace.me
     if me is None:
         return []
@@ -117,7 +117,7 @@ def _status(app: Shell, change_request: ChangeRequest) -> str:
 
 
 async def ensure_started(app: Shell, target: TargetRequest) -> ChangeRequest | None:
-    """Return the change request, after creating it if it is new. None if that failed, which was reported."""
+    """Return the change request of a target, and create it if it is new. None after showing the error if that fails."""
     if target.change_request is not None:
         return target.change_request
     sent = await create(app.session.live, target.space, target.subject)
@@ -127,7 +127,7 @@ async def ensure_started(app: Shell, target: TargetRequest) -> ChangeRequest | N
 
 
 def record_edit(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
-    """Note that `change_request` has received an edit."""
+    """Remember the change request as the last used, and make `u` explain that the edit cannot be undone."""
     remember_target(app, space, change_request)
     app.writes.forbid_undo(
         "You cannot undo this change by pressing u. To revert the change, open the change request, select the page, and press Q."
@@ -135,7 +135,7 @@ def record_edit(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> N
 
 
 def remember_target(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
-    """Make `change_request` the first choice for the next edit in this space."""
+    """Make a change request the first choice for the next edit in this space."""
     app.session.state.set_fact(_last_used_fact(space), change_request.id)
 
 

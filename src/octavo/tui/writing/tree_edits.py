@@ -31,8 +31,8 @@ MenuAction = Callable[[], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True)
 class PagePosition:
-    """Position of a page: the page `into` which it goes (None for the top level), and its index `at` there (None for
-    the last)."""
+    """Position of a page: its parent page (None for the top level), and its index among the subpages (None for the
+    end)."""
 
     parent: str | None = None
     index: int | None = None
@@ -40,17 +40,17 @@ class PagePosition:
 
 @dataclass(frozen=True)
 class LoadedTree:
-    """A change request and its page tree, as loaded for an edit."""
+    """The page tree of a change request, loaded for an edit."""
 
     target: TargetRequest
     tree: PageTree
     revision: str | None = None
-    """Revision of the tree. None for a new change request: the tree is then that of main."""
+    """Revision of the tree. None for a new change request, which begins with the tree of main."""
 
 
 @dataclass(frozen=True)
 class TreeEdit:
-    """Edits of the page tree around one page."""
+    """Edits of the page tree that start at one page."""
 
     app: Shell
     space: SpaceRef
@@ -60,7 +60,7 @@ class TreeEdit:
     change_request: ChangeRequest | None = None
     """Change request that receives the edit. None if the user must choose one."""
     on_saved: Callable[[ChangeRequest], None] | None = None
-    """Called when the change request has the edit."""
+    """Called with the change request after the edit was saved."""
 
     def menu(self) -> None:
         """Ask what to do with the page."""
@@ -79,15 +79,15 @@ class TreeEdit:
         self.app.push_screen(Picker(self.title, choices), chosen)
 
     async def rename(self) -> None:
-        """Ask for a new title."""
+        """Ask for a new title, then rename the page."""
         await self._with_target(f"Rename {self.title}", self._rename)
 
     async def move(self) -> None:
-        """Ask for the new position."""
+        """Ask for a new position, then move the page."""
         await self._with_target(f"Move {self.title}", self._move)
 
     async def details(self) -> None:
-        """Ask for the other details, such as slug and description."""
+        """Open the form for the details of the page, such as slug and description."""
         await self._with_target(f"Edit the details of {self.title}", self._details)
 
     async def delete(self) -> None:
@@ -95,7 +95,7 @@ class TreeEdit:
         await self._with_target(f"Delete {self.title}", self._delete)
 
     async def insert(self) -> None:
-        """Ask for the position and the title of a new page."""
+        """Ask for a position and a title, then add a page."""
         await self._with_target("Add a page", self._insert)
 
     async def _with_target(self, subject: str, then: Callable[[LoadedTree], None]) -> None:
@@ -136,7 +136,7 @@ class TreeEdit:
         self._ask_title(f"New title for {old_title}", "Rename", draft, renamed)
 
     def _details(self, loaded: LoadedTree, errors: Mapping[str, str] = MappingProxyType({})) -> None:
-        """`errors` are the errors of the server for the values in the draft, by field."""
+        """Open the form. `errors` contains the error messages of the server for the values in the draft, by field."""
         page = loaded.tree.find(self.page)
         if page is None:
             return
@@ -290,8 +290,11 @@ class TreeEdit:
         hint: str = "",
         show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
     ) -> None:
-        """Send an edit and report the result. `hint` says what to do next. `show_refusal` may show the error of the server
-        itself."""
+        """Send an edit in the background, and show the result.
+
+        `hint` is added to the success message. `show_refusal` may show an error of the server in another way and return
+        True.
+        """
         self.app.background(self._send(loaded, change, action, message, draft, hint, show_refusal))
 
     async def _send(
@@ -327,7 +330,7 @@ class TreeEdit:
 
 
 def parent_choices(tree: PageTree, moved: str) -> list[Choice[str]]:
-    """Return the possible parents of a page: the top level (""), and every page and group that is not below it."""
+    """Return the possible parents of a page: the top level (""), and all pages and groups outside the page."""
     at_top = any(page.id == moved for page in tree.pages)
     choices = [Choice("", "No parent (top level)", right="current" if at_top else "")]
     for page, depth in _parents(tree.pages, moved, 0):
@@ -342,8 +345,7 @@ def parent_choices(tree: PageTree, moved: str) -> list[Choice[str]]:
 
 
 def position_choices(tree: PageTree, moved: str, parent: str) -> list[Choice[PagePosition]]:
-    """Return the positions below `parent`, or at the top level. The last position is the first choice, because it is
-    the usual one."""
+    """Return the positions among the subpages of `parent`, or at the top level. The last position comes first."""
     parent_page = tree.find(parent) if parent else None
     others = [page for page in (parent_page.pages if parent_page is not None else tree.pages) if page.id != moved]
     into = parent or None
@@ -358,7 +360,7 @@ def position_choices(tree: PageTree, moved: str, parent: str) -> list[Choice[Pag
 
 
 def new_page_positions(tree: PageTree, page_id: str) -> list[Choice[PagePosition]]:
-    """Return the positions for a new page: below a page, after it, or at the end."""
+    """Return the positions for a new page: below the page, after it, or at the end of the space."""
     choices: list[Choice[PagePosition]] = []
     trail = tree.trail(page_id) if page_id else ()
     if trail:

@@ -1,5 +1,4 @@
-"""Writes a page into a change request: merges it with edits of other people, or returns both versions with conflict
-markers."""
+"""Saves the text of a page to a change request, merged with the edits that other people made in the meantime."""
 
 from __future__ import annotations
 
@@ -17,29 +16,28 @@ from octavo.data.writes.content_writes import edit, page_source
 from octavo.documents.merging.page_merge import merge
 
 _MAX_ATTEMPTS = 3
-"""Attempts before the write fails because other people keep editing the change request."""
+"""Number of attempts while other people keep editing the change request."""
 OWN_LABEL = "your text"
-"""Label of the user's side in conflict markers."""
+"""Label of the own text in conflict markers."""
 OTHERS_LABEL = "other people's text"
 
 
 @dataclass(frozen=True)
 class PageOutcome:
-    """Result of writing a page."""
+    """Result of saving a page."""
 
     kind: Literal["sent", "merged", "same", "conflict", "gone", "refused", "unknown"]
-    """`merged`: sent, merged with edits of other people. `same`: the page already has the text. `conflict`: other
-    people edited the same places, and `text` has both versions. `gone`: the page does not exist."""
+    """`merged`: saved together with edits of other people. `same`: the page already has the text. `conflict`: other
+    people edited the same places. `gone`: the page does not exist any more."""
     message: str = ""
     revision: str = ""
-    """Current revision of the change request."""
+    """Latest revision of the change request."""
     text: Raw | None = None
-    """For a conflict, the text with conflict markers, based on `revision`, else the text that was sent."""
+    """The text that was sent. For a conflict, the text with conflict markers, based on `revision`."""
 
 
 async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: RevisionRef, mine: Raw) -> PageOutcome:
-    """Replace the text of a page, which was `base` before the edit, by `mine`. Edits of other people since then are
-    kept."""
+    """Save `mine` as the text of a page that was loaded from `base`. Edits that other people made since then are kept."""
     try:
         before = await page_source(live, base, page_id)
         for _ in range(_MAX_ATTEMPTS):
@@ -68,7 +66,7 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
 async def _merge_overwritten(
     live: Live, at: ChangeRequestRef, page_id: str, before: Raw, mine: Raw, overwritten: str, head: str
 ) -> PageOutcome:
-    """Merge the text of another user that this write has just overwritten, and write the result."""
+    """Restore an edit of other people that the last write has overwritten, by merging both texts."""
     theirs = await page_source(live, _revision_ref(at, overwritten), page_id)
     if theirs is None or theirs in (before, mine):
         return PageOutcome("sent", revision=head, text=mine)
@@ -80,13 +78,13 @@ async def _merge_overwritten(
 
 
 async def _merge_or_none(before: Raw, theirs: Raw, mine: Raw) -> Raw | None:
-    """Return the merge of both versions, or None if they conflict."""
+    """Return both texts merged, or None if they conflict."""
     merged = await asyncio.to_thread(merge, before.text, theirs.text, mine.text)
     return None if merged.named else Raw(merged.text())
 
 
 async def _with_markers(before: Raw, theirs: Raw, mine: Raw) -> Raw:
-    """Return both versions with conflict markers."""
+    """Return both texts merged, with conflict markers."""
     merged = await asyncio.to_thread(merge, before.text, theirs.text, mine.text)
     return Raw(merged.text(request=OWN_LABEL, main=OTHERS_LABEL))
 
