@@ -1,4 +1,4 @@
-"""Texts of pages that are not sent are drafts, each with what it is on top of."""
+"""Unsent texts of pages are drafts with their base revision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.server.asking import Clock
 PLACE = PageDraftKey("s1", "p1", "r1")
 
 
-async def test_a_text_is_found_with_its_place_and_only_there(drafts: Drafts, clock: Clock) -> None:
+async def test_draft_is_found_only_by_its_key(drafts: Drafts, clock: Clock) -> None:
     await drafts.save(PLACE.text, "for a new one")
     clock.forward(seconds=1)
     into = PageDraftKey("s1", "p1", "r2", "c1")
@@ -26,7 +26,7 @@ async def test_a_text_is_found_with_its_place_and_only_there(drafts: Drafts, clo
     assert page_drafts(drafts, "s1", "p2") == ()
 
 
-async def test_what_an_earlier_run_kept_is_gone_once_it_is_sent(state: StateDb) -> None:
+async def test_draft_of_an_earlier_run_is_deleted_after_sending(state: StateDb) -> None:
     await Drafts(state).save(PLACE.text, "kept by a run that was killed")
     now = Drafts(state)
     assert page_drafts(now, "s1", "p1")
@@ -35,7 +35,7 @@ async def test_what_an_earlier_run_kept_is_gone_once_it_is_sent(state: StateDb) 
     assert page_drafts(Drafts(state), "s1", "p1") == ()
 
 
-async def test_what_is_begun_anew_does_not_take_the_place_of_what_is_there(drafts: Drafts) -> None:
+async def test_new_edit_does_not_overwrite_a_draft(drafts: Drafts) -> None:
     assert unused_key(drafts, PLACE) == PLACE
     await drafts.save(PLACE.text, "one")
     other = unused_key(drafts, PLACE)

@@ -1,4 +1,4 @@
-"""Where pages can be put."""
+"""Positions for moved and new pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TREE = PageTree(
 )
 
 
-def test_a_page_can_stand_below_all_that_hold_pages_but_itself_and_what_is_below_it() -> None:
+def test_parent_can_be_any_page_outside_the_moved_page() -> None:
     assert [choice.value for choice in parent_choices(TREE, "first")] == ["", "welcome", "guides", "second"]
     assert [choice.value for choice in parent_choices(TREE, "first") if choice.right] == ["guides"]
     assert [choice.value for choice in parent_choices(TREE, "welcome") if choice.right] == [""]
@@ -39,7 +39,7 @@ def test_a_page_can_stand_below_all_that_hold_pages_but_itself_and_what_is_below
         ("welcome", "second", {"Last": 0}),
     ],
 )
-def test_its_place_is_counted_without_itself(moved: str, parent: str, places: dict[str, int]) -> None:
+def test_position_is_counted_without_the_moved_page(moved: str, parent: str, places: dict[str, int]) -> None:
     found = position_choices(TREE, moved, parent)
     assert {choice.title: choice.value.index for choice in found} == places
     assert {choice.value.parent for choice in found} == {parent or None}
@@ -54,5 +54,5 @@ def test_its_place_is_counted_without_itself(moved: str, parent: str, places: di
         ("", [PagePosition()]),
     ],
 )
-def test_a_new_page_stands_below_another_or_beside_it_or_last(page: str, places: list[PagePosition]) -> None:
+def test_new_page_can_be_below_after_or_last(page: str, places: list[PagePosition]) -> None:
     assert [choice.value for choice in new_page_positions(TREE, page)] == places

@@ -1,4 +1,4 @@
-"""The mark of what is written and not sent."""
+"""Marks of drafts and pending comments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HERE = SpaceRef(space_id="s")
 DRAFT, HELD = UnsentText("reply", HERE, thread="k", draft_key="reply s k"), UnsentText("held", HERE, entry_id="e")
 
 
-def test_the_mark_names_drafts_and_what_is_held_or_only_shows_their_signs() -> None:
+def test_unsent_mark_names_drafts_and_pending_comments_or_shows_signs() -> None:
     assert unsent_mark([]) == Content("")
     assert [unsent_mark(each).plain for each in ([DRAFT], [DRAFT] * 2, [HELD], [HELD] * 3)] == [
         "✎ draft",

@@ -1,4 +1,4 @@
-"""What is told of a thing by `i`."""
+"""Details of items in the Info dialog."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from octavo.tui.shell.item_info import field_details, item_details
 THEN = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 
 
-def test_a_comment_with_all_there_is_to_tell() -> None:
+def test_details_of_a_comment_with_all_fields() -> None:
     comment = Comment(
         id="k1",
         posted_by=User(id="u1", display_name="Ada"),
@@ -57,13 +57,13 @@ def test_a_comment_with_all_there_is_to_tell() -> None:
         (Organization(id="x", title="T"), "organization"),
     ],
 )
-def test_what_the_server_does_not_say_is_left_out(thing: Model, kind: str) -> None:
+def test_fields_without_a_value_are_omitted(thing: Model, kind: str) -> None:
     told, facts = item_details(thing)
     assert told == kind
     assert [value for _, value in facts] == ["x", "T"]
 
 
-def test_fields_of_a_thing_within_another_are_told_by_their_own_names_unless_these_are_taken() -> None:
+def test_nested_fields_have_short_labels_unless_two_are_equal() -> None:
     member = TeamMember(
         organization=Member(id="m", role="edit", user=User(id="u", display_name="Ada", email="ada@acme.com")),
         team=Membership(role="owner"),

@@ -18,7 +18,7 @@ PAGE = Page(id="p", title="Keys", slug="keys", description="All of them", emoji=
 TREE = PageTree(pages=(PAGE, Page(id="q", title="Locks", slug="locks"), Page(id="g", type="group", title="More")))
 
 
-def test_a_form_begins_with_what_the_page_has_and_sends_what_is_other() -> None:
+def test_form_starts_with_the_page_and_sends_only_changes() -> None:
     assert current_values(PAGE) == {
         "slug": "keys",
         "description": "All of them",
@@ -37,7 +37,7 @@ def test_a_form_begins_with_what_the_page_has_and_sends_what_is_other() -> None:
     }
 
 
-def test_of_a_draft_only_what_was_changed_is_kept_so_that_what_others_change_stays() -> None:
+def test_draft_keeps_only_the_changed_values() -> None:
     draft = to_draft(PAGE, {**current_values(PAGE), "slug": "all-keys"})
     later = PAGE.model_copy(update={"description": "Others wrote this"})
     assert from_draft(later, draft) == {**current_values(later), "slug": "all-keys"}
@@ -60,23 +60,23 @@ def test_of_a_draft_only_what_was_changed_is_kept_so_that_what_others_change_sta
         ({"emoji": "é"}, "emoji", "one emoji"),
     ],
 )
-def test_what_cannot_be_is_said_of_its_field(values: dict[str, str], field: str, said: str) -> None:
+def test_invalid_value_is_reported_at_its_field(values: dict[str, str], field: str, said: str) -> None:
     found = value_errors(PAGE, TREE, {**current_values(PAGE), **values})
     assert list(found) == [field]
     assert said in found[field]
 
 
 @pytest.mark.parametrize("values", [{"slug": ""}, {"slug": "ключи"}, {"emoji": "🇫🇮"}, {"emoji": "1️⃣"}, {"emoji": "👩‍🚀"}, {"emoji": "1f680"}])  # fmt: skip
-def test_what_can_be_is_let_be(values: dict[str, str]) -> None:
+def test_valid_values_have_no_errors(values: dict[str, str]) -> None:
     assert value_errors(PAGE, TREE, {**current_values(PAGE), **values}) == {}
 
 
-def test_a_page_that_is_wrong_already_may_be_changed_elsewhere() -> None:
+def test_unchanged_invalid_value_is_not_reported() -> None:
     both = PAGE.model_copy(update={"icon": "key", "slug": "as is"})
     assert value_errors(both, TREE, {**current_values(both), "description": "New"}) == {}
 
 
-def test_what_a_group_has_and_where_a_refusal_belongs() -> None:
+def test_fields_of_a_group_and_field_of_a_server_error() -> None:
     assert field_names(TREE.pages[2]) == ("slug", "emoji", "icon", "hidden")
     names = field_names(PAGE)
     assert server_errors("changes[0]: Slug is taken.", names) == {"slug": "changes[0]: Slug is taken."}

@@ -14,7 +14,7 @@ from octavo.tui.shell.item_labels import file_kind, format_size
     ("size", "words"),
     [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1340, "1.3 kB"), (12_000_000, "12 MB"), (999_600, "1.0 MB")],
 )
-def test_a_size_has_few_digits(size: int, words: str) -> None:
+def test_file_size_has_few_digits(size: int, words: str) -> None:
     assert format_size(size) == words
 
 
@@ -31,24 +31,24 @@ def test_a_size_has_few_digits(size: int, words: str) -> None:
         ("a", "", "file"),
     ],
 )
-def test_a_kind_of_file_is_a_word_or_two(name: str, content_type: str, kind: str) -> None:
+def test_file_kind_is_one_or_two_words(name: str, content_type: str, kind: str) -> None:
     assert file_kind(File(id="f", name=name, content_type=content_type)) == kind
 
 
-def test_pages_lie_in_folders_as_repositories_have_them() -> None:
+def test_exported_pages_have_the_paths_of_a_repository() -> None:
     below = Page(id="b", path="guides/setup")
     assert export_path(below) == ("guides", "setup.md")
     assert export_path(Page(id="a", path="guides", pages=(below,))) == ("guides", "README.md")
     assert export_path(Page(id="r", path="")) == ("README.md",)
 
 
-def test_titles_become_names_of_files() -> None:
+def test_title_becomes_a_file_name() -> None:
     assert slug("  Your first  tide table ") == "your-first-tide-table"
     assert safe_name(f"{slug('../../etc/passwd')}.md") == "etc_passwd.md"
     assert slug("") == "page"
 
 
-def test_what_is_at_home_is_shown_as_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_in_home_folder_begins_with_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/somebody")
     assert short_path(Path("/somebody/a/b.md")) == "~/a/b.md"
     assert short_path(Path("/somebodyelse/b.md")) == "/somebodyelse/b.md"

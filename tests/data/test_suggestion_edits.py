@@ -1,4 +1,4 @@
-"""Suggestions are put into pages of a change request, and nothing is written over that nobody saw."""
+"""Applying suggestions to pages of a change request never overwrites other edits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def page(ask: Ask, at: ChangeRequestRef) -> Raw | None:
     return (await ask(content.GetAsWritten(at=at, page_id="intro"))).markdown
 
 
-async def test_two_at_once_are_one_edit_and_can_be_taken_back(
+async def test_two_suggestions_are_one_edit_that_can_be_undone(
     live: Live, ask: Ask, at: ChangeRequestRef, gate: Gate
 ) -> None:
     one = await suggest(ask, at, "Hello, reader.", "Hello, **dear** reader.")
@@ -59,9 +59,7 @@ async def test_two_at_once_are_one_edit_and_can_be_taken_back(
     assert await page(ask, at) == Raw(SAYS)
 
 
-async def test_what_was_edited_since_is_told_and_the_others_are_put_in(
-    live: Live, ask: Ask, at: ChangeRequestRef
-) -> None:
+async def test_edited_block_is_skipped_and_the_others_are_applied(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
     one = await suggest(ask, at, "Hello, reader.", "Hello, **dear** reader.")
     two = await suggest(ask, at, "Goodbye.", "Farewell.")
     await edit(ask, at, "intro", SAYS.replace("Hello, reader.", "Hello, writer."))
@@ -76,7 +74,7 @@ async def test_what_was_edited_since_is_told_and_the_others_are_put_in(
     assert (await revert_suggestions(live, at, sent.result)).kind == "changed"
 
 
-async def test_where_nobody_knows_what_it_was_suggested_for_nothing_is_written(
+async def test_suggestion_without_a_revision_is_not_applied(
     live: Live, ask: Ask, at: ChangeRequestRef, gate: Gate
 ) -> None:
     one = await suggest(ask, at, "Hello, reader.", "Hello.")
@@ -84,9 +82,7 @@ async def test_where_nobody_knows_what_it_was_suggested_for_nothing_is_written(
     assert (sent.kind, gate.writes) == ("changed", [])
 
 
-async def test_somebody_who_writes_in_that_moment_is_not_written_over(
-    live: Live, ask: Ask, at: ChangeRequestRef, gate: Gate
-) -> None:
+async def test_edit_during_applying_is_not_overwritten(live: Live, ask: Ask, at: ChangeRequestRef, gate: Gate) -> None:
     one = await suggest(ask, at, "Hello, reader.", "Hello.")
     inner, seen = gate._send, list[Operation[Any]]()
 
@@ -104,7 +100,7 @@ async def test_somebody_who_writes_in_that_moment_is_not_written_over(
     assert await page(ask, at) == Raw("# Intro\n\nHello.\n\nSee you.\n")
 
 
-async def test_a_lost_answer_is_read_back(live: Live, ask: Ask, at: ChangeRequestRef, gate: Gate) -> None:
+async def test_lost_response_is_read_back(live: Live, ask: Ask, at: ChangeRequestRef, gate: Gate) -> None:
     one = await suggest(ask, at, "Hello, reader.", "Hello.")
     inner = gate._send
 
@@ -120,7 +116,7 @@ async def test_a_lost_answer_is_read_back(live: Live, ask: Ask, at: ChangeReques
     assert await page(ask, at) == Raw(SAYS.replace("Hello, reader.", "Hello."))
 
 
-async def test_a_change_request_that_is_archived_stays_as_it_is(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_archived_change_request_is_not_edited(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
     one = await suggest(ask, at, "Hello, reader.", "Hello.")
     await ask(change_requests.Update(at=at, status="archived"))
     sent = await apply_suggestions(live, at, (one,))
