@@ -24,11 +24,8 @@ BROWSER_EXIT_SECONDS = 10.0
 
 
 def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:
-    """Show the full URL of a link and ask whether to open or copy it.
-
-    `text` is the label of the link. `problem` is the reason why the browser could not open it: the dialog then only
-    offers to copy the link.
-    """
+    """Show the full URL of a link and ask whether to open or copy it. `text` is the label of the link. `problem` is the
+    reason why the browser could not open it: the dialog then only offers to copy the link."""
     # lazy: the dialog and the search for a browser, not needed for the first screen
     from octavo.tui.terminal import browser
     from octavo.tui.widgets.confirm import Confirm

@@ -79,10 +79,8 @@ def save_file(app: Shell, file: File) -> None:
 
 
 def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
-    """Ask what to export and in which format.
-
-    `page` is the id and title of the current page. `title` is the title of the space or change request.
-    """
+    """Ask what to export and in which format. `page` is the id and title of the current page. `title` is the title of
+    the space or change request."""
     scope = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
     stops = {f"Stop saving {each.export.title}": each for each in _running.get(app, ())}
     exports: dict[str, Export] = {}
@@ -151,11 +149,8 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
 
 
 def export_path(page: Page) -> tuple[str, ...]:
-    """Return the path of a page in an export.
-
-    This is its path in the Git repository, else its path in the space. A page with subpages becomes the README of a
-    folder.
-    """
+    """Return the path of a page in an export. This is its path in the Git repository, else its path in the space. A
+    page with subpages becomes the README of a folder."""
     if page.git is not None and page.git.path:
         return tuple(step for step in page.git.path.split("/") if step) or ("README.md",)
     steps = tuple(step for step in (page.path or "").split("/") if step)
@@ -272,10 +267,8 @@ _UPLOAD_HINTS = {
 def ask_for_file(
     app: Shell, title: str, kind: str, then: Callable[[str], None], *, written: str = "", problem: str = ""
 ) -> None:
-    """Ask for a local file and call `then` with the path as typed.
-
-    `kind` is the kind of upload, or `text`. `problem` is the reason why the path `written` was rejected.
-    """
+    """Ask for a local file and call `then` with the path as typed. `kind` is the kind of upload, or `text`. `problem`
+    is the reason why the path `written` was rejected."""
     folder = app.session.state.get_fact(_UPLOAD_FOLDER)
     initial = written or (folder if isinstance(folder, str) else "~/")
 

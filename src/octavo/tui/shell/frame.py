@@ -143,10 +143,8 @@ class TopBar(Widget):
     def _right_part(
         self, link: tuple[str, str, str], *, show_account: bool = False, is_short: bool = False, show_user: bool = False
     ) -> Content:
-        """Return the connection status, then the account if `show_account` is set.
-
-        With `show_user`, the demo also shows the name of the user. The label of the demo is always shown.
-        """
+        """Return the connection status, then the account if `show_account` is set. With `show_user`, the demo also
+        shows the name of the user. The label of the demo is always shown."""
         text, short_text, style = link
         pieces: list[TextPiece | Content] = [(short_text if is_short else text, style), " "]
         if self._is_demo:

@@ -28,11 +28,9 @@ _COUNT_FACT = "count of the inbox"
 
 
 class InboxFeed:
-    """Loads the inbox of the current organization until the session ends.
-
-    Loading starts when the user opens the inbox, or with the first background refresh if the user opened it in an
-    earlier run. Until then, the inbox shows the count of the earlier run.
-    """
+    """Loads the inbox of the current organization until the session ends. Loading starts when the user opens the inbox,
+    or with the first background refresh if the user opened it in an earlier run. Until then, the inbox shows the count
+    of the earlier run."""
 
     def __init__(self, app: Shell, count: Callable[[str, ListPage[Comment]], None]) -> None:
         """`count` is called with the id of a change request and its open comments as soon as they are read."""

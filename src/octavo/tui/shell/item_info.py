@@ -64,11 +64,8 @@ class _Field(NamedTuple):
 def field_details(
     thing: Model, excluded: Collection[str] = (), labels: Mapping[str, str] = MappingProxyType({})
 ) -> list[tuple[str, str]]:
-    """Return the label and value of every field of an API model that has a value.
-
-    `labels` maps dotted paths to labels. Other fields get their short label, or their long label if two short labels
-    are equal.
-    """
+    """Return the label and value of every field of an API model that has a value. `labels` maps dotted paths to labels.
+    Other fields get their short label, or their long label if two short labels are equal."""
     fields = list(_iter_fields(thing, excluded))
     count = Counter(labels.get(each.path, each.short) for each in fields)
     return _as_text(

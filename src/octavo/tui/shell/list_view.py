@@ -52,11 +52,8 @@ class ActiveFilters(Generic[N]):
         self._changed()
 
     def choose(self, title: str, available: Iterable[tuple[N, str]], save: Callable[[], None] | None = None) -> None:
-        """Open a dialog that adds or removes a filter.
-
-        `available` contains the filters to add, each with the number of items that match. `save` saves the current
-        filters as a tab.
-        """
+        """Open a dialog that adds or removes a filter. `available` contains the filters to add, each with the number of
+        items that match. `save` saves the current filters as a tab."""
         # lazy: the dialog, not needed for the first screen
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
@@ -112,10 +109,8 @@ class Preview:
 
 
 class ListView(View, Generic[T]):
-    """A view with a list of `T`, optional tabs, and a preview of the selected row.
-
-    Subclasses call `list_with_preview` in `body`, and add `TAB_COMMANDS` and `PREVIEW_COMMANDS` to their commands.
-    """
+    """A view with a list of `T`, optional tabs, and a preview of the selected row. Subclasses call `list_with_preview`
+    in `body`, and add `TAB_COMMANDS` and `PREVIEW_COMMANDS` to their commands."""
 
     LIST_ORDERS: ClassVar[Mapping[str, str]] = {}
     """Sort orders of the list with their labels. The first is the default."""

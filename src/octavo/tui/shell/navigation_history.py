@@ -60,10 +60,8 @@ class NavigationHistory:
         return any(screen in step.stop.screens for step in (*self._behind, *self._ahead))
 
     def record(self, *, is_opened: bool = True) -> None:
-        """Add the current location to the history before the app navigates, and close all dialogs.
-
-        `is_opened` is True if the user opens an item there.
-        """
+        """Add the current location to the history before the app navigates, and close all dialogs. `is_opened` is True
+        if the user opens an item there."""
         current = self._current_stop()
         if current is None or self._is_paused:
             return
@@ -94,10 +92,8 @@ class NavigationHistory:
             self._move(self._ahead, self._behind)
 
     def go_up(self) -> bool:
-        """Go back to the list from which the current item was opened.
-
-        Return False if the item was not opened from a list, or if the user has navigated since.
-        """
+        """Go back to the list from which the current item was opened. Return False if the item was not opened from a
+        list, or if the user has navigated since."""
         self._drop_current()
         current, last = self._current_stop(), self._behind[-1] if self._behind else None
         if current is None or last is None or not last.is_opened:

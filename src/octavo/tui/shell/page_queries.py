@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
     """Return the operation that loads a page for reading. The server inserts reusable content if it supports that.
-
-    Links are not rewritten, because users copy them and see them in the source.
-    """
+    Links are not rewritten, because users copy them and see them in the source."""
     return GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
 
 

@@ -33,11 +33,8 @@ _PERMISSION_PHRASES = {
 
 
 def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind: str) -> str | None:
-    """Return the reason why the user cannot do `action`, or None if no owner denies `permission`.
-
-    An owner without a list of permissions denies nothing, because the server decides. `kind` names an owner without a
-    title.
-    """
+    """Return the reason why the user cannot do `action`, or None if no owner denies `permission`. An owner without a
+    list of permissions denies nothing, because the server decides. `kind` names an owner without a title."""
     for owner in owners if permission else ():
         if not has_permission(owner, permission):
             name = getattr(owner, "title", "") or f"this {kind}"
@@ -73,10 +70,8 @@ def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
 def why_not_in_change_request(
     app: Shell, change_request: ChangeRequest, space: SpaceRef | None, permission: str, *states: str
 ) -> str | None:
-    """Return the reason why an action on a change request is disabled, or None.
-
-    The action needs `permission` and a change request in one of `states`. Without `states`, the status does not matter.
-    """
+    """Return the reason why an action on a change request is disabled, or None. The action needs `permission` and a
+    change request in one of `states`. Without `states`, the status does not matter."""
     if space is None:
         return why_no_space(change_request)
     if states and change_request.status not in states:
@@ -92,11 +87,9 @@ def why_no_space(change_request: ChangeRequest) -> str:
 def why_not_in_discussion(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> str | None:
-    """Return the reason why an action in a discussion is disabled, or None.
-
-    `action` is `comment`, `reply`, `resolve`, `reply_resolve`, `react`, `edit` or `delete`. All but `comment` need a
-    thread. `message` defaults to the first message of the thread.
-    """
+    """Return the reason why an action in a discussion is disabled, or None. `action` is `comment`, `reply`, `resolve`,
+    `reply_resolve`, `react`, `edit` or `delete`. All but `comment` need a thread. `message` defaults to the first
+    message of the thread."""
     message = message or thread
     if message is not None and app.workspace.pending_entry(message.id) is not None:
         explanation = "Only you can see this pending comment. Press e to edit it, X to remove it, or H to list all pending comments."

@@ -56,10 +56,8 @@ class Session:
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
     """Yields the bytes of a download URL, up to the given number of bytes. Raises ApiError."""
     upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
-    """Sends bytes to an upload URL once, without the API key. Raises ApiError.
-
-    The arguments are the URL, the chunks, the number of bytes and the MIME type.
-    """
+    """Sends bytes to an upload URL once, without the API key. Raises ApiError. The arguments are the URL, the chunks,
+    the number of bytes and the MIME type."""
     close: Callable[[], Awaitable[None]]
     offline: OfflineSpaces
     """The spaces that are available offline."""
@@ -149,8 +147,5 @@ class SignInMethods(Protocol):
         """Make another account the current account and connect to it. The session is None if its API key is missing."""
 
     async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
-        """Delete an account and its API key.
-
-        Call the returned function after the session of the account has ended. It deletes the cached pages and returns
-        what to show next.
-        """
+        """Delete an account and its API key. Call the returned function after the session of the account has ended. It
+        deletes the cached pages and returns what to show next."""

@@ -23,10 +23,8 @@ RETRY_SECONDS = 2.0
 
 
 class UnsentTexts:
-    """Index of the drafts and pending comments of a session, rebuilt when a text appears or disappears.
-
-    Drafts that could not be saved are saved again until that works.
-    """
+    """Index of the drafts and pending comments of a session, rebuilt when a text appears or disappears. Drafts that
+    could not be saved are saved again until that works."""
 
     def __init__(self, app: Shell, changed: Callable[[], None]) -> None:
         """`changed` is called before subscribers of the signal `changed`."""
@@ -89,10 +87,8 @@ class UnsentTexts:
 
 
 def unsent_mark(texts: Iterable[UnsentText], *, tight: bool = False) -> Content:
-    """Return the mark of a row with drafts or pending comments: a sign and a word. With `tight`, only the sign.
-
-    Empty if `texts` is empty.
-    """
+    """Return the mark of a row with drafts or pending comments: a sign and a word. With `tight`, only the sign. Empty
+    if `texts` is empty."""
     found = tuple(texts)
     pending, unsaved = sum(bool(each.entry_id) for each in found), sum(each.is_late for each in found)
     return _mark_content(len(found) - pending - unsaved, pending, unsaved, tight) if found else Content("")

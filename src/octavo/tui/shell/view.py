@@ -54,10 +54,8 @@ class _Slot:
 
 
 class Subscriptions:
-    """The API responses that a screen or widget shows, each in a named slot with one operation.
-
-    Nothing is shown any more when `owner` is being removed, because its child widgets are already gone.
-    """
+    """The API responses that a screen or widget shows, each in a named slot with one operation. Nothing is shown any
+    more when `owner` is being removed, because its child widgets are already gone."""
 
     def __init__(self, owner: Widget) -> None:
         self._owner = owner
@@ -76,11 +74,9 @@ class Subscriptions:
         refetch: bool = True,
         min_items: int = 0,
     ) -> None:
-        """Call `show` with the response to `op`, now and whenever it changes.
-
-        An operation that `slot` followed before is dropped. Without `refetch`, a response that another widget follows
-        is not fetched again. A list is loaded until it has `min_items` items.
-        """
+        """Call `show` with the response to `op`, now and whenever it changes. An operation that `slot` followed before
+        is dropped. Without `refetch`, a response that another widget follows is not fetched again. A list is loaded
+        until it has `min_items` items."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -260,9 +256,7 @@ class View(HasCommands, Screen[None]):
         refetch: bool = True,
     ) -> None:
         """Call `show` with the response to `op`, now and whenever it changes, until `slot` follows another operation.
-
-        Without `refetch`, a response that another widget follows is not fetched again.
-        """
+        Without `refetch`, a response that another widget follows is not fetched again."""
         if op is not None and not self.shell.has_session:
             return  # The session has ended, and a late callback asks to follow something.
         self.subscriptions.follow(slot, op, show, refetch=refetch)

@@ -85,10 +85,8 @@ class Workspace:
         self._summary_counts: dict[str, int] = {}
         """Number of open comments that are summaries of reviews, by id of the change request."""
         self._cached_counts: tuple[Snapshot[ListPage[Space]], dict[str, int]] | None = None
-        """The counts of the views, and the spaces from which they were computed.
-
-        Cached because the top bar needs them often, and an organization can have thousands of spaces.
-        """
+        """The counts of the views, and the spaces from which they were computed. Cached because the top bar needs them
+        often, and an organization can have thousands of spaces."""
         self._first_downloads: set[str] = set()
         """Ids of the spaces that are being downloaded for the first time."""
         self._counted_organization: Organization | None = None
@@ -146,10 +144,8 @@ class Workspace:
             action(organization)
 
     def follow_comment_counts(self) -> None:
-        """Follow the change requests of the organization, to count their open threads.
-
-        The first screen does not need them. Calling this method twice for one organization has no effect.
-        """
+        """Follow the change requests of the organization, to count their open threads. The first screen does not need
+        them. Calling this method twice for one organization has no effect."""
         session, organization = self._session, self.organization
         if session is None or organization is None or organization == self._counted_organization:
             return
@@ -173,19 +169,15 @@ class Workspace:
             self._publish_frame()
 
     def open_thread_count(self, change_request: ChangeRequest) -> int:
-        """Return the number of open threads of a change request.
-
-        The server also counts summaries of reviews as open comments. They are subtracted as soon as they are loaded.
-        """
+        """Return the number of open threads of a change request. The server also counts summaries of reviews as open
+        comments. They are subtracted as soon as they are loaded."""
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
     def record_open_comments(
         self, change_request: str, comments: ListPage[Comment], counted: int | None = None
     ) -> None:
-        """Note the open comments of the change request with the id `change_request`, if the list is complete.
-
-        `counted` is the count of the server for a change request that is not in the lists of this workspace.
-        """
+        """Note the open comments of the change request with the id `change_request`, if the list is complete. `counted`
+        is the count of the server for a change request that is not in the lists of this workspace."""
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
@@ -245,10 +237,8 @@ class Workspace:
 
     @property
     def data_as_of(self) -> datetime | None:
-        """Time of the oldest response on the current screen.
-
-        For an empty screen, the time at which the account was loaded. None if nothing was loaded.
-        """
+        """Time of the oldest response on the current screen. For an empty screen, the time at which the account was
+        loaded. None if nothing was loaded."""
         if self._session is None:
             return None
         visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
@@ -259,10 +249,8 @@ class Workspace:
 
     @property
     def connection(self) -> tuple[str, str, str]:
-        """Connection status with the age of the data, a short form of it, and its style.
-
-        The texts have a fixed width, so that the top bar does not move while the age grows.
-        """
+        """Connection status with the age of the data, a short form of it, and its style. The texts have a fixed width,
+        so that the top bar does not move while the age grows."""
         if self._session is None:
             return "not signed in", "not signed in", "$octavo-muted"
         if (seconds := self._session.response_wait()) >= SLOW_SECONDS:
@@ -328,10 +316,8 @@ class Workspace:
         return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed.items()}
 
     def send_status(self, message_id: str) -> str:
-        """Return the status of an unsent message: `sending`, `NOT_SENT`, `MAY_BE_SENT` or `PENDING`.
-
-        Empty if the server has the message.
-        """
+        """Return the status of an unsent message: `sending`, `NOT_SENT`, `MAY_BE_SENT` or `PENDING`. Empty if the
+        server has the message."""
         entry = self._entry(message_id)
         if entry is not None and entry.needs_user:
             return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT

@@ -81,10 +81,8 @@ class WriteQueue:
         """Mode of the view in which each outbox entry was created, by entry id."""
 
     async def flush(self, within: float = 2.0) -> None:
-        """Send the writes that are still waiting for their undo delay, because the app quits.
-
-        Running tasks get `within` seconds to finish.
-        """
+        """Send the writes that are still waiting for their undo delay, because the app quits. Running tasks get
+        `within` seconds to finish."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=within)
         await self._app.session.outbox.send_now()
@@ -100,11 +98,8 @@ class WriteQueue:
     async def queue(
         self, *writes: NewWrite, message: str = "", local_change: LocalChange | None = None, in_review: bool = False
     ) -> None:
-        """Add writes to the outbox, then show `message`. They are sent after the undo delay.
-
-        `local_change` is made and undone together with the writes. With `in_review`, the write is a pending comment,
-        which is sent with a review.
-        """
+        """Add writes to the outbox, then show `message`. They are sent after the undo delay. `local_change` is made and
+        undone together with the writes. With `in_review`, the write is a pending comment, which is sent with a review."""
         app, outbox = self._app, self._app.session.outbox
         async with self._lock:
             try:
@@ -161,11 +156,9 @@ class WriteQueue:
         make_undo: Callable[[T], DirectUndo] | None = None,
         is_visible: bool = False,
     ) -> None:
-        """Send a write directly, and show its result.
-
-        `failure_hint` is added to the error message. `make_undo` returns the undo of the write; `no_undo_reason` is the
-        reason if there is none. With `is_visible`, the screen already shows the write, so no progress is shown.
-        """
+        """Send a write directly, and show its result. `failure_hint` is added to the error message. `make_undo` returns
+        the undo of the write; `no_undo_reason` is the reason if there is none. With `is_visible`, the screen already
+        shows the write, so no progress is shown."""
         app = self._app
         if is_visible:
             async with self._lock:

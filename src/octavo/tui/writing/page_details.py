@@ -43,10 +43,8 @@ def changed_values(page: Page, values: Mapping[str, str]) -> Values:
 
 
 def page_update(page: Page, values: Mapping[str, str]) -> UpdatePage | None:
-    """Return the edit that saves the changed values, or None without changes.
-
-    Unchanged values are not sent, because other people may have changed them.
-    """
+    """Return the edit that saves the changed values, or None without changes. Unchanged values are not sent, because
+    other people may have changed them."""
     sent: dict[str, Any] = {}
     for name, value in changed_values(page, values).items():
         if name == "hidden":

@@ -83,7 +83,7 @@ def parse_draft_key(text: str) -> PageDraftKey:
 def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "") -> tuple[PageDraft, ...]:
     """Return the drafts of a page, newest first, for one change request or for all."""
     matches = []
-    for draft in drafts.with_prefix(_key_prefix(space, page)):
+    for draft in drafts.with_prefix(f"page {space} {page} "):
         place = parse_draft_key(draft.key)
         if change_request in ("", place.change_request):
             matches.append(PageDraft(place, Raw(draft.text), draft.saved_at))
@@ -178,10 +178,6 @@ async def _is_unchanged(app: Shell, key: PageDraftKey, text: str) -> bool:
     except ApiError:
         return False
     return before is not None and restore_line_endings(before.text, text) == before.text
-
-
-def _key_prefix(space: str, page: str) -> str:
-    return f"page {space} {page} "
 
 
 def _page_digest(session: Session, space: str, page: str) -> str:

@@ -262,10 +262,7 @@ class PageEdit:
 
     async def _write(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> ChangeRequest | None:
         """Send the text `mine` and show the result. Return the change request that has the text, or None if it was not
-        saved.
-
-        If other people have edited the same text, the conflict view opens.
-        """
+        saved. If other people have edited the same text, the conflict view opens."""
         app, screen = self.app, self.app.screen
         change_request = await target_request.ensure_started(app, target)
         if change_request is None:
@@ -338,11 +335,8 @@ class PageEdit:
 
 
 def line_of(text: str, block: Block) -> int:
-    """Return the line number of a block in a text, starting at 1.
-
-    This is the line of the block with the same key, else of the most similar block, else the old line of the block.
-    Takes as long as parsing the text.
-    """
+    """Return the line number of a block in a text, starting at 1. This is the line of the block with the same key, else
+    of the most similar block, else the old line of the block. Takes as long as parsing the text."""
     from octavo.documents.parse import parse  # lazy: the parser, 30 ms
 
     document = parse(text)

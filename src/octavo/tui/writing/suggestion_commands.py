@@ -60,10 +60,8 @@ class SuggestionCommands:
         return why_no_editing(app) or why_not_in_space(app, at.space_id, "edit")
 
     def apply(self, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
-        """Apply the suggestion in a message to its page.
-
-        If its block was edited since, offer to resolve the conflict in the editor.
-        """
+        """Apply the suggestion in a message to its page. If its block was edited since, offer to resolve the conflict
+        in the editor."""
         app = self._app
         found = suggested_texts(thread, message)
         if not isinstance(at, ChangeRequestRef) or not found:

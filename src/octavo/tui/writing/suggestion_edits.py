@@ -10,12 +10,13 @@ from typing import Literal
 from octavo.api import change_requests
 from octavo.api.content import DocumentBody, UpdatePage
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef, RevisionRef
+from octavo.api.places import ChangeRequestRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import edit, page_source
 from octavo.data.writes.direct import SendResult
 from octavo.documents.suggestions import apply_suggestion, find_block_source
+from octavo.tui.writing.write_page import revision_ref
 
 _MAX_ATTEMPTS = 3
 """Number of attempts while other people keep editing the change request."""
@@ -38,11 +39,8 @@ class SuggestionOutcome:
     """Result of applying several suggestions."""
 
     results: tuple[tuple[SuggestedText, Literal["applied", "same", "changed", "gone"]], ...]
-    """Each suggestion with its result.
-
-    `same`: the block already has the text. `changed`: the block was edited in the meantime. `gone`: the page does not
-    exist any more.
-    """
+    """Each suggestion with its result. `same`: the block already has the text. `changed`: the block was edited in the
+    meantime. `gone`: the page does not exist any more."""
     before: Mapping[str, Raw]
     """The text of each changed page before the edit, by page id."""
     after: Mapping[str, Raw]
@@ -56,10 +54,8 @@ class SuggestionOutcome:
 async def apply_suggestions(
     live: Live, at: ChangeRequestRef, suggested_texts: Sequence[SuggestedText]
 ) -> SendResult[SuggestionOutcome]:
-    """Apply all suggestions whose blocks were not edited in the meantime, in a single edit.
-
-    The result is `changed` if there is no such suggestion.
-    """
+    """Apply all suggestions whose blocks were not edited in the meantime, in a single edit. The result is `changed` if
+    there is no such suggestion."""
     try:
         old_sources = {each: await _old_source(live, at, each) for each in suggested_texts}
         for _ in range(_MAX_ATTEMPTS):
@@ -90,7 +86,7 @@ async def revert_suggestions(
                 "refused", "Could not undo the applied suggestion: the server did not return the current revision."
             )
         for page, after in outcome.after.items():
-            if await page_source(live, _revision_ref(at, change_request.revision), page) != after:
+            if await page_source(live, revision_ref(at, change_request.revision), page) != after:
                 return SendResult(
                     "changed",
                     "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block.",
@@ -115,7 +111,7 @@ async def _apply_to_pages(
     fates: list[tuple[SuggestedText, Literal["applied", "same", "changed", "gone"]]] = []
     for each in suggested_texts:
         if each.page not in after:
-            source = await page_source(live, _revision_ref(at, head), each.page)
+            source = await page_source(live, revision_ref(at, head), each.page)
             if source is None:
                 fates.append((each, "gone"))
                 continue
@@ -134,7 +130,7 @@ async def _apply_to_pages(
 async def _old_source(live: Live, at: ChangeRequestRef, suggested: SuggestedText) -> str | None:
     """Return the source of the block in the revision of the suggestion. None if it cannot be found."""
     text = (
-        await page_source(live, _revision_ref(at, suggested.revision), suggested.page)
+        await page_source(live, revision_ref(at, suggested.revision), suggested.page)
         if suggested.revision is not None
         else None
     )
@@ -143,7 +139,3 @@ async def _old_source(live: Live, at: ChangeRequestRef, suggested: SuggestedText
 
 def _updates(pages: Mapping[str, Raw]) -> tuple[UpdatePage, ...]:
     return tuple(UpdatePage(page=page, document=DocumentBody(markdown=text.text)) for page, text in pages.items())
-
-
-def _revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
-    return RevisionRef(space_id=at.space_id, revision_id=revision)

@@ -54,11 +54,9 @@ def new_request_target(space: SpaceRef, subject: str) -> TargetRequest:
 async def choose_target(
     app: Shell, space: SpaceRef, subject: str, then: Callable[[TargetRequest], Coroutine[Any, Any, None]]
 ) -> None:
-    """Ask for the change request that receives an edit, then call `then`.
-
-    The choices are the last used change request, a new one, and other open change requests of the user. If only a new
-    one is possible, the user is not asked. Returns when `then` is done or the dialog is open.
-    """
+    """Ask for the change request that receives an edit, then call `then`. The choices are the last used change request,
+    a new one, and other open change requests of the user. If only a new one is possible, the user is not asked. Returns
+    when `then` is done or the dialog is open."""
     new_target = new_request_target(space, subject)
     try:
         with show_progress(app, "Loading your change requests…"):

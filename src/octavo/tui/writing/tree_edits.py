@@ -131,7 +131,9 @@ class TreeEdit:
                 draft.delete()
             else:
                 change = UpdatePage(page=self.page, title=title)
-                self._write(loaded, change, f"rename {old_title}", f"Renamed {old_title} to {title}", draft)
+                self.app.background(
+                    self._write(loaded, change, f"rename {old_title}", f"Renamed {old_title} to {title}", draft)
+                )
 
         self._ask_title(f"New title for {old_title}", "Rename", draft, renamed)
 
@@ -176,7 +178,9 @@ class TreeEdit:
                 self._details(reloaded, page_details.server_errors(sentence, field_names) or {"": sentence})
                 return True
 
-            self._write(loaded, change, "change the page details", message, draft, show_refusal=show_refusal)
+            self.app.background(
+                self._write(loaded, change, "change the page details", message, draft, show_refusal=show_refusal)
+            )
 
         self.app.push_screen(form, decided)
 
@@ -195,16 +199,19 @@ class TreeEdit:
                 else target_request.new_request_target(self.space, f"Add {title}")
             )
             change = InsertPage(title=title, document=DocumentBody(markdown=""), **where)
-            self._write(
-                replace(loaded, target=target),
-                change,
-                f"add {title}",
-                f"Added the page {title}",
-                draft,
-                "Press e to write the text of the page.",
+            self.app.background(
+                self._write(
+                    replace(loaded, target=target),
+                    change,
+                    f"add {title}",
+                    f"Added the page {title}",
+                    draft,
+                    "Press e to write the text of the page.",
+                )
             )
 
-        self._ask_place("Position of the new page", new_page_positions(loaded.tree, self.page), on_position)
+        positions = new_page_positions(loaded.tree, self.page)
+        self.app.push_screen(Picker("Position of the new page", positions), on_position)
 
     def _move(self, loaded: LoadedTree) -> None:
         def on_parent(parent: str | None) -> None:
@@ -214,12 +221,12 @@ class TreeEdit:
             if len(places) == 1:
                 on_position(places[0].value)
             else:
-                self._ask_place(f"Position of {self.title}", places, on_position)
+                self.app.push_screen(Picker(f"Position of {self.title}", places), on_position)
 
         def on_position(place: PagePosition | None) -> None:
             if place is not None:
                 change = UpdatePage(page=self.page, into=place.parent, at=place.index)
-                self._write(loaded, change, f"move {self.title}", f"Moved {self.title}")
+                self.app.background(self._write(loaded, change, f"move {self.title}", f"Moved {self.title}"))
 
         page = loaded.tree.find(self.page)
         if page is not None and page.type == "group":
@@ -238,7 +245,9 @@ class TreeEdit:
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
-                self._write(loaded, DeletePage(page=self.page), f"delete {self.title}", f"Deleted {self.title}")
+                self.app.background(
+                    self._write(loaded, DeletePage(page=self.page), f"delete {self.title}", f"Deleted {self.title}")
+                )
 
         intro = (
             "Readers will still see the page until the change request is merged. "
@@ -256,11 +265,6 @@ class TreeEdit:
             ),
             decided,
         )
-
-    def _ask_place(
-        self, title: str, places: list[Choice[PagePosition]], then: Callable[[PagePosition | None], None]
-    ) -> None:
-        self.app.push_screen(Picker(title, places), then)
 
     def _ask_title(self, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
         field = Field(
@@ -280,7 +284,7 @@ class TreeEdit:
 
     # Sending
 
-    def _write(
+    async def _write(
         self,
         loaded: LoadedTree,
         change: ContentEdit,
@@ -290,23 +294,8 @@ class TreeEdit:
         hint: str = "",
         show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
     ) -> None:
-        """Send an edit in the background, and show the result.
-
-        `hint` is added to the success message. `show_refusal` may show an error of the server in another way and return
-        True.
-        """
-        self.app.background(self._send(loaded, change, action, message, draft, hint, show_refusal))
-
-    async def _send(
-        self,
-        loaded: LoadedTree,
-        change: ContentEdit,
-        action: str,
-        message: str,
-        draft: DialogDraft | None,
-        hint: str,
-        show_refusal: Callable[[str, ChangeRequest], bool] | None,
-    ) -> None:
+        """Send an edit and show the result. `hint` is added to the success message. `show_refusal` may show an error of
+        the server in another way and return True."""
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
             change_request = await target_request.ensure_started(self.app, loaded.target)
             if change_request is None:

@@ -42,7 +42,7 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
         before = await page_source(live, base, page_id)
         for _ in range(_MAX_ATTEMPTS):
             head = (await live.send(change_requests.Get(at=at))).revision or ""
-            now = await page_source(live, _revision_ref(at, head), page_id) if head else None
+            now = await page_source(live, revision_ref(at, head), page_id) if head else None
             if now is None:
                 return PageOutcome("gone", "Could not save the page: it was deleted from this change request.")
             if now == mine:
@@ -67,7 +67,7 @@ async def _merge_overwritten(
     live: Live, at: ChangeRequestRef, page_id: str, before: Raw, mine: Raw, overwritten: str, head: str
 ) -> PageOutcome:
     """Restore an edit of other people that the last write has overwritten, by merging both texts."""
-    theirs = await page_source(live, _revision_ref(at, overwritten), page_id)
+    theirs = await page_source(live, revision_ref(at, overwritten), page_id)
     if theirs is None or theirs in (before, mine):
         return PageOutcome("sent", revision=head, text=mine)
     text = await _merge_or_none(before, theirs, mine)
@@ -93,5 +93,5 @@ def _update(page_id: str, text: Raw) -> UpdatePage:
     return UpdatePage(page=page_id, document=DocumentBody(markdown=text.text))
 
 
-def _revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
+def revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
     return RevisionRef(space_id=at.space_id, revision_id=revision)
