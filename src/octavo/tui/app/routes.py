@@ -73,8 +73,8 @@ def go(shell: Shell, route: Route) -> None:
             _to_access(shell, at)
         case ToChangeRequest():
             _to_change_request(shell, route)
-        case ToSearch(words=words):
-            shell.push_screen(screen(SEARCH, words))
+        case ToSearch(query=query):
+            shell.push_screen(screen(SEARCH, query))
         case ToThread():
             shell.background(_to_thread(shell, route))
         case ToActivity():

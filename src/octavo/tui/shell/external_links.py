@@ -37,8 +37,8 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
     browser_or_error = browser.NoBrowser(problem) if problem else browser.find(target.url, os.environ)
     is_mail = target.url.startswith("mailto:")
 
-    def decided(answer: Confirmed | None) -> None:
-        if answer is None:
+    def decided(result: Confirmed | None) -> None:
+        if result is None:
             return
         if isinstance(browser_or_error, browser.Browser):
             _start_browser(app, browser_or_error, target.url)
@@ -51,8 +51,8 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
 
     warnings = [links.host_mismatch_warning(text, target), links.punycode_warning(target.host)]
     if isinstance(browser_or_error, browser.Browser):
-        where = "This link opens an external website." if target.host not in links.APP_HOSTS else ""
-        verb, warnings = "Open in browser", [where, *warnings]
+        notice = "This link opens an external website." if target.host not in links.APP_HOSTS else ""
+        verb, warnings = "Open in browser", [notice, *warnings]
     elif is_mail:
         verb, warnings = (
             "Copy address",
@@ -88,8 +88,8 @@ def open_link(app: Shell, url: str, item_kind: str, *, text: str = "") -> None:
 
 def _highlight_host(target: links.ToUrl) -> Content:
     """Return a URL with its host highlighted."""
-    before, host, rest = target.url.partition(target.host)
-    return Content.assemble((before, "$octavo-muted"), (host, "bold $accent"), (rest, "$octavo-muted"))
+    before, host, path = target.url.partition(target.host)
+    return Content.assemble((before, "$octavo-muted"), (host, "bold $accent"), (path, "$octavo-muted"))
 
 
 def _start_browser(app: Shell, browser: Browser, url: str) -> None:

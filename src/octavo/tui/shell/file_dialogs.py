@@ -98,16 +98,17 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
     )
     exports[f"{scope} as PDF"] = Export(title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=at)))
 
-    def chosen(what: str | None) -> None:
-        if what in stops:
-            stops[what].task.cancel()
-        elif what is not None:
-            ask_for_path(app, exports[what])
+    def chosen(choice: str | None) -> None:
+        if choice in stops:
+            stops[choice].task.cancel()
+        elif choice is not None:
+            ask_for_path(app, exports[choice])
 
     choices = [
-        Choice(what, what, detail=each.progress or "deletes the unfinished export") for what, each in stops.items()
+        Choice(choice, choice, detail=each.progress or "deletes the unfinished export")
+        for choice, each in stops.items()
     ]
-    choices += [Choice(what, what, detail=export.title) for what, export in exports.items()]
+    choices += [Choice(choice, choice, detail=export.title) for choice, export in exports.items()]
     app.push_screen(Picker("Export", choices), chosen)
 
 
@@ -173,16 +174,16 @@ def _contents_lines(pages: Iterable[Page], paths: Mapping[str, tuple[str, ...]],
         yield from _contents_lines(page.pages, paths, depth + 1)
 
 
-def ask_for_path(app: Shell, export: Export, *, written: str = "", problem: str = "") -> None:
-    """Ask where to save `export`, and save it. `problem` is the reason why the path `written` was rejected."""
+def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: str = "") -> None:
+    """Ask where to save `export`, and save it. `problem` is the reason why the path `path_text` was rejected."""
     name = safe_name(export.file_name)
-    where = written or short_path(_initial_folder(app) / name)
+    initial = path_text or short_path(_initial_folder(app) / name)
     label = "Save to a new folder" if export.files else "Save to a file or folder"
-    field = Field(label, where, required="Enter a path.", is_path=True)
+    field = Field(label, initial, required="Enter a path.", is_path=True)
 
-    def decided(answer: Confirmed | None) -> None:
-        if answer is not None:
-            _start(app, export, answer.text)
+    def decided(result: Confirmed | None) -> None:
+        if result is not None:
+            _start(app, export, result.text)
 
     app.push_screen(
         Confirm(f"Save {export.title}?", verb="Save", intro=export.intro, after=problem, field=field), decided
@@ -190,17 +191,17 @@ def ask_for_path(app: Shell, export: Export, *, written: str = "", problem: str 
 
 
 def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
-    def decided(answer: Confirmed | None) -> None:
-        if answer is not None:
+    def decided(result: Confirmed | None) -> None:
+        if result is not None:
             _start(app, export, str(path), replace=True)
         else:
-            ask_for_path(app, export, written=short_path(path))
+            ask_for_path(app, export, path_text=short_path(path))
 
     intro = f"{path.name} already exists in {short_path(path.parent)}. The existing file will be replaced."
     app.push_screen(Confirm("Replace the file?", verb="Replace", intro=intro), decided)
 
 
-def _start(app: Shell, export: Export, written: str, *, replace: bool = False) -> None:
+def _start(app: Shell, export: Export, path_text: str, *, replace: bool = False) -> None:
     def on_end(task: asyncio.Task[None]) -> None:
         _running[app].remove(saving)
         if task.cancelled():
@@ -209,17 +210,17 @@ def _start(app: Shell, export: Export, written: str, *, replace: bool = False) -
     def report(so_far: str) -> None:
         saving.progress = so_far
 
-    task = app.background(_save(app, export, written, report, replace=replace))
+    task = app.background(_save(app, export, path_text, report, replace=replace))
     saving = RunningExport(export, task)
     _running.setdefault(app, []).append(saving)
     task.add_done_callback(on_end)
 
 
-async def _save(app: Shell, export: Export, written: str, report: Report, *, replace: bool = False) -> None:
+async def _save(app: Shell, export: Export, path_text: str, report: Report, *, replace: bool = False) -> None:
     try:
-        path = await asyncio.to_thread(destination, written, safe_name(export.file_name))
+        path = await asyncio.to_thread(destination, path_text, safe_name(export.file_name))
     except FileNotSaved as error:
-        ask_for_path(app, export, written=written, problem=str(error))
+        ask_for_path(app, export, path_text=path_text, problem=str(error))
         return
     try:
         if export.files is not None:
@@ -231,9 +232,9 @@ async def _save(app: Shell, export: Export, written: str, report: Report, *, rep
         if export.files is None:
             _ask_to_replace(app, export, path)
         else:
-            ask_for_path(app, export, written=short_path(path), problem=str(error))
+            ask_for_path(app, export, path_text=short_path(path), problem=str(error))
     except FileNotSaved as error:
-        ask_for_path(app, export, written=written, problem=str(error))
+        ask_for_path(app, export, path_text=path_text, problem=str(error))
     except ApiError as error:
         app.say(f"Could not save {export.title}: {error}", tone="failed")
     else:
@@ -265,32 +266,32 @@ _UPLOAD_HINTS = {
 
 
 def ask_for_file(
-    app: Shell, title: str, kind: str, then: Callable[[str], None], *, written: str = "", problem: str = ""
+    app: Shell, title: str, kind: str, on_path: Callable[[str], None], *, path_text: str = "", problem: str = ""
 ) -> None:
-    """Ask for a local file and call `then` with the path as typed. `kind` is the kind of upload, or `text`. `problem`
-    is the reason why the path `written` was rejected."""
+    """Ask for a local file and call `on_path` with the path as typed. `kind` is the kind of upload, or `text`. `problem`
+    is the reason why the path `path_text` was rejected."""
     folder = app.session.state.get_fact(_UPLOAD_FOLDER)
-    initial = written or (folder if isinstance(folder, str) else "~/")
+    initial = path_text or (folder if isinstance(folder, str) else "~/")
 
-    def decided(answer: Confirmed | None) -> None:
-        if answer is not None:
-            app.background(_check_upload(app, title, kind, then, answer.text))
+    def decided(result: Confirmed | None) -> None:
+        if result is not None:
+            app.background(_check_upload(app, title, kind, on_path, result.text))
 
     field = Field("Path (press tab to complete)", initial, required="Enter the path to a file.", is_path=True)
     hint = _UPLOAD_HINTS.get(kind, "")
     app.push_screen(Confirm(f"{title}: choose a file", verb="Choose", intro=hint, after=problem, field=field), decided)
 
 
-async def _check_upload(app: Shell, title: str, kind: str, then: Callable[[str], None], written: str) -> None:
+async def _check_upload(app: Shell, title: str, kind: str, on_path: Callable[[str], None], path_text: str) -> None:
     try:
         if kind == "text":
-            await asyncio.to_thread(uploads.read_text, written)
+            await asyncio.to_thread(uploads.read_text, path_text)
         else:
             await asyncio.to_thread(
-                uploads.check_file, written, cast(Literal["customization_font", "import_file"], kind)
+                uploads.check_file, path_text, cast(Literal["customization_font", "import_file"], kind)
             )
     except NotSendable as error:
-        ask_for_file(app, title, kind, then, written=written, problem=str(error))
+        ask_for_file(app, title, kind, on_path, path_text=path_text, problem=str(error))
         return
-    app.session.state.set_fact(_UPLOAD_FOLDER, f"{written.rpartition('/')[0]}/")
-    then(written)
+    app.session.state.set_fact(_UPLOAD_FOLDER, f"{path_text.rpartition('/')[0]}/")
+    on_path(path_text)

@@ -187,9 +187,9 @@ class TourStrip(Widget):
         self.refresh()
 
     def render(self) -> RenderResult:
-        words, leave = self.shell.workspace.tour.instruction, self.shell.workspace.tour.exit_hint
-        gap = self.content_size.width - len(words) - len(leave)
-        return Content.assemble((words, "bold $primary"), " " * max(gap, 2), (leave, "$octavo-muted"))
+        instruction, exit_hint = self.shell.workspace.tour.instruction, self.shell.workspace.tour.exit_hint
+        gap = self.content_size.width - len(instruction) - len(exit_hint)
+        return Content.assemble((instruction, "bold $primary"), " " * max(gap, 2), (exit_hint, "$octavo-muted"))
 
 
 class StatusBar(Widget):
@@ -310,4 +310,4 @@ class RemoteNews:
             (news.change_requests, "new change request", ""),
             (news.merges, "merge", ""),
         )
-        return " · ".join(plural(number, one, many) for number, one, many in counts if number)
+        return " · ".join(plural(number, singular, plural_form) for number, singular, plural_form in counts if number)

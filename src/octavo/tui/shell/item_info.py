@@ -32,21 +32,21 @@ LINK_NAMES = ("link", "published link")
 """Labels of the details that are links."""
 
 
-def item_details(thing: Model) -> tuple[str, list[tuple[str, str]]]:
+def item_details(item: Model) -> tuple[str, list[tuple[str, str]]]:
     """Return the kind of an item, and the labels and values of its details. Details without a value are omitted."""
-    match thing:
+    match item:
         case Comment():
-            return "comment", _as_text(_comment_details(thing))
+            return "comment", _as_text(_comment_details(item))
         case Page():
-            return "page", _as_text(_page_details(thing))
+            return "page", _as_text(_page_details(item))
         case Space():
-            return "space", _as_text(_space_details(thing))
+            return "space", _as_text(_space_details(item))
         case ChangeRequest():
-            return "change request", _as_text(_change_request_details(thing))
+            return "change request", _as_text(_change_request_details(item))
         case Organization():
-            return "organization", _as_text(_organization_details(thing))
-    kind = str(getattr(thing, "object", "")).removeprefix("site-") or type(thing).__name__
-    return kind.replace("-", " ").lower(), field_details(thing)
+            return "organization", _as_text(_organization_details(item))
+    kind = str(getattr(item, "object", "")).removeprefix("site-") or type(item).__name__
+    return kind.replace("-", " ").lower(), field_details(item)
 
 
 class _Field(NamedTuple):
@@ -62,11 +62,11 @@ class _Field(NamedTuple):
 
 
 def field_details(
-    thing: Model, excluded: Collection[str] = (), labels: Mapping[str, str] = MappingProxyType({})
+    model: Model, excluded: Collection[str] = (), labels: Mapping[str, str] = MappingProxyType({})
 ) -> list[tuple[str, str]]:
     """Return the label and value of every field of an API model that has a value. `labels` maps dotted paths to labels.
     Other fields get their short label, or their long label if two short labels are equal."""
-    fields = list(_iter_fields(thing, excluded))
+    fields = list(_iter_fields(model, excluded))
     count = Counter(labels.get(each.path, each.short) for each in fields)
     return _as_text(
         (labels.get(each.path) or (each.short if count[each.short] == 1 else each.long), each.value) for each in fields
@@ -74,10 +74,10 @@ def field_details(
 
 
 def _iter_fields(
-    thing: Model, excluded: Collection[str], path: str = "", short: str = "", long: str = ""
+    model: Model, excluded: Collection[str], path: str = "", short: str = "", long: str = ""
 ) -> Iterator[_Field]:
     """Yield the fields of an API model at `path`. `short` and `long` are the prefixes of their labels."""
-    for name, value in thing:
+    for name, value in model:
         if name in excluded or name == "object" or value is None:
             continue
         field_path = f"{path}.{name}".removeprefix(".")
@@ -100,21 +100,21 @@ def _iter_fields(
                 has_id = "id" in type(value).model_fields
                 yield from _iter_fields(value, excluded, field_path, "" if has_id else short_label, long_label)
             case _:
-                yield _Field(field_path, short_label, long_label, _display_value(thing, name, value))
+                yield _Field(field_path, short_label, long_label, _display_value(model, name, value))
 
 
-def _display_value(thing: Model, name: str, value: object) -> object:
+def _display_value(model: Model, name: str, value: object) -> object:
     """Return the text for the value of a simple field."""
     match value:
         case bool():
             return "yes" if value else "no"
-        case tuple() if holds_codes(type(thing), name):
+        case tuple() if holds_codes(type(model), name):
             return ", ".join(label(str(each)) for each in value)
         case tuple():
             return ", ".join(_name_of(each) for each in value)
         case dict():
             return ", ".join(f"{key}: {_display_json(key, each)}" for key, each in value.items())
-        case str() if holds_codes(type(thing), name):
+        case str() if holds_codes(type(model), name):
             return label(value)
     return value
 
@@ -156,7 +156,7 @@ def _format_time(moment: datetime) -> str:
 
 
 def _permission_names(permissions: Model) -> str:
-    return ", ".join(field_label(name) for name, given in permissions if given is True)
+    return ", ".join(field_label(name) for name, is_granted in permissions if is_granted is True)
 
 
 def _comment_details(comment: Comment) -> Iterator[tuple[str, object]]:

@@ -64,39 +64,39 @@ def _mime_type(file: File) -> tuple[str, str]:
     return family, kind
 
 
-def is_first_download(kept: OfflineSpace) -> bool:
+def is_first_download(space: OfflineSpace) -> bool:
     """True if a space is being downloaded for the first time."""
-    return kept.state == "reading" and kept.read_at is None
+    return space.state == "reading" and space.read_at is None
 
 
-def download_progress(kept: OfflineSpace) -> str:
+def download_progress(space: OfflineSpace) -> str:
     """Return the progress of a download, such as `12/340`."""
-    return f"{kept.read + len(kept.failed)}/{kept.of}" if kept.of else "…"
+    return f"{space.read + len(space.failed)}/{space.of}" if space.of else "…"
 
 
-def offline_mark(kept: OfflineSpace) -> str:
+def offline_mark(space: OfflineSpace) -> str:
     """Return the offline status of a space in one to three words, for a row."""
-    if kept.state == "lost":
+    if space.state == "lost":
         return "offline copy only"
-    if kept.read_at is not None:
+    if space.read_at is not None:
         return "offline"
-    return f"↓ {download_progress(kept)}" if kept.state == "reading" else "↓ queued"
+    return f"↓ {download_progress(space)}" if space.state == "reading" else "↓ queued"
 
 
-def offline_summary(kept: OfflineSpace) -> str:
+def offline_summary(space: OfflineSpace) -> str:
     """Return the offline status of a space with size and age: `available offline, 12 MB, updated 3 minutes ago`."""
-    size, age = format_megabytes(kept.bytes), long_age(kept.read_at)
+    size, age = format_megabytes(space.bytes), long_age(space.read_at)
     updated = f"updated {age}" if age else ""
-    failed = f"{plural(len(kept.failed), 'item')} could not be downloaded" if kept.failed else ""
-    match kept.state:
+    failed = f"{plural(len(space.failed), 'item')} could not be downloaded" if space.failed else ""
+    match space.state:
         case "lost":
-            parts = ["offline copy of a space you can no longer access", size, updated, kept.why]
-        case "reading" if kept.read_at is None:
-            parts = [f"downloading, {download_progress(kept)}", size]
-        case "waiting" if kept.read_at is None:
-            parts = [f"waiting, {download_progress(kept)} downloaded", size, kept.why]
+            parts = ["offline copy of a space you can no longer access", size, updated, space.why]
+        case "reading" if space.read_at is None:
+            parts = [f"downloading, {download_progress(space)}", size]
+        case "waiting" if space.read_at is None:
+            parts = [f"waiting, {download_progress(space)} downloaded", size, space.why]
         case _:
-            parts = ["available offline", size, updated, kept.why]
+            parts = ["available offline", size, updated, space.why]
     return ", ".join(filter(None, (*parts, failed)))
 
 

@@ -28,36 +28,36 @@ def _linked_item(selected_items: Sequence[Model]) -> LinkedItem | None:
     return first if isinstance(first, LinkedItem) else None
 
 
-def _kind_name(thing: LinkedItem) -> str:
-    return _KIND_NAMES[type(thing)]
+def _kind_name(item: LinkedItem) -> str:
+    return _KIND_NAMES[type(item)]
 
 
-def _url(thing: LinkedItem) -> str:
-    return thing.urls.app or (thing.urls.published or "" if isinstance(thing, Comment) else "")
+def _url(item: LinkedItem) -> str:
+    return item.urls.app or (item.urls.published or "" if isinstance(item, Comment) else "")
 
 
-def _copy_title(app: Shell, thing: LinkedItem) -> None:
-    if isinstance(thing, Comment):
-        clipboard.copy(app, thing.body.text, "Copied the comment.")
+def _copy_title(app: Shell, item: LinkedItem) -> None:
+    if isinstance(item, Comment):
+        clipboard.copy(app, item.body.text, "Copied the comment.")
         return
-    number = f"#{thing.number} " if isinstance(thing, ChangeRequest) else ""
-    clipboard.copy(app, f"{number}{thing.title}", f"Copied the title of the {_kind_name(thing)}.")
+    number = f"#{item.number} " if isinstance(item, ChangeRequest) else ""
+    clipboard.copy(app, f"{number}{item.title}", f"Copied the title of the {_kind_name(item)}.")
 
 
-def _copy_url(app: Shell, thing: LinkedItem) -> None:
-    clipboard.copy(app, _url(thing), f"Copied a link to the {_kind_name(thing)}.")
+def _copy_url(app: Shell, item: LinkedItem) -> None:
+    clipboard.copy(app, _url(item), f"Copied a link to the {_kind_name(item)}.")
 
 
-def _open_in_browser(app: Shell, thing: LinkedItem) -> None:
+def _open_in_browser(app: Shell, item: LinkedItem) -> None:
     from octavo.tui.shell.external_links import confirm_link  # lazy: parses links, not needed for the first screen
 
-    confirm_link(app, _url(thing))
+    confirm_link(app, _url(item))
 
 
-def _why_no_url(app: Shell, thing: LinkedItem) -> str | None:
+def _why_no_url(app: Shell, item: LinkedItem) -> str | None:
     from octavo.tui.shell.external_links import missing_link_reason  # lazy: as above
 
-    return missing_link_reason(app, _kind_name(thing)) if not _url(thing) or app.session.is_embedded else None
+    return missing_link_reason(app, _kind_name(item)) if not _url(item) or app.session.is_embedded else None
 
 
 LINK_COMMANDS: Commands[LinkedItem] = Commands(

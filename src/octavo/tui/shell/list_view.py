@@ -58,11 +58,11 @@ class ActiveFilters(Generic[N]):
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
-        now = self.filters
+        current = self.filters
         choices: list[Choice[N | Callable[[], None]]] = [
-            Choice(each, each.name, right="press enter to remove", group="CURRENT FILTER") for each in now
+            Choice(each, each.name, right="press enter to remove", group="CURRENT FILTER") for each in current
         ]
-        choices += [Choice(each, each.name, right=left, group=each.kind.upper()) for each, left in available]
+        choices += [Choice(each, each.name, right=count, group=each.kind.upper()) for each, count in available]
 
         if save is not None:
             choices.append(Choice(save, "Save this filter as a tab", group="SAVE"))
@@ -71,8 +71,8 @@ class ActiveFilters(Generic[N]):
             if callable(choice):
                 choice()
             elif choice is not None:
-                others = (each for each in now if each.kind != choice.kind)
-                self.replace(*others, *(() if choice in now else (choice,)))
+                others = (each for each in current if each.kind != choice.kind)
+                self.replace(*others, *(() if choice in current else (choice,)))
 
         self._view.app.push_screen(Picker(title, choices, empty="You cannot filter this list."), chosen)
 
@@ -149,13 +149,13 @@ class ListView(View, Generic[T]):
         """Redraw the rows of the list."""
         self.rows.redraw()
 
-    def show_response(self, snapshot: Snapshot[Any], what: str, waits_for: str) -> None:
+    def show_response(self, snapshot: Snapshot[Any], items_name: str, waits_for: str) -> None:
         """Show that the list is loading, or the reason why loading failed."""
         if snapshot.value is None:
             self.rows.show(())
             self.rows.state.wait_for(waits_for)
         if snapshot.error is not None:
-            self.rows.state.fail(f"Could not load {in_a_line(what)}", str(snapshot.error))
+            self.rows.state.fail(f"Could not load {in_a_line(items_name)}", str(snapshot.error))
 
     # Sort order
 

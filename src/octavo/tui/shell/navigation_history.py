@@ -95,10 +95,10 @@ class NavigationHistory:
         """Go back to the list from which the current item was opened. Return False if the item was not opened from a
         list, or if the user has navigated since."""
         self._drop_current()
-        current, last = self._current_stop(), self._behind[-1] if self._behind else None
-        if current is None or last is None or not last.is_opened:
+        current, previous = self._current_stop(), self._behind[-1] if self._behind else None
+        if current is None or previous is None or not previous.is_opened:
             return False
-        if (last.stop.mode, last.stop.screens) == (current.mode, current.screens):
+        if (previous.stop.mode, previous.stop.screens) == (current.mode, current.screens):
             return False  # A step between two pages of one screen leads to no list.
         self.go(-1)
         return True
@@ -117,8 +117,8 @@ class NavigationHistory:
         stack = self._app.screen_stack
         if not stack or not is_stop(base := stack[0]) or not is_whole(base):
             return None
-        over = tuple(each for each in stack[1:] if is_stop(each))
-        return Stop(self._app.current_mode, over, getattr(base, "here", None))
+        screens = tuple(each for each in stack[1:] if is_stop(each))
+        return Stop(self._app.current_mode, screens, getattr(base, "here", None))
 
     def _drop_current(self) -> None:
         current = self._current_stop()

@@ -53,7 +53,7 @@ class ToChangeRequest(Route):
 class ToSearch(Route):
     """The search screen with initial search words."""
 
-    words: str = ""
+    query: str = ""
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,8 @@ class Tour:
     @property
     def next_step(self) -> int | None:
         """Index of the next step. None if no tour is active."""
-        done = self._app.session.state.get_fact(_FACT, 0) if self.is_offered else None
-        return done if isinstance(done, int) and 0 <= done < len(STEPS) else None
+        step_count = self._app.session.state.get_fact(_FACT, 0) if self.is_offered else None
+        return step_count if isinstance(step_count, int) and 0 <= step_count < len(STEPS) else None
 
     @property
     def instruction(self) -> str:
@@ -83,6 +83,6 @@ class Tour:
         """Start the tour at its first step, or leave it."""
         self._save(0 if self.next_step is None else len(STEPS))
 
-    def _save(self, done: int) -> None:
-        self._app.session.state.set_fact(_FACT, done)
+    def _save(self, step_count: int) -> None:
+        self._app.session.state.set_fact(_FACT, step_count)
         self._changed()

@@ -168,11 +168,11 @@ def report_missing_parts(rows: Rows[Any], items_name: str, snapshots: Sequence[S
     if rows.extent.here and failed and all(isinstance(each, NotSent) for each in failed):
         oldest = min((each.fetched_at for each in snapshots if each.fetched_at is not None), default=None)
         missing = sum(each.value is None for each in snapshots)
-        more = f" · some {items_name} not loaded yet" if missing else ""
-        rows.state.is_from_before(f"{offline_since(oldest)}{more}")
+        suffix = f" · some {items_name} not loaded yet" if missing else ""
+        rows.state.is_from_before(f"{offline_since(oldest)}{suffix}")
     elif failed:
-        more = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
-        rows.state.fail(f"Could not load some {items_name}", f"{failed[0]}{more}")
+        suffix = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
+        rows.state.fail(f"Could not load some {items_name}", f"{failed[0]}{suffix}")
     elif any(each.value is None for each in snapshots):
         rows.state.wait_for(items_name)
     else:
@@ -288,16 +288,16 @@ class View(HasCommands, Screen[None]):
         if not self.go_up():
             self.shell.history.close_screen()
 
-    def show_no_organization(self, rows: Rows[Any] | Tree, what: str) -> bool:
+    def show_no_organization(self, rows: Rows[Any] | Tree, items_name: str) -> bool:
         """Show in a list that the organizations are loading, or why none is selected. Return False if one is selected."""
         if self.shell.workspace.organization is not None:
             return False
         if rows.keys:
             rows.show(())
-        if (why := self.shell.workspace.no_organization_reason) is not None:
-            rows.state.fail(*why)
+        if (reason := self.shell.workspace.no_organization_reason) is not None:
+            rows.state.fail(*reason)
         else:
-            rows.state.wait_for(what)
+            rows.state.wait_for(items_name)
         return True
 
     def refresh_data(self) -> None:

@@ -417,17 +417,17 @@ class Workspace:
 
     def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
         self.organizations = snapshot
-        known = snapshot.value.items if snapshot.value else ()
+        organizations = snapshot.value.items if snapshot.value else ()
         if self.organization is not None and self._has_left(self.organization):
             self.organization, self.spaces = None, Snapshot()
             self.inbox.clear_organization()
             if unsubscribe := self._unsubscribe.pop("spaces", None):
                 unsubscribe()
-        if not known:
+        if not organizations:
             self.spaces_changed.publish(None)
         elif self.organization is None and self._session is not None:
             last_id = self._session.state.get_fact("organization")
-            self.switch_organization(next((each for each in known if each.id == last_id), known[0]))
+            self.switch_organization(next((each for each in organizations if each.id == last_id), organizations[0]))
         self._publish_frame()
 
     def _has_left(self, organization: Organization) -> bool:
@@ -458,8 +458,8 @@ class Workspace:
     def _show_spaces(self, snapshot: Snapshot[ListPage[Space]]) -> None:
         if snapshot.value is not None and self.organization is not None:
             # Some servers omit the organization of a space.
-            within = {"organization": self.organization.id}
-            items = (each if each.organization else each.model_copy(update=within) for each in snapshot.value.items)
+            added = {"organization": self.organization.id}
+            items = (each if each.organization else each.model_copy(update=added) for each in snapshot.value.items)
             snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
         if self._session is not None and snapshot.value is not None and not snapshot.loading and snapshot.error is None:

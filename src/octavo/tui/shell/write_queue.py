@@ -57,10 +57,10 @@ def _in_background(
 ) -> Callable[Concatenate[WriteQueue, P], None]:
     """Decorate a coroutine method of `WriteQueue`, so that calling it starts it in the background."""
 
-    def begin(queue: WriteQueue, /, *args: P.args, **keywords: P.kwargs) -> None:
+    def start(queue: WriteQueue, /, *args: P.args, **keywords: P.kwargs) -> None:
         queue.run(work(queue, *args, **keywords))
 
-    return begin
+    return start
 
 
 class WriteQueue:
@@ -80,11 +80,11 @@ class WriteQueue:
         self._view_of_entry: dict[str, str] = {}
         """Mode of the view in which each outbox entry was created, by entry id."""
 
-    async def flush(self, within: float = 2.0) -> None:
+    async def flush(self, max_seconds: float = 2.0) -> None:
         """Send the writes that are still waiting for their undo delay, because the app quits. Running tasks get
-        `within` seconds to finish."""
+        `max_seconds` seconds to finish."""
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=within)
+            await asyncio.wait(self._tasks, timeout=max_seconds)
         await self._app.session.outbox.send_now()
         self._undoable.clear()
 
@@ -231,10 +231,10 @@ class WriteQueue:
                 app.say(self._no_undo_reason, tone="care")
                 self._no_undo_reason = ""
                 return
-            if (back := self._direct_undo) is not None:
+            if (direct_undo := self._direct_undo) is not None:
                 self._direct_undo = None
                 self._close_undo_notices()
-                self.run(self._send_undo(back))
+                self.run(self._send_undo(direct_undo))
                 return
             change, writes = self._undoable[-1] if self._undoable else (None, True)
             try:
@@ -252,13 +252,13 @@ class WriteQueue:
         self._close_undo_notices()
         app.say(undone.message if undone is not None else "Nothing to undo.")
         if undone is not None and undone.undone and not app.is_ending:
-            first = undone.undone[0]
-            app.go(_route_to_write(app, first, self._view_of_entry.get(first.id, "")))
+            entry = undone.undone[0]
+            app.go(_route_to_write(app, entry, self._view_of_entry.get(entry.id, "")))
 
-    async def _send_undo(self, back: DirectUndo) -> None:
-        outcome = await self._send_with_progress(back.action, back.send())
+    async def _send_undo(self, undo: DirectUndo) -> None:
+        outcome = await self._send_with_progress(undo.action, undo.send())
         is_done = outcome.kind == "done" and not outcome.message
-        self._app.say(back.message if is_done else outcome.message, tone="done" if is_done else "failed")
+        self._app.say(undo.message if is_done else outcome.message, tone="done" if is_done else "failed")
 
     def _close_undo_notices(self) -> None:
         """Close the notifications that offer to undo a write."""

@@ -38,8 +38,12 @@ def current_values(page: Page) -> Values:
 
 def changed_values(page: Page, values: Mapping[str, str]) -> Values:
     """Return the entries of `values` that differ from the page."""
-    now = current_values(page)
-    return {name: values[name].strip() for name in now if name in values and values[name].strip() != now[name].strip()}
+    current = current_values(page)
+    return {
+        name: values[name].strip()
+        for name in current
+        if name in values and values[name].strip() != current[name].strip()
+    }
 
 
 def page_update(page: Page, values: Mapping[str, str]) -> UpdatePage | None:
@@ -108,9 +112,9 @@ def to_draft(page: Page, values: Mapping[str, str]) -> str:
 
 def from_draft(page: Page, draft: str) -> Values:
     """Return the values of the page, updated with the values of a draft."""
-    now = current_values(page)
+    current = current_values(page)
     try:
         saved = parse_json(draft) if draft else {}
     except ValueError:
-        return now
-    return now | {name: str(saved[name]) for name in now if isinstance(saved, dict) and name in saved}
+        return current
+    return current | {name: str(saved[name]) for name in current if isinstance(saved, dict) and name in saved}

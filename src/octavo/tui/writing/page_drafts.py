@@ -76,8 +76,8 @@ class PageDraft:
 
 def parse_draft_key(text: str) -> PageDraftKey:
     """Parse the string form of a key."""
-    _, space, page, into, revision, number = text.split(" ")
-    return PageDraftKey(space, page, revision, "" if into == _NO_CHANGE_REQUEST else into, int(number))
+    _, space, page, request_id, revision, number = text.split(" ")
+    return PageDraftKey(space, page, revision, "" if request_id == _NO_CHANGE_REQUEST else request_id, int(number))
 
 
 def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "") -> tuple[PageDraft, ...]:
@@ -92,8 +92,8 @@ def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "")
 
 def unused_key(drafts: Drafts, key: PageDraftKey) -> PageDraftKey:
     """Return `key`, or a copy with another number if `key` already has a draft."""
-    taken = {draft.key for draft in page_drafts(drafts, key.space, key.page)}
-    return next(free for number in count(1) if (free := replace(key, number=number)) not in taken)
+    used = {draft.key for draft in page_drafts(drafts, key.space, key.page)}
+    return next(free for number in count(1) if (free := replace(key, number=number)) not in used)
 
 
 def save_conflict_base(app: Shell, key: PageDraftKey, revision: str) -> None:
@@ -129,11 +129,11 @@ async def recover_drafts(app: Shell, space: str, page: str) -> None:
     )
 
     # An editor file that was opened from a draft is always saved, even if the text equals the page.
-    known = {draft.key for draft in page_drafts(app.session.drafts, space, page)}
+    draft_keys = {draft.key for draft in page_drafts(app.session.drafts, space, page)}
     for path, place in _orphaned_files(app, space, page):
         result, note = read_back(path), about_of(path)
         if isinstance(result, Edited) and not (note and note.why):  # The outbox offers texts that were rejected.
-            if result.text.strip() and (place in known or not await _is_unchanged(app, place, result.text)):
+            if result.text.strip() and (place in draft_keys or not await _is_unchanged(app, place, result.text)):
                 await DialogDraft(app, place.text).save(result.text)
             forget(path)
 
@@ -143,9 +143,14 @@ def _orphaned_files(app: Shell, space: str, page: str) -> list[tuple[Path, PageD
     files = []
     for path in sorted(editor_folder(app).glob(f"page.{_page_digest(app.session, space, page)}.*.md")):
         if _is_orphaned(path):
-            _, _, into, revision, number, *_ = path.name.split(".")
+            _, _, request_id, revision, number, *_ = path.name.split(".")
             files.append(
-                (path, PageDraftKey(space, page, revision, "" if into == _NO_CHANGE_REQUEST else into, int(number)))
+                (
+                    path,
+                    PageDraftKey(
+                        space, page, revision, "" if request_id == _NO_CHANGE_REQUEST else request_id, int(number)
+                    ),
+                )
             )
     return files
 
@@ -217,8 +222,8 @@ async def report_unsent_pages(app: Shell, session: Session) -> None:
         unsent = pages_with_drafts(app, space, [*titles, *(page for at, page in drafts if at == space)])
         count += len(unsent)
         space_or_none = app.workspace.space(space)
-        where = f" in {space_or_none.title}" if space_or_none is not None else ""
-        titles_with_space += [f"{titles[page]}{where}" for page in titles if page in unsent]
+        suffix = f" in {space_or_none.title}" if space_or_none is not None else ""
+        titles_with_space += [f"{titles[page]}{suffix}" for page in titles if page in unsent]
     if count == 1:
         sentence = (
             f"Your draft of {titles_with_space[0]} has not been sent"

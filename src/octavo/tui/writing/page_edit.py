@@ -69,8 +69,8 @@ class PageEdit:
         except NotSaved as error:
             self.app.say(f"Could not open {self.title}: {error}", tone="failed")
             return
-        into = self.change_request.id if self.change_request is not None else ""
-        drafts = page_drafts(self.app.session.drafts, self.space.space_id, self.page, into)
+        request_id = self.change_request.id if self.change_request is not None else ""
+        drafts = page_drafts(self.app.session.drafts, self.space.space_id, self.page, request_id)
         if drafts:
             with show_progress(self.app, f"Opening {self.title}…"):
                 named = [await self._target_title(draft.key) for draft in drafts]
@@ -147,8 +147,8 @@ class PageEdit:
             await DialogDraft(self.app, draft.key.text).save("")
             self.on_end(None)
 
-        def decided(answer: Confirmed | None) -> None:
-            if answer is not None:
+        def decided(result: Confirmed | None) -> None:
+            if result is not None:
                 self.app.background(discard())
 
         warning = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. The page {self.title} itself will not change."
@@ -188,8 +188,10 @@ class PageEdit:
             self.app.say(f"Could not open {self.title}: {error}", tone="failed")
             return
         if text is None:
-            where = target.title if target.change_request is not None else "main"
-            self.app.say(f"Could not edit {self.title}: the page is not in {where}, or it has no text.", tone="care")
+            place_name = target.title if target.change_request is not None else "main"
+            self.app.say(
+                f"Could not edit {self.title}: the page is not in {place_name}, or it has no text.", tone="care"
+            )
             return
         await self._edit(key, target, Raw(change(text.text)))
 
@@ -234,8 +236,8 @@ class PageEdit:
             self.send(key, target, mine)
             return
 
-        def decided(answer: Confirmed | None) -> None:
-            if answer is not None:
+        def decided(result: Confirmed | None) -> None:
+            if result is not None:
                 self.send(key, target, mine)
             else:
                 self.app.say(DRAFT_HINT)
@@ -340,8 +342,8 @@ def line_of(text: str, block: Block) -> int:
     from octavo.documents.parse import parse  # lazy: the parser, 30 ms
 
     document = parse(text)
-    found = document.find(block.key) if block.key else None
-    if found is None and (like := ThreadAnchors(document).like(block.plain())):
-        found = document.find(like)
-    first = found.lines[0] if found is not None else block.lines[0]
-    return min(first, text.count("\n")) + 1
+    match = document.find(block.key) if block.key else None
+    if match is None and (similar_key := ThreadAnchors(document).like(block.plain())):
+        match = document.find(similar_key)
+    line = match.lines[0] if match is not None else block.lines[0]
+    return min(line, text.count("\n")) + 1

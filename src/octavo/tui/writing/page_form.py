@@ -65,7 +65,7 @@ class PageForm(Confirm):
         super().__init__(title, verb="Save", intro=intro, foot="")
         self._values, self._validate, self._keep_values, self._keep_values_now = dict(values), validate, save, save_now
         self._refused = dict(refused)
-        self.answer: Values = {}
+        self.confirmed_values: Values = {}
         """The values that the user has confirmed."""
         # Every field saves the draft of the whole form (`_keep`).
         self._fields = {name: self._field_of(name, value) for name, value in values.items()}
@@ -165,5 +165,5 @@ class PageForm(Confirm):
             written = self.values
             self._answered = True
             self._keep_values(written)
-            self.answer = written
+            self.confirmed_values = written
             self.dismiss(Confirmed())

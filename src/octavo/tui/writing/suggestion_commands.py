@@ -33,8 +33,8 @@ def suggested_texts(thread: Comment, message: Comment | Reply) -> tuple[Suggeste
     page, node = thread.target.page, thread.target.node
     if page is None or node is None:
         return ()
-    found = suggestions(message.body.text)
-    return tuple(SuggestedText(page.id, node.id, thread.target.revision, each.text) for each in found)
+    texts = suggestions(message.body.text)
+    return tuple(SuggestedText(page.id, node.id, thread.target.revision, each.text) for each in texts)
 
 
 class SuggestionCommands:
@@ -46,12 +46,12 @@ class SuggestionCommands:
     def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
         """Return the reason why the suggestion in a message cannot be applied, or None."""
         app = self._app
-        found = suggestions(message.body.text)
-        if not found:
+        texts = suggestions(message.body.text)
+        if not texts:
             return "This comment has no suggestion."
         if app.workspace.send_status(message.id) or app.workspace.send_status(thread.id):
             return "This comment has not been sent yet. You can apply the suggestion after the comment is sent."
-        if len(found) > 1:
+        if len(texts) > 1:
             return "This comment has several suggestions for the same block, so Octavo cannot apply them. Press e to edit the page yourself."
         if not suggested_texts(thread, message):
             return "This thread is about the page as a whole, so the suggestion has no block to change."
@@ -63,14 +63,14 @@ class SuggestionCommands:
         """Apply the suggestion in a message to its page. If its block was edited since, offer to resolve the conflict
         in the editor."""
         app = self._app
-        found = suggested_texts(thread, message)
-        if not isinstance(at, ChangeRequestRef) or not found:
+        texts = suggested_texts(thread, message)
+        if not isinstance(at, ChangeRequestRef) or not texts:
             return
         page = thread.target.page
         title = (page.title if page is not None else None) or "the page"
 
         async def sending() -> SendResult[SuggestionOutcome]:
-            result = await apply_suggestions(app.session.live, at, found)
+            result = await apply_suggestions(app.session.live, at, texts)
             if result.kind != "changed" or result.result is None:
                 return (
                     result
@@ -86,7 +86,7 @@ class SuggestionCommands:
                     return SendResult(
                         "refused", "Could not apply the suggestion: the page was deleted from this change request."
                     )
-            _offer_editor(app, at, title, found[0])
+            _offer_editor(app, at, title, texts[0])
             return SendResult(
                 "refused", "Could not apply the suggestion: its block was edited or deleted in the meantime."
             )
@@ -115,8 +115,8 @@ def apply_all_suggestions(app: Shell, at: ChangeRequestRef, title: str, threads:
         summary = _summary(result.result)
         return SendResult("done", summary, result.result) if result.kind == "done" else SendResult("refused", summary)
 
-    def decided(answer: Confirmed | None) -> None:
-        if answer is not None:
+    def decided(result: Confirmed | None) -> None:
+        if result is not None:
             _send(app, at, sending, f"apply {plural(len(suggested), 'suggestion')}", "")
 
     app.push_screen(
@@ -134,8 +134,8 @@ def _summary(outcome: SuggestionOutcome) -> str:
     """Return the message about the result of applying several suggestions."""
     fates = [fate for _, fate in outcome.results]
     sentences = [f"Applied {outcome.applied} of {plural(len(fates), 'suggestion')}."]
-    if same := fates.count("same"):
-        sentences.append(f"{plural(same, 'suggestion was', 'suggestions were')} already on the page.")
+    if unchanged := fates.count("same"):
+        sentences.append(f"{plural(unchanged, 'suggestion was', 'suggestions were')} already on the page.")
     if skipped := fates.count("changed") + fates.count("gone"):
         reason = "its block was" if skipped == 1 else "their blocks were"
         sentences.append(
@@ -145,12 +145,12 @@ def _summary(outcome: SuggestionOutcome) -> str:
     return " ".join(sentences)
 
 
-def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: str) -> None:
+def _send(app: Shell, at: ChangeRequestRef, sending: Sending, action: str, message: str) -> None:
     live = app.session.live
     app.writes.send(
-        doing,
+        action,
         sending(),
-        message=said,
+        message=message,
         make_undo=lambda outcome: DirectUndo(
             "undo the suggested change", lambda: revert_suggestions(live, at, outcome), "Undid the suggested change."
         ),
@@ -167,8 +167,8 @@ def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, wording: Suggest
         edit = PageEdit(app, at.space, wording.page, title, change_request)
         await edit.open_changed(lambda page: with_conflict_markers(page, wording.block_key, wording.text))
 
-    def decided(answer: Confirmed | None) -> None:
-        if answer is not None:
+    def decided(result: Confirmed | None) -> None:
+        if result is not None:
             app.background(open_it())
 
     intro = "The block changed after the suggestion was made. Your editor shows both versions between conflict markers."

@@ -52,11 +52,11 @@ def new_request_target(space: SpaceRef, subject: str) -> TargetRequest:
 
 
 async def choose_target(
-    app: Shell, space: SpaceRef, subject: str, then: Callable[[TargetRequest], Coroutine[Any, Any, None]]
+    app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetRequest], Coroutine[Any, Any, None]]
 ) -> None:
-    """Ask for the change request that receives an edit, then call `then`. The choices are the last used change request,
+    """Ask for the change request that receives an edit, then call `on_choice`. The choices are the last used change request,
     a new one, and other open change requests of the user. If only a new one is possible, the user is not asked. Returns
-    when `then` is done or the dialog is open."""
+    when `on_choice` is done or the dialog is open."""
     new_target = new_request_target(space, subject)
     try:
         with show_progress(app, "Loading your change requests…"):
@@ -66,7 +66,7 @@ async def choose_target(
         return
     others = [each for each in own if last is None or each.id != last.id]
     if last is None and not others:
-        await then(new_target)
+        await on_choice(new_target)
         return
 
     def choice(each: ChangeRequest, group: str) -> Choice[TargetRequest]:
@@ -79,7 +79,7 @@ async def choose_target(
 
     def chosen(target: TargetRequest | None) -> None:
         if target is not None:
-            app.background(then(target))
+            app.background(on_choice(target))
 
     app.push_screen(Picker("Choose a change request", choices), chosen)
 

@@ -98,13 +98,13 @@ class TreeEdit:
         """Ask for a position and a title, then add a page."""
         await self._with_target("Add a page", self._insert)
 
-    async def _with_target(self, subject: str, then: Callable[[LoadedTree], None]) -> None:
+    async def _with_target(self, subject: str, on_loaded: Callable[[LoadedTree], None]) -> None:
         if self.change_request is not None:
-            await self._with_tree(then, TargetRequest(self.space, change_request=self.change_request))
+            await self._with_tree(on_loaded, TargetRequest(self.space, change_request=self.change_request))
         else:
-            await target_request.choose_target(self.app, self.space, subject, partial(self._with_tree, then))
+            await target_request.choose_target(self.app, self.space, subject, partial(self._with_tree, on_loaded))
 
-    async def _with_tree(self, then: Callable[[LoadedTree], None], target: TargetRequest) -> None:
+    async def _with_tree(self, on_loaded: Callable[[LoadedTree], None], target: TargetRequest) -> None:
         live = self.app.session.live
         at: ContentRef = target.ref or self.space
         try:
@@ -116,7 +116,7 @@ class TreeEdit:
         if self.page and tree.find(self.page) is None:
             self.app.say(f"{target.title} does not contain the page {self.title}.", tone="care")
             return
-        then(LoadedTree(target, tree, head))
+        on_loaded(LoadedTree(target, tree, head))
 
     # The dialogs
 
@@ -154,10 +154,10 @@ class TreeEdit:
             refused=errors,
         )
 
-        def decided(answer: Confirmed | None) -> None:
-            if answer is None:
+        def decided(result: Confirmed | None) -> None:
+            if result is None:
                 return
-            change = page_details.page_update(page, form.answer)
+            change = page_details.page_update(page, form.confirmed_values)
             if change is None:
                 self.app.say("You made no changes, so nothing was sent.")
                 draft.delete()
@@ -166,14 +166,14 @@ class TreeEdit:
             message = f"Changed the details of {page.title or 'Untitled'}"
             screen = self.app.screen
 
-            def show_refusal(sentence: str, into: ChangeRequest) -> bool:
+            def show_refusal(sentence: str, change_request: ChangeRequest) -> bool:
                 if self.app.screen is not screen:  # The user has moved on, so the form does not open again.
                     return False
                 # A new change request exists by now.
                 reloaded = replace(
                     loaded,
-                    target=TargetRequest(self.space, change_request=into),
-                    revision=loaded.revision or into.revision,
+                    target=TargetRequest(self.space, change_request=change_request),
+                    revision=loaded.revision or change_request.revision,
                 )
                 self._details(reloaded, page_details.server_errors(sentence, field_names) or {"": sentence})
                 return True
@@ -192,13 +192,13 @@ class TreeEdit:
                 self._ask_title("Title of the new page", "Add", draft, partial(on_title, place))
 
         def on_title(place: PagePosition, title: str) -> None:
-            where = {"into": place.parent} if place.index is None else {"into": place.parent, "at": place.index}
+            position = {"into": place.parent} if place.index is None else {"into": place.parent, "at": place.index}
             target = (
                 loaded.target
                 if loaded.revision is not None
                 else target_request.new_request_target(self.space, f"Add {title}")
             )
-            change = InsertPage(title=title, document=DocumentBody(markdown=""), **where)
+            change = InsertPage(title=title, document=DocumentBody(markdown=""), **position)
             self.app.background(
                 self._write(
                     replace(loaded, target=target),
@@ -243,8 +243,8 @@ class TreeEdit:
         page = loaded.tree.find(self.page)
         subpages = sum(1 for _ in page.walk()) - 1 if page is not None else 0
 
-        def decided(answer: Confirmed | None) -> None:
-            if answer is not None:
+        def decided(result: Confirmed | None) -> None:
+            if result is not None:
                 self.app.background(
                     self._write(loaded, DeletePage(page=self.page), f"delete {self.title}", f"Deleted {self.title}")
                 )
@@ -276,9 +276,9 @@ class TreeEdit:
             keep_now=draft.autosave_now,
         )
 
-        def decided(answer: Confirmed | None) -> None:
-            if answer is not None:
-                use(answer.text)
+        def decided(result: Confirmed | None) -> None:
+            if result is not None:
+                use(result.text)
 
         self.app.push_screen(Confirm(title, verb=verb, field=field), decided)
 
@@ -337,12 +337,12 @@ def position_choices(tree: PageTree, moved: str, parent: str) -> list[Choice[Pag
     """Return the positions among the subpages of `parent`, or at the top level. The last position comes first."""
     parent_page = tree.find(parent) if parent else None
     others = [page for page in (parent_page.pages if parent_page is not None else tree.pages) if page.id != moved]
-    into = parent or None
-    choices = [Choice(PagePosition(into, len(others)), "Last")]
+    parent_id = parent or None
+    choices = [Choice(PagePosition(parent_id, len(others)), "Last")]
     if others:
-        choices.append(Choice(PagePosition(into, 0), "First"))
+        choices.append(Choice(PagePosition(parent_id, 0), "First"))
     choices += [
-        Choice(PagePosition(into, number), f"After {page.title or 'Untitled'}")
+        Choice(PagePosition(parent_id, number), f"After {page.title or 'Untitled'}")
         for number, page in enumerate(others[:-1], 1)
     ]
     return choices

@@ -42,21 +42,21 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
         before = await page_source(live, base, page_id)
         for _ in range(_MAX_ATTEMPTS):
             head = (await live.send(change_requests.Get(at=at))).revision or ""
-            now = await page_source(live, revision_ref(at, head), page_id) if head else None
-            if now is None:
+            current = await page_source(live, revision_ref(at, head), page_id) if head else None
+            if current is None:
                 return PageOutcome("gone", "Could not save the page: it was deleted from this change request.")
-            if now == mine:
+            if current == mine:
                 return PageOutcome("same", "The page already has this text.", head, mine)
-            text = await _merge_or_none(before or now, now, mine)
+            text = await _merge_or_none(before or current, current, mine)
             if text is None:
-                return PageOutcome("conflict", "", head, await _with_markers(before or now, now, mine))
+                return PageOutcome("conflict", "", head, await _with_markers(before or current, current, mine))
             sent = await edit(live, at, head, (_update(page_id, text),))
             if sent.kind == "changed":
                 continue
             if sent.kind != "done":
                 return PageOutcome(sent.kind, sent.message, sent.revision or head, text)
             if sent.replaced is not None and sent.revision is not None:
-                return await _merge_overwritten(live, at, page_id, now, text, sent.replaced, sent.revision)
+                return await _merge_overwritten(live, at, page_id, current, text, sent.replaced, sent.revision)
             return PageOutcome("sent" if text == mine else "merged", revision=sent.revision or head, text=text)
     except ApiError as error:
         return PageOutcome("refused", f"Could not save the page: {error}")
