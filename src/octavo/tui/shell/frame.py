@@ -275,8 +275,8 @@ MIN_SHOWN = timedelta(seconds=10)
 class RemoteNews:
     """News about changes by other people, such as `2 new replies · 1 merge`, shown until the user presses a key."""
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed = changed
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
         self._news: RemoteChanges | None = None
         self._shown_since: datetime | None = None
 
@@ -285,7 +285,7 @@ class RemoteNews:
         self._news = news if self._news is None else self._news + news
         if self.summary and self._shown_since is None:
             self._shown_since = wording.clock()
-        self._changed()
+        self._on_change()
 
     def dismiss(self) -> None:
         """Clear the news because the user pressed a key, unless the news has just arrived."""
@@ -295,7 +295,7 @@ class RemoteNews:
     def clear(self) -> None:
         """Clear the news."""
         self._news = self._shown_since = None
-        self._changed()
+        self._on_change()
 
     @property
     def summary(self) -> str:

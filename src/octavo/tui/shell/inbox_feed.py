@@ -32,11 +32,11 @@ class InboxFeed:
     or with the first background refresh if the user opened it in an earlier run. Until then, the inbox shows the count
     of the earlier run."""
 
-    def __init__(self, app: Shell, count: Callable[[str, ListPage[Comment]], None]) -> None:
-        """`count` is called with the id of a change request and its open comments as soon as they are read."""
-        self._on_comments_read = count
+    def __init__(self, app: Shell, on_comments_read: Callable[[str, ListPage[Comment]], None]) -> None:
+        """`on_comments_read` is called with the id of a change request and its open comments as soon as they are read."""
+        self._on_comments_read = on_comments_read
         self._reported_comments: dict[ChangeRequestRef, tuple[Comment, ...]] = {}
-        """Comments of each change request that were passed to `count` last."""
+        """Comments of each change request that were passed to `on_comments_read` last."""
         self.changed: Signal[None] = app.signal("inbox")
         """Published when the rows or their data have changed."""
         self.loader: InboxLoader | None = None

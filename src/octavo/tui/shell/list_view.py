@@ -37,8 +37,8 @@ N = TypeVar("N", bound=ListFilter)
 class ActiveFilters(Generic[N]):
     """The active filters of a list, at most one of each kind."""
 
-    def __init__(self, view: View, changed: Callable[[], None]) -> None:
-        self._view, self._changed = view, changed
+    def __init__(self, view: View, on_change: Callable[[], None]) -> None:
+        self._view, self._on_change = view, on_change
         self.filters: tuple[N, ...] = ()
 
     @property
@@ -49,7 +49,7 @@ class ActiveFilters(Generic[N]):
     def replace(self, *filters: N) -> None:
         """Replace the active filters."""
         self.filters = filters
-        self._changed()
+        self._on_change()
 
     def choose(self, title: str, available: Iterable[tuple[N, str]], save: Callable[[], None] | None = None) -> None:
         """Open a dialog that adds or removes a filter. `available` contains the filters to add, each with the number of

@@ -40,8 +40,8 @@ STEPS = (
 class Tour:
     """Progress of the tour, stored with the session. Only the demo has a tour."""
 
-    def __init__(self, app: Shell, changed: Callable[[], None]) -> None:
-        self._app, self._changed = app, changed
+    def __init__(self, app: Shell, on_change: Callable[[], None]) -> None:
+        self._app, self._on_change = app, on_change
 
     @property
     def is_offered(self) -> bool:
@@ -85,4 +85,4 @@ class Tour:
 
     def _save(self, step_count: int) -> None:
         self._app.session.state.set_fact(_FACT, step_count)
-        self._changed()
+        self._on_change()

@@ -26,14 +26,14 @@ class UnsentTexts:
     """Index of the drafts and pending comments of a session, rebuilt when a text appears or disappears. Drafts that
     could not be saved are saved again until that works."""
 
-    def __init__(self, app: Shell, changed: Callable[[], None]) -> None:
-        """`changed` is called before subscribers of the signal `changed`."""
+    def __init__(self, app: Shell, on_change: Callable[[], None]) -> None:
+        """`on_change` is called before the subscribers of the signal `changed`."""
         self.changed: Signal[None] = app.signal("left unsent")
         """Published when an unsent text has appeared, disappeared or moved."""
         self.text_changed: Signal[None] = app.signal("drafts")
         """Published when the wording of an unsent text may have changed."""
         self.index = UnsentIndex()
-        self._before_publish = changed
+        self._before_publish = on_change
         self._session: Session | None = None
         self._app = app
         self._save_timer: Timer | None = None

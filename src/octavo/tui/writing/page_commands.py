@@ -114,20 +114,20 @@ class PageEditing:
         return TreeEdit(self._view.shell, space, *id_and_title, self.pages.change_request, self.pages.show_saved_page)
 
 
-def _why_no_insert(app: Shell, authoring: PageEditing) -> str | None:
-    return authoring.pages.why_no_page() or authoring.disabled_reason()
+def _why_no_insert(app: Shell, editing: PageEditing) -> str | None:
+    return editing.pages.why_no_page() or editing.disabled_reason()
 
 
-def why_no_page_edit(app: Shell, authoring: PageEditing) -> str | None:
+def why_no_page_edit(app: Shell, editing: PageEditing) -> str | None:
     """Return the reason why the selected page cannot be changed, or None."""
-    if reason := _why_no_insert(app, authoring):
+    if reason := _why_no_insert(app, editing):
         return reason
-    return "Select a page first." if authoring.pages.selected_page is None else None
+    return "Select a page first." if editing.pages.selected_page is None else None
 
 
-def _why_no_edit(app: Shell, authoring: PageEditing) -> str | None:
-    page = authoring.pages.selected_page
-    if (reason := why_no_page_edit(app, authoring)) is None and page is not None and page[2] != "document":
+def _why_no_edit(app: Shell, editing: PageEditing) -> str | None:
+    page = editing.pages.selected_page
+    if (reason := why_no_page_edit(app, editing)) is None and page is not None and page[2] != "document":
         kind = "generated page" if page[2] == "computed" else page[2]
         return f"{page[1]} is a {kind} and has no text to edit. Press M to rename or move the {kind}."
     return reason
@@ -137,13 +137,13 @@ PAGE_COMMANDS: Commands[PageEditing] = Commands(
     "page",
     (
         Command("edit", "e", "Edit", "Edit the page in your editor",
-                writes=True, run=lambda _, authoring: authoring.edit(), why_not=_why_no_edit),
+                writes=True, run=lambda _, editing: editing.edit(), why_not=_why_no_edit),
         Command("arrange", "M", "Edit pages", "Rename, move, add, or delete pages",
-                writes=True, run=lambda _, authoring: authoring.show_menu(), why_not=why_no_page_edit, shown=False),
+                writes=True, run=lambda _, editing: editing.show_menu(), why_not=why_no_page_edit, shown=False),
         Command("delete", "X", "Delete", "Delete the page",
-                writes=True, run=lambda _, authoring: authoring.delete(), why_not=why_no_page_edit, shown=False),
+                writes=True, run=lambda _, editing: editing.delete(), why_not=why_no_page_edit, shown=False),
         Command("insert", "ctrl+n", "New page", "Add a page",
-                writes=True, run=lambda _, authoring: authoring.insert(), why_not=_why_no_insert, shown=False),
+                writes=True, run=lambda _, editing: editing.insert(), why_not=_why_no_insert, shown=False),
     ),
     context="editing pages",
 )  # fmt: skip

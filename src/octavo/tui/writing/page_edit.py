@@ -203,7 +203,7 @@ class PageEdit:
         return (await live.fetch(spaces.Get(at=self.space))).revision
 
     async def _edit(self, key: PageDraftKey, target: TargetRequest, text: Raw) -> None:
-        line = await asyncio.to_thread(line_of, text.text, self.block) if self.block is not None else 1
+        line = await asyncio.to_thread(block_line, text.text, self.block) if self.block is not None else 1
         draft = DialogDraft(self.app, key.text)
 
         def keep(written: str) -> str:
@@ -336,7 +336,7 @@ class PageEdit:
         return f"Saved {self.title} to {title}.{note}"
 
 
-def line_of(text: str, block: Block) -> int:
+def block_line(text: str, block: Block) -> int:
     """Return the line number of a block in a text, starting at 1. This is the line of the block with the same key, else
     of the most similar block, else the old line of the block. Takes as long as parsing the text."""
     from octavo.documents.parse import parse  # lazy: the parser, 30 ms

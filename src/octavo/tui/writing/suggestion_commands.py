@@ -157,15 +157,15 @@ def _send(app: Shell, at: ChangeRequestRef, sending: Sending, action: str, messa
     )
 
 
-def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, wording: SuggestedText) -> None:
+def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, suggested: SuggestedText) -> None:
     async def open_it() -> None:
         try:
             change_request = await app.session.live.fetch(change_requests.Get(at=at))
         except ApiError as error:
             app.say(f"Could not open {title}: {error}", tone="failed")
             return
-        edit = PageEdit(app, at.space, wording.page, title, change_request)
-        await edit.open_changed(lambda page: with_conflict_markers(page, wording.block_key, wording.text))
+        edit = PageEdit(app, at.space, suggested.page, title, change_request)
+        await edit.open_changed(lambda page: with_conflict_markers(page, suggested.block_key, suggested.text))
 
     def decided(result: Confirmed | None) -> None:
         if result is not None:

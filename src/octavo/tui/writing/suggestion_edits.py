@@ -102,7 +102,7 @@ async def revert_suggestions(
 async def _apply_to_pages(
     live: Live,
     at: ChangeRequestRef,
-    head: str,
+    revision: str,
     suggested_texts: Sequence[SuggestedText],
     old_sources: Mapping[SuggestedText, str | None],
 ) -> SuggestionOutcome:
@@ -111,7 +111,7 @@ async def _apply_to_pages(
     fates: list[tuple[SuggestedText, Literal["applied", "same", "changed", "gone"]]] = []
     for each in suggested_texts:
         if each.page not in after:
-            source = await page_source(live, revision_ref(at, head), each.page)
+            source = await page_source(live, revision_ref(at, revision), each.page)
             if source is None:
                 fates.append((each, "gone"))
                 continue

@@ -266,7 +266,7 @@ class TreeEdit:
             decided,
         )
 
-    def _ask_title(self, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
+    def _ask_title(self, title: str, verb: str, draft: DialogDraft, on_title: Callable[[str], None]) -> None:
         field = Field(
             "Title",
             draft.text,
@@ -278,7 +278,7 @@ class TreeEdit:
 
         def decided(result: Confirmed | None) -> None:
             if result is not None:
-                use(result.text)
+                on_title(result.text)
 
         self.app.push_screen(Confirm(title, verb=verb, field=field), decided)
 

@@ -64,17 +64,17 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
 
 
 async def _merge_overwritten(
-    live: Live, at: ChangeRequestRef, page_id: str, before: Raw, mine: Raw, overwritten: str, head: str
+    live: Live, at: ChangeRequestRef, page_id: str, before: Raw, mine: Raw, overwritten: str, revision: str
 ) -> PageOutcome:
     """Restore an edit of other people that the last write has overwritten, by merging both texts."""
     theirs = await page_source(live, revision_ref(at, overwritten), page_id)
     if theirs is None or theirs in (before, mine):
-        return PageOutcome("sent", revision=head, text=mine)
+        return PageOutcome("sent", revision=revision, text=mine)
     text = await _merge_or_none(before, theirs, mine)
-    sent = await edit(live, at, head, (_update(page_id, text),)) if text is not None else None
+    sent = await edit(live, at, revision, (_update(page_id, text),)) if text is not None else None
     if text is None or sent is None or sent.kind != "done":
-        return PageOutcome("conflict", "", head, await _with_markers(before, theirs, mine))
-    return PageOutcome("merged", revision=sent.revision or head, text=text)
+        return PageOutcome("conflict", "", revision, await _with_markers(before, theirs, mine))
+    return PageOutcome("merged", revision=sent.revision or revision, text=text)
 
 
 async def _merge_or_none(before: Raw, theirs: Raw, mine: Raw) -> Raw | None:
