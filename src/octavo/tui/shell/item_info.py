@@ -18,7 +18,7 @@ from octavo.api.labels import field_label, label
 from octavo.api.operation import Model, Urls
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
-from octavo.api.text import Known
+from octavo.api.text import KnownValues
 from octavo.api.users import User
 from octavo.data.offline_spaces import OfflineSpace
 from octavo.tui.shell.item_labels import offline_summary
@@ -128,7 +128,7 @@ def holds_codes(model: type[Model], name: str) -> bool:
     unchecked: list[object] = [*info.metadata, info.annotation]
     while unchecked:
         each = unchecked.pop()
-        if isinstance(each, Known):
+        if isinstance(each, KnownValues):
             return True
         unchecked += get_args(each)
     return False

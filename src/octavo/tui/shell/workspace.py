@@ -181,7 +181,7 @@ class Workspace:
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
-        summaries = sum(item.is_verdict for item in open_comments)
+        summaries = sum(item.is_review for item in open_comments)
         undecided = [item for items in self._change_requests.values() for item in items]
         counted = next((item.comments for item in undecided if item.id == change_request), counted)
         if counted is not None:  # Some servers may not send a count.

@@ -10,7 +10,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.writes.direct import SendResult
-from octavo.documents.suggestions import suggestions, with_conflict_markers
+from octavo.documents.suggestions import find_suggestions, with_conflict_markers
 from octavo.tui.shell.permissions import why_no_editing, why_not_in_space
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.confirm import Confirm, Confirmed
@@ -33,7 +33,7 @@ def suggested_texts(thread: Comment, message: Comment | Reply) -> tuple[Suggeste
     page, node = thread.target.page, thread.target.node
     if page is None or node is None:
         return ()
-    texts = suggestions(message.body.text)
+    texts = find_suggestions(message.body.text)
     return tuple(SuggestedText(page.id, node.id, thread.target.revision, each.text) for each in texts)
 
 
@@ -46,7 +46,7 @@ class SuggestionCommands:
     def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
         """Return the reason why the suggestion in a message cannot be applied, or None."""
         app = self._app
-        texts = suggestions(message.body.text)
+        texts = find_suggestions(message.body.text)
         if not texts:
             return "This comment has no suggestion."
         if app.workspace.send_status(message.id) or app.workspace.send_status(thread.id):

@@ -232,7 +232,7 @@ class TreeEdit:
         if page is not None and page.type == "group":
             on_parent("")  # Groups exist only at the top level.
         else:
-            trail = loaded.tree.trail(self.page)
+            trail = loaded.tree.path_to(self.page)
             current_parent = trail[-2].id if len(trail) > 1 else ""
             self.app.push_screen(
                 Picker(f"Move {self.title} under…", parent_choices(loaded.tree, self.page), now=current_parent),
@@ -351,7 +351,7 @@ def position_choices(tree: PageTree, moved: str, parent: str) -> list[Choice[Pag
 def new_page_positions(tree: PageTree, page_id: str) -> list[Choice[PagePosition]]:
     """Return the positions for a new page: below the page, after it, or at the end of the space."""
     choices: list[Choice[PagePosition]] = []
-    trail = tree.trail(page_id) if page_id else ()
+    trail = tree.path_to(page_id) if page_id else ()
     if trail:
         page = trail[-1]
         if page.type in ("document", "group"):
