@@ -14,7 +14,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.documents.parse import parse
-from octavo.documents.suggestions import suggestion_fence
+from octavo.documents.suggestions import find_suggestions, suggestion_fence
 from octavo.tui.writing.suggestion_edits import SuggestedText, apply_suggestions, revert_suggestions
 from tests.data.sends import Gate
 from tests.data.test_deciding import edit

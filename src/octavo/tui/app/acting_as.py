@@ -35,4 +35,4 @@ def choose_role(app: Shell, begin: Callable[[Callable[[], Session]], None]) -> N
         if role is not None and role != acting.current:
             begin(lambda: acting.open_session(role))
 
-    app.push_screen(Picker("Switch demo user", choices, now=acting.current), chosen)
+    app.push_screen(Picker("Switch demo user", choices, initial=acting.current), chosen)

@@ -24,7 +24,7 @@ from octavo.data.live import Live
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.shell.page_queries import find_page, get_page_source, page_markdown
 from octavo.tui.widgets import wording
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 
 T = TypeVar("T")
 

@@ -28,7 +28,7 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
     reason why the browser could not open it: the dialog then only offers to copy the link."""
     # lazy: the dialog and the search for a browser, not needed for the first screen
     from octavo.tui.terminal import browser
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     target = links.external_target(url)
     if not isinstance(target, links.ToUrl):
@@ -62,7 +62,7 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
         verb, warnings = "Copy link", [f"{browser_or_error.sentence} Copy the link instead.", *warnings]
     title = f"Email {target.host}?" if is_mail else f"Open {target.host}?"
     after = "\n".join(filter(None, warnings))
-    app.push_screen(Confirm(title, verb=verb, intro=_highlight_host(target), after=after), decided)
+    app.push_screen(ConfirmDialog(title, verb=verb, intro=_highlight_host(target), after=after), decided)
 
 
 def page_url(page: Page | None) -> str:

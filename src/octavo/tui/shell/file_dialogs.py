@@ -23,7 +23,7 @@ from octavo.data.writes.uploads import NotSendable
 from octavo.tui.shell.item_labels import format_size
 from octavo.tui.shell.page_queries import get_page_source, page_markdown
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import plural
 
@@ -179,14 +179,14 @@ def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: st
     name = safe_name(export.file_name)
     initial = path_text or short_path(_initial_folder(app) / name)
     label = "Save to a new folder" if export.files else "Save to a file or folder"
-    field = Field(label, initial, required="Enter a path.", is_path=True)
+    field = Field(label, initial, required_error="Enter a path.", is_path=True)
 
     def decided(result: Confirmed | None) -> None:
         if result is not None:
             _start(app, export, result.text)
 
     app.push_screen(
-        Confirm(f"Save {export.title}?", verb="Save", intro=export.intro, after=problem, field=field), decided
+        ConfirmDialog(f"Save {export.title}?", verb="Save", intro=export.intro, after=problem, field=field), decided
     )
 
 
@@ -198,7 +198,7 @@ def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
             ask_for_path(app, export, path_text=short_path(path))
 
     intro = f"{path.name} already exists in {short_path(path.parent)}. The existing file will be replaced."
-    app.push_screen(Confirm("Replace the file?", verb="Replace", intro=intro), decided)
+    app.push_screen(ConfirmDialog("Replace the file?", verb="Replace", intro=intro), decided)
 
 
 def _start(app: Shell, export: Export, path_text: str, *, replace: bool = False) -> None:
@@ -277,9 +277,11 @@ def ask_for_file(
         if result is not None:
             app.background(_check_upload(app, title, kind, on_path, result.text))
 
-    field = Field("Path (press tab to complete)", initial, required="Enter the path to a file.", is_path=True)
+    field = Field("Path (press tab to complete)", initial, required_error="Enter the path to a file.", is_path=True)
     hint = _UPLOAD_HINTS.get(kind, "")
-    app.push_screen(Confirm(f"{title}: choose a file", verb="Choose", intro=hint, after=problem, field=field), decided)
+    app.push_screen(
+        ConfirmDialog(f"{title}: choose a file", verb="Choose", intro=hint, after=problem, field=field), decided
+    )
 
 
 async def _check_upload(app: Shell, title: str, kind: str, on_path: Callable[[str], None], path_text: str) -> None:

@@ -271,8 +271,8 @@ class InfoScreen(Chooser[str | None, str]):
         for command in active_commands(self._screen_below):
             if command.reason:
                 name = f"{command.key}  {command.title}"
-                choices.append(Choice("", name, group="UNAVAILABLE SHORTCUTS", off=command.reason))
+                choices.append(Choice("", name, group="UNAVAILABLE SHORTCUTS", disabled_reason=command.reason))
         return choices
 
-    def take(self, choice: Choice[str]) -> None:
+    def accept(self, choice: Choice[str]) -> None:
         self.dismiss(choice.value)

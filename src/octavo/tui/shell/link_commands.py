@@ -68,7 +68,7 @@ LINK_COMMANDS: Commands[LinkedItem] = Commands(
         Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", run=_open_in_browser, why_not=_why_no_url, shown=False),
     ),
     context="selected item",
-    nothing="First, select an item that has a title and a link.",
+    no_target="First, select an item that has a title and a link.",
     find=lambda view: _linked_item(view.selected_items),
 )  # fmt: skip
 """Commands for the selected item of a view, if the item has a title and a link."""

@@ -14,9 +14,9 @@ from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import STILL_LOADING
-from octavo.tui.widgets.row_list import Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
-from octavo.tui.widgets.wording import in_a_line
+from octavo.tui.widgets.row_list import RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
+from octavo.tui.widgets.wording import as_clause
 
 T = TypeVar("T")
 
@@ -117,16 +117,16 @@ class ListView(View, Generic[T]):
     ORDER_FACT: ClassVar[str] = ""
     """Name of the fact that stores the sort order."""
 
-    rows: Rows[T]
-    sections: Sections
+    rows: RowList[T]
+    sections: SectionTabs
     preview: Preview
 
     def list_with_preview(
-        self, rows: Rows[T], *panes: Widget, sections: tuple[Section, ...] = (), initial_tab: str = ""
+        self, rows: RowList[T], *panes: Widget, sections: tuple[Section, ...] = (), initial_tab: str = ""
     ) -> Iterable[Widget]:
         """Yield the tabs, the list and its preview panes. The tab `initial_tab` is selected, by default the first."""
         self.rows, self.preview = rows, Preview(self, rows, panes)
-        self.sections = Sections(sections, initial_tab or (sections[0].key if sections else ""))
+        self.sections = SectionTabs(sections, initial_tab or (sections[0].key if sections else ""))
         if sections:
             yield self.sections
         with Horizontal():
@@ -137,7 +137,7 @@ class ListView(View, Generic[T]):
     @property
     def selected_rows(self) -> list[T]:
         """The selected rows, in the order of the list."""
-        return self.rows.ticks.items
+        return self.rows.selection.items
 
     def why_not(self, id: str) -> str | None:
         """Return the reason why a command is disabled, or None. While the list is loading, the reason is the loading."""
@@ -155,7 +155,7 @@ class ListView(View, Generic[T]):
             self.rows.show(())
             self.rows.state.wait_for(waits_for)
         if snapshot.error is not None:
-            self.rows.state.fail(f"Could not load {in_a_line(items_name)}", str(snapshot.error))
+            self.rows.state.fail(f"Could not load {as_clause(items_name)}", str(snapshot.error))
 
     # Sort order
 
@@ -180,7 +180,7 @@ class ListView(View, Generic[T]):
         choices = [
             Choice(key, name, right="now" if key == self.list_order else "") for key, name in self.LIST_ORDERS.items()
         ]
-        self.app.push_screen(Picker(title, choices, now=self.list_order), chosen)
+        self.app.push_screen(Picker(title, choices, initial=self.list_order), chosen)
 
     def go_up(self) -> bool:
         """Move the focus from the preview to the list. Return False if the preview has no focus."""
@@ -201,8 +201,8 @@ TAB_COMMANDS: Commands[ListView[Any]] = Commands(
     "list",
     (
         Command("previous_section", "left_square_bracket", "Previous tab", "Go to the previous tab", key_display="[", shown=False,
-                run=lambda _, view: view.sections.go(-1)),
-        Command("next_section", "right_square_bracket", "Next tab", "Go to the next tab", key_display="]", run=lambda _, view: view.sections.go(1)),
+                run=lambda _, view: view.sections.switch(-1)),
+        Command("next_section", "right_square_bracket", "Next tab", "Go to the next tab", key_display="]", run=lambda _, view: view.sections.switch(1)),
     ),
     find=lambda view: view,
 )  # fmt: skip

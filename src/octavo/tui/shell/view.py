@@ -23,14 +23,14 @@ from octavo.tui.shell.frame import StatusBar, TopBar, TourStrip
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.widgets.section_tabs import Sections
+from octavo.tui.widgets.section_tabs import SectionTabs
 from octavo.tui.widgets.wording import long_age, offline_since, plural
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.row_list import Rows
+    from octavo.tui.widgets.row_list import RowList
     from octavo.tui.widgets.tree import Tree
 
 T = TypeVar("T")
@@ -162,21 +162,21 @@ def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
     return replace(snapshot, error=error)
 
 
-def report_missing_parts(rows: Rows[Any], items_name: str, snapshots: Sequence[Snapshot[Any]]) -> None:
+def report_missing_parts(rows: RowList[Any], items_name: str, snapshots: Sequence[Snapshot[Any]]) -> None:
     """Show in `rows` that some of the responses that make up the list are missing, incomplete or failed."""
     failed = [each.error for each in snapshots if each.error is not None]
-    if rows.extent.here and failed and all(isinstance(each, NotSent) for each in failed):
+    if rows.counts.loaded and failed and all(isinstance(each, NotSent) for each in failed):
         oldest = min((each.fetched_at for each in snapshots if each.fetched_at is not None), default=None)
         missing = sum(each.value is None for each in snapshots)
         suffix = f" · some {items_name} not loaded yet" if missing else ""
-        rows.state.is_from_before(f"{offline_since(oldest)}{suffix}")
+        rows.state.show_age(f"{offline_since(oldest)}{suffix}")
     elif failed:
         suffix = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
         rows.state.fail(f"Could not load some {items_name}", f"{failed[0]}{suffix}")
     elif any(each.value is None for each in snapshots):
         rows.state.wait_for(items_name)
     else:
-        rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
+        rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
 
 
 def is_covered(view: View, pane: Widget) -> bool:
@@ -190,7 +190,7 @@ def is_covered(view: View, pane: Widget) -> bool:
 
 def _fallback_pane(view: View) -> Widget | None:
     """Return the pane that receives keys which the focused list does not handle, or None."""
-    pane = view.key_fallback if isinstance(view.focused, Lines) else None
+    pane = view.key_fallback if isinstance(view.focused, LineList) else None
     return None if pane is None or is_covered(view, pane) else pane
 
 
@@ -227,7 +227,7 @@ class View(HasCommands, Screen[None]):
         yield TourStrip()
         yield StatusBar()
         yield KeyBar()
-        yield Notices(self.shell.notices, clear=Sections)
+        yield Notices(self.shell.notices, uncovered=SectionTabs)
 
     @property
     def selected_items(self) -> Sequence[Model]:
@@ -288,7 +288,7 @@ class View(HasCommands, Screen[None]):
         if not self.go_up():
             self.shell.history.close_screen()
 
-    def show_no_organization(self, rows: Rows[Any] | Tree, items_name: str) -> bool:
+    def show_no_organization(self, rows: RowList[Any] | Tree, items_name: str) -> bool:
         """Show in a list that the organizations are loading, or why none is selected. Return False if one is selected."""
         if self.shell.workspace.organization is not None:
             return False
@@ -310,7 +310,7 @@ class View(HasCommands, Screen[None]):
         for bar in self.query(StatusBar):
             bar.crumbs, bar.facts = crumbs, facts
 
-    @on(Notices.UndoWanted)
+    @on(Notices.UndoRequested)
     def _on_undo_requested(self) -> None:
         self.shell.undo()
 

@@ -23,7 +23,7 @@ from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.write_queue import show_progress
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.confirm import Confirm, Confirmed
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import long_age, plural
 from octavo.tui.writing import target_request
@@ -152,7 +152,9 @@ class PageEdit:
                 self.app.background(discard())
 
         warning = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. The page {self.title} itself will not change."
-        self.app.push_screen(Confirm(f"Discard your draft of {self.title}?", verb="Discard", intro=warning), decided)
+        self.app.push_screen(
+            ConfirmDialog(f"Discard your draft of {self.title}?", verb="Discard", intro=warning), decided
+        )
 
     async def _load_target(self, key: PageDraftKey) -> TargetRequest | None:
         """Return the target of a draft, or None after showing the error if it cannot be loaded."""
@@ -248,7 +250,7 @@ class PageEdit:
             f"The text still contains {conflicts}, marked with <<<<<<<, =======, and >>>>>>>. "
             "If you send the text, readers will see both versions after the merge."
         )
-        self.app.push_screen(Confirm(f"Send {self.title} with conflicts?", verb="Send", intro=warning), decided)
+        self.app.push_screen(ConfirmDialog(f"Send {self.title} with conflicts?", verb="Send", intro=warning), decided)
 
     # Sending
 

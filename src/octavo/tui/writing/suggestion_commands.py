@@ -13,7 +13,7 @@ from octavo.data.writes.direct import SendResult
 from octavo.documents.suggestions import find_suggestions, with_conflict_markers
 from octavo.tui.shell.permissions import why_no_editing, why_not_in_space
 from octavo.tui.shell.write_queue import DirectUndo
-from octavo.tui.widgets.confirm import Confirm, Confirmed
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing.page_edit import PageEdit
 from octavo.tui.writing.suggestion_edits import (
@@ -120,7 +120,7 @@ def apply_all_suggestions(app: Shell, at: ChangeRequestRef, title: str, threads:
             _send(app, at, sending, f"apply {plural(len(suggested), 'suggestion')}", "")
 
     app.push_screen(
-        Confirm(
+        ConfirmDialog(
             f"Apply {plural(len(suggested), 'suggestion')} to {title}?",
             verb="Apply",
             intro="\n".join(line(*each) for each in suggested),
@@ -172,4 +172,4 @@ def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, suggested: Sugge
             app.background(open_it())
 
     intro = "The block changed after the suggestion was made. Your editor shows both versions between conflict markers."
-    app.push_screen(Confirm(f"Resolve the conflict in {title}?", verb="Open editor", intro=intro), decided)
+    app.push_screen(ConfirmDialog(f"Resolve the conflict in {title}?", verb="Open editor", intro=intro), decided)

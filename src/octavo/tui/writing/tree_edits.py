@@ -17,7 +17,7 @@ from octavo.data.writes.content_writes import NO_OPERATION, edit
 from octavo.tui.shell.dialog_draft import DRAFT_SAVED, DialogDraft
 from octavo.tui.shell.write_queue import show_progress
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing import page_details, target_request
@@ -235,7 +235,7 @@ class TreeEdit:
             trail = loaded.tree.path_to(self.page)
             current_parent = trail[-2].id if len(trail) > 1 else ""
             self.app.push_screen(
-                Picker(f"Move {self.title} under…", parent_choices(loaded.tree, self.page), now=current_parent),
+                Picker(f"Move {self.title} under…", parent_choices(loaded.tree, self.page), initial=current_parent),
                 on_parent,
             )
 
@@ -255,13 +255,13 @@ class TreeEdit:
         )
         subpages_note = f"Its {plural(subpages, 'subpage')} will also be deleted."
         self.app.push_screen(
-            Confirm(
+            ConfirmDialog(
                 f"Delete {self.title}?",
                 verb="Delete",
                 intro=intro,
                 after=subpages_note if subpages else "",
-                typed=str(subpages) if subpages else "",
-                why_typed=f"{subpages_note} Type {subpages} to confirm." if subpages else "",
+                word=str(subpages) if subpages else "",
+                word_reason=f"{subpages_note} Type {subpages} to confirm." if subpages else "",
             ),
             decided,
         )
@@ -270,17 +270,17 @@ class TreeEdit:
         field = Field(
             "Title",
             draft.text,
-            required="Enter a title.",
+            required_error="Enter a title.",
             max_length=300,
-            keep=draft.autosave,
-            keep_now=draft.autosave_now,
+            save_draft=draft.autosave,
+            save_draft_now=draft.autosave_now,
         )
 
         def decided(result: Confirmed | None) -> None:
             if result is not None:
                 on_title(result.text)
 
-        self.app.push_screen(Confirm(title, verb=verb, field=field), decided)
+        self.app.push_screen(ConfirmDialog(title, verb=verb, field=field), decided)
 
     # Sending
 
