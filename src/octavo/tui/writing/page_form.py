@@ -117,10 +117,6 @@ class PageForm(ConfirmDialog):
     def _field_text(self, name: str) -> str:
         return self._values["hidden"] if name == "hidden" else super()._field_text(name)
 
-    @property
-    def _errors(self) -> dict[str, str]:
-        return {**self._refused, **self._validate(self.values)}
-
     def why_not_confirmed(self) -> str | None:
         if self._is_composed and self._is_active:
             for name, sentence in self._validate(self.values).items():
@@ -129,7 +125,7 @@ class PageForm(ConfirmDialog):
 
     def _show_state(self) -> None:
         super()._show_state()
-        errors = self._errors
+        errors = {**self._refused, **self._validate(self.values)}
         for name in self._fields:
             label = self.query_one(f"#wrong-{name}", Static)
             label.update(safe(errors.get(name, "")))

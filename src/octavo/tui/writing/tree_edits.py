@@ -323,13 +323,9 @@ def parent_choices(tree: PageTree, moved: str) -> list[Choice[str]]:
     at_top = any(page.id == moved for page in tree.pages)
     choices = [Choice("", "No parent (top level)", right="current" if at_top else "")]
     for page, depth in _parents(tree.pages, moved, 0):
-        choices.append(
-            Choice(
-                page.id,
-                f"{'  ' * depth}{page.title or 'Untitled'}",
-                right="current" if _is_parent_of(page, moved) else "",
-            )
-        )
+        title = f"{'  ' * depth}{page.title or 'Untitled'}"
+        is_parent = any(each.id == moved for each in page.pages)
+        choices.append(Choice(page.id, title, right="current" if is_parent else ""))
     return choices
 
 
@@ -369,7 +365,3 @@ def _parents(pages: tuple[Page, ...], moved: str, depth: int) -> list[tuple[Page
         if page.id != moved and page.type in ("document", "group"):
             parents += [(page, depth), *_parents(page.pages, moved, depth + 1)]
     return parents
-
-
-def _is_parent_of(page: Page, page_id: str) -> bool:
-    return any(each.id == page_id for each in page.pages)
