@@ -26,7 +26,7 @@ class Stop(NamedTuple):
     screens: tuple[Screen[Any], ...]
     """Screens on top of the view. The topmost screen is last."""
     visit: object | None
-    """The page that the view shows, as a value for its method `show_again`. None if the view shows no pages."""
+    """State of the view that its method `show_again` restores, such as the open page. None if the view has none."""
 
 
 class Step(NamedTuple):
@@ -155,7 +155,7 @@ class NavigationHistory:
             base.show_again(stop.visit)  # type: ignore[attr-defined]  # screens with `here` have `show_again`
 
     def _pop_to(self, screens: tuple[Screen[Any], ...]) -> None:
-        """Close screens until the remaining screens are the first of `screens`."""
+        """Close the topmost screens until all open screens are in `screens`, in the same order."""
         stack = self._app.screen_stack
         while len(stack) > 1 and tuple(stack[1:]) != screens[: len(stack) - 1]:
             self._app.pop_screen()

@@ -147,5 +147,5 @@ class SignInMethods(Protocol):
         """Make another account the current account and connect to it. The session is None if its API key is missing."""
 
     async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
-        """Delete an account and its API key. Call the returned function after the session of the account has ended. It
-        deletes the cached pages and returns what to show next."""
+        """Delete an account and its API key. After the session of the account has ended, call the returned function: it
+        deletes the cached pages and returns the next session, if any."""

@@ -26,7 +26,7 @@ NOTICE_SECONDS = 3.0
 MAX_PROGRESS_SECONDS = 90.0
 """Longest time that a progress notification stays. Reading back a write whose response was lost takes a minute."""
 MAX_UNDO = 100
-"""Most writes that can be undone one after another."""
+"""Largest number of writes that can be undone."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,14 @@ class WriteQueue:
     def __init__(self, app: Shell) -> None:
         self._app = app
         self._lock = asyncio.Lock()
-        """Held by one write at a time, so that each key press sees the result of the one before it."""
+        """Makes each write wait for the write before it, so that a key sees the result of the previous key."""
         self._no_undo_reason = ""
         """Reason why the last write cannot be undone, as a sentence. Empty if it can be undone."""
         self._direct_undo: DirectUndo | None = None
         """Undo of the last write if it was sent directly, else None."""
         self._undoable: list[tuple[LocalChange | None, bool]] = []
-        """Writes that can be undone, newest last: the local change, and whether the outbox has a part of the write."""
+        """Writes that can be undone, newest last. Each has its local change, if any, and True if it also has entries in
+        the outbox."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._view_of_entry: dict[str, str] = {}
         """Mode of the view in which each outbox entry was created, by entry id."""
@@ -206,7 +207,7 @@ class WriteQueue:
             app.say(message, seconds=max(app.settings.undo_seconds, NOTICE_SECONDS), undo=True)
 
     def _add_undoable(self, change: LocalChange | None, *, writes: bool = True) -> None:
-        """Make a write the first that `undo` undoes."""
+        """Add a write to the writes that can be undone."""
         self._no_undo_reason, self._direct_undo = "", None
         self._undoable = [*self._undoable[1 - MAX_UNDO :], (change, writes)]
 
