@@ -65,7 +65,7 @@ class Shell(Protocol):
         """End the current session, then show `session` in `view`, by default in the start view of the user."""
 
     def signal(self, name: str) -> Signal[Any]:
-        """Return a new signal. A subscription ends when its subscriber is removed."""
+        """Return a new signal that the app owns, so that it outlives its subscribers."""
 
     def go(self, route: Route) -> None:
         """Navigate to a route."""
