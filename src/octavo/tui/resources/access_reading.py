@@ -1,4 +1,4 @@
-"""Reads what explains somebody's role in a space or collection, and says it (`data/access.py`)."""
+"""Loads the reasons for a role in a space or collection, and returns them as facts for the details."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from octavo.tui.widgets.safe_text import Words
 
 
 async def of_person(live: Live, known: Known, thing: permissions.UserPermission) -> Facts:
-    """Why somebody has the role they have where one is."""
+    """Return why a member has a role in the open space or collection."""
     return await _told(live, known, known["at"], thing.user.id, thing.permission)
 
 
 async def of_space(live: Live, known: Known, thing: permissions.SpacePermission) -> Facts:
-    """Why a member has the role they have in one of the spaces they see."""
+    """Return why the open member has a role in a space."""
     return await _told(live, known, thing.space.ref, known["user_id"], thing.permission)
 
 
@@ -52,16 +52,16 @@ _SORTS = {
     "organization": "organization",
     "administrator": "organization",
 }
-"""Labels of the ways in the details."""
+"""Labels of the sources of a role in the details."""
 
 
 def person(member: organizations.Member, in_teams: Iterable[str]) -> access.Person:
-    """A member, with the teams they are in."""
+    """Return a member together with the IDs of their teams."""
     return access.Person(member.user.id, member.user.name, member.role, frozenset(in_teams), member.disabled)
 
 
 async def chain(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[access.Place]:
-    """The place and the collections it lies in, from the inside out, with what was given there."""
+    """Return the space or collection and all collections around it, innermost first, with the roles assigned there."""
     shelves = {each.id: each for each in await whole(live, collections.List(at=organization, limit=AT_ONCE))}
     holder: spaces.Space | collections.Collection | None
     if isinstance(at, SpaceRef):
@@ -77,7 +77,7 @@ async def chain(live: Live, organization: OrganizationRef, at: Shared) -> Sequen
 
 
 async def _place(live: Live, at: Shared, holder: Any) -> access.Place:
-    """One of them. Who is not shown who has a role there reads what can be said without."""
+    """Return a space or collection with its roles. Without the permission to see them, `unread` says why."""
     title = holder.title or holder.id
     try:
         people, crews = await asyncio.gather(

@@ -23,44 +23,44 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.wording import plural
 
 MOST_NAMED = 12
-"""Number of titles listed before several things are deleted together."""
+"""Most titles in the confirmation of a deletion."""
 MOST_TYPED = 60
-"""Characters of the longest title that must be typed. A longer title, or one that is not ASCII, is replaced by a verb."""
+"""Longest title that must be typed to confirm. The verb replaces longer titles and titles that are not ASCII."""
 
 
 @dataclass(frozen=True)
 class AtHand:
-    """Things the keys are about, and where they are."""
+    """The selected items and their place."""
 
     resource: Resource[Any]
     known: Known
     inside: Model
-    """What they are in: a site, a team; at the top the organization."""
+    """The parent: a site, a team, or the organization."""
     things: tuple[Any, ...]
-    """Those that are ticked, else the one under the cursor."""
+    """The selected items, else the item with the cursor."""
     untick: Callable[[], None]
 
     @property
     def thing(self) -> Any:
-        """The first of them."""
+        """The first selected item."""
         return self.things[0]
 
     @property
     def known_of_first(self) -> Known:
-        """What names it to operations."""
+        """Arguments for operations on the first item."""
         return self.resource.known_of(self.known, self.thing)
 
     @property
     def called(self) -> str:
-        """What they are called: by name when it is one."""
+        """The title of a single item, else the number of items."""
         return writing.many_of(self.resource, self.things)
 
     def why_may_not(self, app: Shell, right: str, deed: str) -> str | None:
-        """Why what takes a right cannot be done, in a sentence."""
+        """Return why the user lacks a permission on the items. None if the user has the permission."""
         return lacks_right(self._owners(app), right, f"{deed} {self.resource.many}", self.resource.one)
 
     def _owners(self, app: Shell) -> Sequence[Any]:
-        """What says what one may do with each of them. None: that is not known yet."""
+        """Return the objects with the user's permissions. None in the place of an object that is not loaded."""
         resource, rights = self.resource, self.resource.rights
         if rights.of_thing:
             return [resource.holder(each) for each in self.things]
@@ -77,13 +77,14 @@ class AtHand:
         return self.inside
 
     def is_leaving(self, user: str) -> bool:
-        """Whether a person who deletes this leaves: it is about nobody else."""
+        """Return whether the deletion removes only this user from a team or the organization."""
         about = [self.resource.known_of(self.known, each).get("user_id") for each in self.things]
         return self.resource.rights.one_leaves and about == [user]
 
 
 def _why_not_there(app: Shell, operation: type[Operation[Any]], inside: Model) -> str | None:
-    """Why the server does not have an operation, or the plan does not include it, as far as it said so."""
+    """Return why the server or the site's plan does not support an operation. None if it does, as far as Octavo
+    knows."""
     frozen = why_frozen(inside, operation) if isinstance(inside, Site) else None
     return frozen or app.session.live.unavailable(operation)
 
@@ -156,11 +157,11 @@ def to_type(verb: str, resource: Resource[Any], things: Sequence[Any]) -> str:
     return name if name == resource.title(things[0]) and name.isascii() and 0 < len(name) <= MOST_TYPED else verb
 
 
-# Making and changing
+# Creating and editing
 
 
 def _change(app: Shell, at: AtHand) -> None:
-    from octavo.tui.resources import filling  # tables are looked at without it
+    from octavo.tui.resources import filling  # lazy: the forms and their fields, not needed to browse
 
     if len(at.things) == 1:
         filling.change(app, at.resource, at.known, at.thing)
@@ -177,22 +178,22 @@ def _why_not_changed(app: Shell, at: AtHand) -> str | None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where one more thing can be made."""
+    """The target for new items: a table and its parent."""
 
     resource: Resource[Any]
     known: Known
     inside: Model
     then: Callable[[str], None]
-    """Told the key of what was made."""
+    """Called with the key of the new item."""
     row: Any = None
-    """What the cursor is on."""
+    """The row with the cursor."""
 
 
 def _create(app: Shell, place: Place) -> None:
     if place.resource.add is not None:
         place.resource.add(app, place)
         return
-    from octavo.tui.resources import filling  # as above
+    from octavo.tui.resources import filling  # lazy: as in _change
 
     filling.create(app, place.resource, place.known, place.then)
 
@@ -210,7 +211,7 @@ def _why_not_created(app: Shell, place: Place) -> str | None:
 
 
 def _may_be_made_in_one(app: Shell, place: Place) -> bool:
-    """Whether one may make it in a space or collection, if not where it is listed. What is not known the server says."""
+    """Return whether the user may create the item in one of the spaces or collections. True if they are not loaded."""
     for name, right in place.resource.rights.places.items():
         found = listed_for(app, place.known, place.resource.references, name)
         if found is None or any(has_right(each, right) for each in found):
@@ -227,7 +228,7 @@ def _ask(app: Shell, place: Place) -> None:
         place.resource.ask.ask(app, place)
 
 
-# What else can be done
+# Actions
 
 
 def _why_no_action(app: Shell, at: AtHand) -> str | None:
@@ -237,7 +238,7 @@ def _why_no_action(app: Shell, at: AtHand) -> str | None:
 
 
 def why_not_acted(app: Shell, at: AtHand, action: Action[Any]) -> str | None:
-    """Why something else cannot be done with a thing, in a sentence."""
+    """Return why an action is not possible for the first item. None if it is possible."""
     why = action.why_not(at.thing) or _why_not_there(app, action.operation, at.inside)
     return why or at.why_may_not(app, action.right(at.thing) or at.resource.rights.change, "change")
 
@@ -266,8 +267,8 @@ def _act(app: Shell, at: AtHand) -> None:
 
 
 def fill_in_first(app: Shell, at: AtHand) -> None:
-    """Let be filled in what the first action of its kind is done with."""
-    from octavo.tui.resources import filling  # as above
+    """Open the form of the resource's first action."""
+    from octavo.tui.resources import filling  # lazy: as in _change
 
     filling.act(app, at.resource, at.known, at.thing, at.resource.actions[0])
 
@@ -341,7 +342,7 @@ PLACE: Commands[Place] = Commands(
                 there=lambda _, place: place.resource.ask is not None, called=lambda _, place: None if place.resource.ask is None else place.resource.ask.name),
     ),
 )  # fmt: skip
-"""What can be done where things are."""
+"""Commands for new items."""
 THING: Commands[AtHand] = Commands(
     "resource",
     (
@@ -359,7 +360,7 @@ THING: Commands[AtHand] = Commands(
     context="selected items",
     nothing="Select an item first.",
 )  # fmt: skip
-"""What can be done with the things at hand."""
+"""Commands for the selected items."""
 
 
 def _called_delete(at: AtHand) -> str:
@@ -367,11 +368,11 @@ def _called_delete(at: AtHand) -> str:
     return f"{at.resource.verb}{whence}" + (f" ({len(at.things)})" if len(at.things) > 1 else "")
 
 
-# The table itself
+# Columns, order and export
 
 
 def choose_order(app: Shell, table: Table, changed: Callable[[], None]) -> None:
-    """Ask by which column to sort."""
+    """Ask for the column to sort by."""
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
@@ -395,7 +396,7 @@ def _order_of(table: Table, column: Column[Any]) -> str:
 
 
 def choose_columns(app: Shell, table: Table, changed: Callable[[], None], now: Column[Any] | None = None) -> None:
-    """Ask which columns are to be shown, until that is closed."""
+    """Ask for columns to show or hide, until the user closes the list."""
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
@@ -414,7 +415,7 @@ def choose_columns(app: Shell, table: Table, changed: Callable[[], None], now: C
 
 
 def export(app: Shell, table: Table, things: Sequence[Any], names: Names) -> None:
-    """Ask as what, and where to, some things are to be saved."""
+    """Ask for a format and a file, and export items."""
     from octavo.tui.shell.exporting import Export, ask_where, slug
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker

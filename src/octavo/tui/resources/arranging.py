@@ -1,4 +1,4 @@
-"""The structure of a site, changed where it is shown: parts added, moved by keys and by choosing a place, made the default."""
+"""Commands that change the structure of a site: add or move a part, or set the default part."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ FIRST_AND_LAST = {-1: "first", 1: "last"}
 
 @dataclass(frozen=True)
 class Arranged:
-    """The structure of a site on show, and the part under the cursor."""
+    """A visible site structure and the selected part."""
 
     site: Model
     at: SiteRef
     structure: SiteStructure | None
-    """None: no structure is on show."""
+    """None if the table on the screen is not a structure."""
     part: Movable | None
 
     def why_not_moved(self) -> str | None:
-        """Why the part cannot be moved anywhere, in a sentence."""
+        """Return why the part cannot be moved. None if it can be moved."""
         if self.part is None:
             return "Select a section, section group, or space first."
         return lacks_right((self.site,), "edit", "move content on this site", "site")
 
     def why_no_step(self, step: Literal[-1, 1]) -> str | None:
-        """Why the part cannot change places with its neighbour, in a sentence."""
+        """Return why the part cannot swap places with the next or previous part. None if it can."""
         if (why := self.why_not_moved()) is not None or self.part is None or self.structure is None:
             return why
         if site_tree.a_step(self.structure, self.part, step) is None:
@@ -51,7 +51,7 @@ class Arranged:
 
 
 def arranged(kind: Resource[Any], known: Known, inside: Model, answer: Any, row: Any) -> Arranged:
-    """What the keys of a structure are about, where one is on show."""
+    """Return the target of the structure commands from the state of a table."""
     structure = answer if isinstance(answer, SiteStructure) and kind.list is site_structure.Get else None
     part = row.part if isinstance(row, Standing) and not isinstance(row.part, OtherPart) else None
     return Arranged(inside, known["at"], structure, part)
@@ -78,7 +78,7 @@ def _step(step: Literal[-1, 1]) -> Callable[[Shell, Arranged], None]:
 
 
 def _choose_holder(app: Shell, here: Arranged) -> None:
-    """Ask for the section or group to move the part to, and for its position there."""
+    """Ask for the section or group to move the part to, and for a position there."""
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
@@ -157,7 +157,7 @@ def _write(
     app.writes.send(doing, sending, said=said, back=lambda _: undo, is_shown=True)
 
 
-# Where visitors begin
+# The default part
 
 
 def make_default(app: Shell, at: AtHand) -> None:
@@ -181,7 +181,7 @@ def make_default(app: Shell, at: AtHand) -> None:
 
 
 def beginning(at: SiteRef, part: Movable) -> Operation[Any]:
-    """What makes a part the default one."""
+    """Return the operation that makes a part the default."""
     if isinstance(part, SiteSection):
         return sites.Update(at=at, default_site_section=part.id)
     if (section := site_tree.holder_of(part)) is not None:
@@ -200,7 +200,7 @@ def _whose(structure: SiteStructure, site: Model, part: Movable) -> str:
 
 def add(app: Shell, place: Place) -> None:
     """Ask whether to add a section, a section group or a space, and open its form."""
-    from octavo.tui.resources import filling  # tables are looked at without forms
+    from octavo.tui.resources import filling  # lazy: the forms and their fields, not needed to browse
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
@@ -237,7 +237,7 @@ def add(app: Shell, place: Place) -> None:
 
 
 def _around(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:
-    """The section a part is or stands in, and the group that, or it, is or stands in."""
+    """Return the section and the section group that contain a part, or that the part itself is."""
     parts = {each.id: each for each, _ in site_tree.walk(structure)}
     holder = parts.get(site_tree.holder_of(part) or "") if isinstance(part, SiteSpace) else None
     section = part if isinstance(part, SiteSection) else holder if isinstance(holder, SiteSection) else None
@@ -266,4 +266,4 @@ STRUCTURE_KEYS: Commands[Arranged] = Commands(
     ),
     context="site structure",
 )  # fmt: skip
-"""Keys that move the selected part of a site."""
+"""Commands that move the selected part of a site."""

@@ -36,44 +36,43 @@ from octavo.tui.widgets.row_list import Row, Rows
 from octavo.tui.widgets.wording import in_a_line, plural, short_age
 
 ASK_AFTER = 0.12
-"""Seconds the cursor stays on a table before it is loaded."""
+"""Seconds that the cursor stays on a table before the table is loaded."""
 MOST = 20_000
-"""Rows of a list that are loaded without asking, so that sorting and filtering cover all of them."""
+"""Most rows of a list that are loaded. Sorting and filtering cover all of them."""
 
 
 @dataclass
 class Level:
-    """Where one is: at the top, or in a thing."""
+    """A level of the breadcrumbs: the organization, or an open item."""
 
     title: str
-    """What stands in the breadcrumbs."""
+    """Title in the breadcrumbs."""
     kinds: tuple[Resource[Any], ...]
     known: Known
     inside: Model
-    """The thing one is in; at the top the organization."""
+    """The open item. At the top level, the organization."""
     state: str = ""
     kind: Resource[Any] = field(init=False)
-    """The kind that is open."""
+    """The selected table."""
     left_at: dict[str, tuple[str, Any]] = field(default_factory=dict)
-    """The filter that held for a kind, and the thing the cursor was on."""
+    """Filter and key of the selected row that a table had when the user left it, by the plural of the table."""
 
     def __post_init__(self) -> None:
         self.kind = self.kinds[0]
 
     def at_hand(self, *rows: Any, untick: Callable[[], None] = lambda: None) -> acting.AtHand | None:
-        """What the keys are about where these rows are ticked, or one has the cursor. None: nothing can be asked of one of
-        them."""
+        """Return the selection for some rows. None if the server sent no valid ID for one of them."""
         kind, things = self.kind.itself(rows[0])[0], tuple(self.kind.itself(each)[1] for each in rows)
         if not all(kind.is_named(self.known, each) for each in things):
             return None
         return acting.AtHand(kind, self.known, self.inside, things, untick)
 
     def place(self, then: Callable[[str], None] = lambda key: None, row: Any = None) -> acting.Place:
-        """Where one more of the kind can be made. `then` is told its key."""
+        """Return the target for new items. `then` is called with the key of the new item."""
         return acting.Place(self.kind, self.known, self.inside, then, row)
 
     def into(self, thing: Any) -> Level:
-        """Where one is in a thing of the kind."""
+        """Return the level for an item of the selected table."""
         kind = self.kind
         known, inside = kind.known_of(self.known, thing), kind.holder(thing)
         return Level(kind.title(thing), kind.children, known, inside, kind.state(thing))
@@ -113,19 +112,19 @@ def _why_one_kind(app: Shell, view: BrowserScreen) -> str | None:
 
 
 def at_hand(view: BrowserScreen) -> acting.AtHand | None:
-    """What is ticked, else what the cursor is on."""
+    """Return the selected rows, else the row with the cursor."""
     if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
     return view.level.at_hand(*(view.ticked or (view.rows.item,)), untick=view.rows.ticks.untick)
 
 
 def place(view: BrowserScreen) -> acting.Place | None:
-    """Where one more can be made."""
+    """Return the target for new items in the selected table."""
     return view.level.place(view.go_to_new, view.rows.item) if view.levels else None
 
 
 def arranged(view: BrowserScreen) -> arranging.Arranged | None:
-    """The structure on show, and the part of it under the cursor."""
+    """Return the visible site structure and the selected part. None without a table."""
     if not view.levels or is_covered(view, view.rows):
         return None
     level = view.level
@@ -133,7 +132,7 @@ def arranged(view: BrowserScreen) -> arranging.Arranged | None:
 
 
 def _open(view: BrowserScreen, route: Route) -> None:
-    """Go to what a row leads to, out of the tables, as far as one may see it."""
+    """Open the view that a row leads to, if the user has access."""
     if isinstance(route, ToPage) and view.shell.workspace.space(route.space) is None:
         view.shell.explain("You do not have access to this space.")
     else:
@@ -169,11 +168,11 @@ BROWSER: Commands[BrowserScreen] = Commands(
     ),
     find=lambda view: view,
 )  # fmt: skip
-"""Keys of the tables."""
+"""Commands of the tables."""
 
 
 class BrowserScreen(ListView[Any]):
-    """Shows tables as they are declared. Enter opens a row, esc leaves it."""
+    """View of declared tables. Enter opens a row, esc goes up one level."""
 
     CONTEXT = "sites and organization"
     HELP = (
@@ -208,22 +207,23 @@ class BrowserScreen(ListView[Any]):
     def __init__(
         self, view: str, title: str, kinds: tuple[Resource[Any], ...], known: Callable[[Organization], Known]
     ) -> None:
-        """`view`: the mode it is. `known` is what is known at the top, beside the organization."""
+        """Create the view for the mode `view`. `known` returns the arguments at the top level besides the
+        organization."""
         super().__init__()
         self.VIEW = view
         self._title, self._kinds, self._known = title, kinds, known
         self.levels: list[Level] = []
-        """Where one is, the top first. None: it is not known yet in which organization."""
+        """Levels of the breadcrumbs, the organization first. Empty until the organization is known."""
         self.tables: dict[str, Table] = {}
         self.counts: dict[tuple[str, Operation[Any]], str] = {}
-        """How many there are of what was looked at, by what was asked."""
+        """Number of items in each loaded table, by table and list operation."""
         self.answer: Snapshot[Any] = Snapshot()
         self._called: dict[str, str] = {}
-        """What things are called, by their ids, as far as the lists that were asked tell it."""
+        """Names of items by ID, from the responses so far."""
         self._telling = Telling(self, lambda: self.live, self._draw_about)
         self._asking: Timer | None = None
         self._wanted = ""
-        """The key of what was made, until it is in the list."""
+        """Key of a new item, until the item is in the list."""
         self.seeking = Seeking(self)
 
     def body(self) -> Iterable[Widget]:
@@ -257,7 +257,7 @@ class BrowserScreen(ListView[Any]):
         self.rows.focus()
 
     def _spaces_came(self) -> None:
-        """Spaces have other names, or there is no organization, or none any more."""
+        """Show or hide the tables after the list of spaces has changed."""
         if self.show_nowhere(self.rows, self._kinds[0].many):
             self.levels.clear()
             self.follow("list", None)
@@ -276,18 +276,18 @@ class BrowserScreen(ListView[Any]):
         self.levels.append(Level(self._title, kinds, known, organization))
         self.seeking.open()
 
-    # Where one is
+    # Levels and tables
 
     @property
     def level(self) -> Level:
-        """Where one is."""
+        """The innermost level."""
         return self.levels[-1]
 
     @property
     def table(self) -> Table:
-        """That of the kind that is open."""
+        """Columns and order of the selected table."""
         kind = self.level.kind
-        name = f"{kind.name} {kind.many}"  # two may be of one list
+        name = f"{kind.name} {kind.many}"  # Two tables can use the same list operation.
         if name not in self.tables:
             self.tables[name] = Table(kind, self.shell.session.state)
         return self.tables[name]
@@ -308,7 +308,7 @@ class BrowserScreen(ListView[Any]):
         (self.kinds if len(level.kinds) > 1 and len(self.levels) > 1 else self.rows).focus()
 
     def show_kind(self, many: str) -> None:
-        """Show a kind at the top."""
+        """Show a table of the top level."""
         self.leave_kind()
         del self.levels[1:]
         self.level.kind = next((each for each in self.level.kinds if each.many == many), self.level.kind)
@@ -326,13 +326,16 @@ class BrowserScreen(ListView[Any]):
             self._open_kind(kind, after=ASK_AFTER)
 
     def _open_kind(self, kind: Resource[Any], *, after: float = 0.0, anyway: bool = False) -> None:
-        """Show the things of a kind; what is not known is asked for, once the cursor rests there."""
+        """Show a table and load its items, after `after` seconds.
+
+        `anyway` loads a table that the server reported as unavailable.
+        """
         for table in self.tables.values():
             table.forget()
         self.level.kind, self.answer, self._wanted = kind, Snapshot(), ""
         self.follow("list", None)
         self.rows.ticks.untick()
-        self.rows.show(())  # first: what was there is of another kind, and a filter that goes has it drawn
+        self.rows.show(())  # Cleared first, because removing the filter redraws the list.
         self.rows.set_filter("")
         self.rows.kept_key = None
         self.rows.columns = self.table.headings()
@@ -363,7 +366,7 @@ class BrowserScreen(ListView[Any]):
         if key is not None:
             self.rows.go_to(key)
 
-    # What arrives
+    # Responses
 
     def _show(self, snapshot: Snapshot[Any]) -> None:
         level, op = self.level, self.subscriptions.op("list")
@@ -380,7 +383,7 @@ class BrowserScreen(ListView[Any]):
         self.seeking.arrived()
 
     def names_came(self, snapshot: Snapshot[Any] | None = None) -> None:
-        """What things are called is told, or may be another."""
+        """Add the names in a response, and redraw if a name has changed."""
         before = self._called
         if snapshot is not None and snapshot.value is not None:
             self._called = before | names_in(snapshot.value)
@@ -397,7 +400,7 @@ class BrowserScreen(ListView[Any]):
             self.refresh_bindings()
 
     def name_of(self, name: str) -> str:
-        """What something is called that is known by its id; else the id."""
+        """Return the name of the item with an ID, or the ID itself if the name is not loaded."""
         known = self.shell.workspace.space(name) or self.shell.workspace.organization
         return known.title if known is not None and known.id == name else self._called.get(name, name)
 
@@ -425,7 +428,7 @@ class BrowserScreen(ListView[Any]):
         self._say_where()
 
     def _why_nothing(self, kind: Resource[Any]) -> str | None:
-        """Return why a table is unavailable here, as far as the server said so."""
+        """Return why the selected table is unavailable, as far as the server reported it."""
         return kind.absent(self.level.inside) or self.live.unavailable(kind.list_op(self.level.known))
 
     @on(Rows.Ticked, "#things")
@@ -441,13 +444,14 @@ class BrowserScreen(ListView[Any]):
             else self.counts.get((kind.many, op), "")
         )
         if count and kind.of_kinds is not None and count.isdigit():
-            count = plural(int(count), kind.one)  # rows of several kinds: the heading does not say what is counted
+            # In a list with several kinds of items, the heading does not say what is counted.
+            count = plural(int(count), kind.one)
         crumbs = [level.title for level in self.levels if (level.title, len(self.levels)) != (kind.heading, 1)]
         ticked = f"{len(self.ticked)} selected" if self.ticked else ""
         where = " › ".join((*crumbs, kind.heading))
         age = f"updated {short_age(self.answer.fetched_at)} ago" if self.answer.fetched_at is not None else ""
         self.status(" · ".join(filter(None, (where, count, ticked))), " · ".join(filter(None, (self.table.said, age))))
-        # Without the list of tables beside it, only this line says whose rows these are.
+        # Without the list of tables, only this line names the parent of the rows.
         whose = f"{self.level.title} › " if len(self.levels) > 1 and len(self.level.kinds) < 2 else ""
         name = Content.assemble(f"{whose}{kind.heading} ", (count, "$octavo-muted"))
         self.query_one("#kind", Static).update(name)
@@ -455,10 +459,10 @@ class BrowserScreen(ListView[Any]):
 
     @property
     def more_help(self) -> str:
-        """What the table on show lists, for the help."""
+        """The description of the selected table, for the help."""
         return f"{self.level.kind.heading}: {self.level.kind.about}" if self.levels and self.level.kind.about else ""
 
-    # What is beside it
+    # Details and counts
 
     @on(Lines.Highlighted, "#things")
     def _draw_about(self) -> None:
@@ -477,7 +481,7 @@ class BrowserScreen(ListView[Any]):
         return Row(text=kind.heading, right=Content.styled(count, "$octavo-muted"), dim=bool(why))
 
     def go_to_new(self, key: str) -> None:
-        """Put the cursor on what was made, as soon as it is in the list."""
+        """Select a new item as soon as it is in the list."""
         self._wanted = key
         self.draw_list()
 
@@ -488,7 +492,7 @@ class BrowserScreen(ListView[Any]):
         item = None if self.rows.item is None else self.level.kind.itself(self.rows.item)[1]
         return [each for each in (item, *(level.inside for level in reversed(self.levels))) if each is not None]
 
-    # Going on from here
+    # Navigation
 
     @on(Lines.Chosen, "#kinds")
     def _into_table(self) -> None:
@@ -536,7 +540,7 @@ class BrowserScreen(ListView[Any]):
 
 
 def _hint(kind: Resource[Any], why: str | None, inside: Any) -> str:
-    """Return what stands below the sentence of an empty table: the next step, else what the table shows."""
+    """Return the text below the sentence of an empty table: the next step, else the description of the table."""
     if why:
         return kind.about if kind.absent(inside) is not None else "Press r to retry."
     if kind.none or (kind.create is None and kind.add is None):
@@ -545,8 +549,10 @@ def _hint(kind: Resource[Any], why: str | None, inside: Any) -> str:
 
 
 def _forget_counts(view: BrowserScreen, op: Operation[Any], now: Any) -> None:
-    """What is listed beside what changed tells of the same from another side: how many may merge follows from who was
-    given a role. What lies right in the place is of its own."""
+    """Forget the counts of sibling tables after a list has changed.
+
+    Sibling lists can depend on each other: a new role changes the number of members who can merge.
+    """
     beside, before = location(op).rpartition("/")[0], view.answer.value
     if view.level.kind.update is None or beside == _place_of(op) or before is None or now == before:
         return
@@ -556,7 +562,7 @@ def _forget_counts(view: BrowserScreen, op: Operation[Any], now: Any) -> None:
 
 
 def _ask_more_names(view: BrowserScreen) -> None:
-    """Ask what the ids are called of which only what they are in tells."""
+    """Load the names that `lookups` do not contain."""
     kind, known = view.level.kind, view.level.known
     if view.answer.value is None:
         return
@@ -567,12 +573,12 @@ def _ask_more_names(view: BrowserScreen) -> None:
 
 
 def _place_of(op: Operation[Any]) -> str:
-    """The path of the place an operation is about."""
+    """Return the URL path of the place that an operation is about."""
     return location(op).removesuffix(SPECS[type(op)].path)
 
 
 def _things(view: BrowserScreen, kind: Resource[Any], answer: Any) -> Sequence[Any]:
-    """Those of a kind in an answer, with what follows of what is known beside it."""
+    """Return the items in a response, with values derived from other responses."""
     things = kind.items(answer)
     if kind.beside is None:
         return things
@@ -581,7 +587,7 @@ def _things(view: BrowserScreen, kind: Resource[Any], answer: Any) -> Sequence[A
 
 
 def go_into_row(view: BrowserScreen, kind_in_it: str = "") -> None:
-    """Go into what the cursor is on, to its first kind or another."""
+    """Open the selected row at its first table, or at the table `kind_in_it`."""
     if (thing := view.rows.item) is None:
         return
     level, kind = view.level, view.level.kind
@@ -595,8 +601,7 @@ def go_into_row(view: BrowserScreen, kind_in_it: str = "") -> None:
 
 
 class Seeking:
-    """A thing at the top that is to be gone into, and the kind wanted in it, until it is listed; and how many kinds on one
-    is to be, until they are there."""
+    """Navigation that waits until a list is loaded: to an item, or by a number of tables."""
 
     def __init__(self, view: BrowserScreen) -> None:
         self._view = view
@@ -604,11 +609,11 @@ class Seeking:
         self._steps = 0
 
     def step(self, step: int) -> None:
-        """Go so many kinds on as soon as they are there."""
+        """Select the table that many places further down, as soon as the tables are there."""
         self._steps = max(0, self._steps + step)
 
     def begin(self, kind: str, key: str, below: str) -> None:
-        """Go into a thing of a kind as soon as it is listed, and to the kind `below` in it."""
+        """Open an item as soon as it is in the list, at the table `below`."""
         self._sought = (kind, key, below)
         if self._view.levels:
             self._view.leave_kind()
@@ -616,7 +621,7 @@ class Seeking:
             self.open()
 
     def open(self) -> None:
-        """Show the top, with the kind that is looked for."""
+        """Show the top level at the table of the item to open."""
         level = self._view.level
         if self._sought is not None:
             level.kind = next((each for each in level.kinds if each.many == self._sought[0]), level.kind)
@@ -627,7 +632,7 @@ class Seeking:
         self._view.show_level()
 
     def arrived(self) -> None:
-        """Go into what is looked for now that a list came, or say that it is not there."""
+        """Open the item now that its list is loaded, or report that the item is missing."""
         view = self._view
         if self._sought is None or view.answer.value is None or view.level.kind.many != self._sought[0]:
             return
@@ -643,7 +648,7 @@ class Seeking:
 
 
 def _count(answer: Any, kind: Resource[Any]) -> str:
-    """How many there are, as an answer tells."""
+    """Return the number of items as text, with a + if the list continues."""
     here = len(kind.items(answer))
     if not isinstance(answer, ListPage) or answer.next is None:
         return str(here)

@@ -1,4 +1,4 @@
-"""The details of the selected row, below or beside the table."""
+"""The details of the selected row, below or next to the table."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.fact_list import Fact, Facts
 
 TWO_COLUMNS = 84
-"""Cells from which on facts stand in two columns, where they are more than there are lines."""
+"""Width in cells from which the facts can use two columns."""
 HIDDEN = "hidden"
 OWN_WORDS = frozenset({"ID", "path", "slug", "URL name", "host name", "subdomain", "title"})
-"""Facts that are what they say, also where something else has that as its id: a part of a site at the path `handbook`."""
+"""Facts that are never replaced by the name of another item, even if their value equals an ID."""
 
 
 class Details(VerticalScroll, can_focus=False):
-    """All that is known of one thing. The table has the keys: `read_on` is how it is read further."""
+    """Facts about one item. The table has the focus, so the screen scrolls the details with `read_on`."""
 
     DEFAULT_CSS: ClassVar[str] = """
     Details {
@@ -47,7 +47,7 @@ class Details(VerticalScroll, can_focus=False):
             yield Facts(classes="details--right")
 
     def show(self, resource: Resource[Any], thing: Any | None, names: Names, told: Told = ()) -> None:
-        """Tell of a thing, or of nothing. `told`: what was asked for to tell it first."""
+        """Show the facts about an item, with the facts `told` at the top. None clears the details."""
         title = Content.styled(resource.title(thing), "bold") if thing is not None else Content("")
         self.query_one(".details--title", Static).update(title)
         said = {label for label, _ in told}
@@ -69,14 +69,14 @@ class Details(VerticalScroll, can_focus=False):
                 facts.facts = shown
 
     def read_on(self, pages: int) -> bool:
-        """Scroll by so many pages. False at the end."""
+        """Scroll by a number of pages. Return False if the end was reached before."""
         before = self.scroll_offset.y
         self.scroll_relative(y=pages * max(1, self.size.height - 1), animate=False, immediate=True)
         return self.scroll_offset.y != before
 
 
 def facts_of(resource: Resource[Any], thing: Any | None, names: Names) -> list[tuple[str, Any]]:
-    """What is to be told of a thing: what its kind says first, then every field that says anything."""
+    """Return the facts about an item: those that its resource declares, then all fields with a value."""
     if thing is None:
         return []
     first = [(label, value) for label, value in resource.details(thing) if value]

@@ -1,4 +1,4 @@
-"""Things of one kind as a file: what is on show as CSV or as a table of Markdown, all that is known of them as JSON. Pure."""
+"""Exports of table rows: the visible columns as CSV or Markdown, or all fields as JSON."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from octavo.api.operation import Model
 from octavo.tui.resources.resource import Column, Names
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a cell begins with that a spreadsheet would reckon: it is written with a quote before it, and shown as it is."""
+"""Characters that start a formula in a spreadsheet. Such a cell gets a leading quote, so that it is shown as text."""
 
 
 def as_csv(columns: Sequence[Column[Any]], things: Sequence[Any], names: Names) -> str:
-    """A line of titles, then one for each."""
+    """Return a header line and one line for each item."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow([each.title.lower() for each in columns])
@@ -28,14 +28,14 @@ def as_csv(columns: Sequence[Column[Any]], things: Sequence[Any], names: Names) 
 
 
 def as_markdown(columns: Sequence[Column[Any]], things: Sequence[Any], names: Names) -> str:
-    """A table."""
+    """Return a Markdown table."""
     rows = [[each.title.capitalize() for each in columns], ["---" for _ in columns]]
     rows += [[_escaped(_plain(each, thing, names)) for each in columns] for thing in things]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def as_json(things: Sequence[Model], without: frozenset[str]) -> str:
-    """All that is known of them, as the interface has it, but for the fields called `without`."""
+    """Return all fields of the items as the API names them, except those in `without`."""
     return json.dumps(
         [each.model_dump(mode="json", by_alias=True, exclude=set(without)) for each in things],
         indent=2,
@@ -49,7 +49,7 @@ FORMATS: Mapping[str, tuple[str, Written]] = {
     "json": ("JSON", lambda columns, things, names, without: as_json(things, without)),
     "md": ("Markdown", lambda columns, things, names, _: as_markdown(columns, things, names)),
 }
-"""By the ending of the file: what it is called, and how it is written."""
+"""Label and writer of each format, by file extension."""
 
 
 def _plain(column: Column[Any], thing: Any, names: Names) -> str:

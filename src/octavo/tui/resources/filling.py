@@ -1,4 +1,4 @@
-"""Creates and changes things in the tables: forms, changes of several rows, and undo."""
+"""Forms that create and edit items: single items, several at once, and undo."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from octavo.tui.widgets.wording import plural
 
 
 def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[str], None]) -> None:
-    """Open a form that creates a thing. `then` is called with its key."""
+    """Open the form that creates an item. `then` is called with the key of the new item."""
     assert resource.create is not None, "the resource must have a create operation"
     live = app.session.live
     unmaking = resource.unmaking(live, known) if resource.unmaking is not None else None
@@ -67,7 +67,7 @@ def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[st
 
 
 def act(app: Shell, resource: Resource[Any], known: Known, thing: Any, action: Action[Any]) -> None:
-    """Open a form for an action on a thing."""
+    """Open the form of an action."""
     here, name = resource.known_of(known, thing), resource.title(thing)
 
     def sent(op: Operation[Any], answer: Any) -> None:
@@ -90,7 +90,7 @@ def act(app: Shell, resource: Resource[Any], known: Known, thing: Any, action: A
 
 
 def change(app: Shell, resource: Resource[Any], known: Known, thing: Any) -> None:
-    """Open a form that changes a thing."""
+    """Open the form that edits an item."""
     assert resource.update is not None, "the resource must have an update operation"
     live = app.session.live
     name = resource.title(thing)
@@ -126,7 +126,7 @@ def change(app: Shell, resource: Resource[Any], known: Known, thing: Any) -> Non
 def change_all(
     app: Shell, resource: Resource[Any], known: Known, things: Sequence[Any], untick: Callable[[], None]
 ) -> None:
-    """Open a form that makes the same change in several things. Empty fields stay as they are in each."""
+    """Open the form that makes the same change in several items. Empty fields are not changed."""
     assert resource.update is not None, "the resource must have an update operation"
     first, *others = things
     here = resource.known_of(known, first)
@@ -214,11 +214,11 @@ def _as_before(op: Operation[Any], was: Model, known: Known) -> Operation[Any] |
     try:
         return made(type(op), {**known, **values})
     except ValidationError:
-        return None  # as it was it cannot be written: a value of a newer server
+        return None  # The previous value is not valid in a request, for example a role of a newer server.
 
 
 def _unmaking(live: Live, resource: Resource[Any], known: Known, op: Operation[Any], answer: Any) -> DirectUndo | None:
-    """Return the undo of a creation. None if the server did not say how to name the new thing."""
+    """Return the undo of a creation. None if the server did not send the ID of the new item."""
     if resource.delete is None:
         return None
     name = _title(resource, answer) or f"the {resource.one}"
@@ -239,19 +239,19 @@ def _taking_back(live: Live, op: Operation[Any], unmaking: Unmaking) -> DirectUn
 
 
 def _title(resource: Resource[Any], answer: Any) -> str:
-    """Return the title of the created thing, if the server said it."""
+    """Return the title of the new item. Empty if the server did not send it."""
     try:
         return resource.title(answer) if isinstance(answer, Model) else ""
     except AttributeError:
-        return ""  # it answers something else: how many were invited
+        return ""  # The response is of another kind, for example the number of invited members.
 
 
 def _key(resource: Resource[Any], answer: Any) -> str:
-    """Return the key of the created thing, if the server said it."""
+    """Return the key of the new item. Empty if the server did not send it."""
     try:
         return resource.key(answer) if isinstance(answer, Model) else ""
     except AttributeError:
-        return ""  # as above
+        return ""  # The response is of another kind, as in `_title`.
 
 
 def _references(app: Shell, resource: Resource[Any], known: Known) -> dict[str, References]:
@@ -259,7 +259,7 @@ def _references(app: Shell, resource: Resource[Any], known: Known) -> dict[str, 
 
 
 def _where_one_may(app: Shell, resource: Resource[Any], known: Known) -> dict[str, References]:
-    """Return the places to create a thing in. Places where the user may not are disabled."""
+    """Return the spaces and collections to create an item in. Those without permission are disabled."""
     listed = _references(app, resource, known)
 
     def only(lists: References, right: str) -> References:

@@ -1,4 +1,4 @@
-"""The form of a request: one field below the other, each with its error. It can be edited as YAML too."""
+"""The form of an API operation: one row per field, with the error below. The form can be edited as YAML too."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _FROM_FILE = {
     "customization_font": "press ctrl+f to add a font file · Octavo reads the weight from the file name",
 }
 _LONG = 4000
-"""Characters in all fields from which on they are not checked with each key."""
+"""Characters in all fields from which the form is validated after a pause, not after each key."""
 
 
 def fill_in(
@@ -104,7 +104,7 @@ FORM_KEYS: Commands[FormDialog] = Commands(
 
 
 class FormDialog(Dialog[None]):
-    """A form. It returns nothing: its state reports what was sent, also after the form was closed."""
+    """A form. The result of the dialog is always None: `FormState` sends the form, also after the dialog was closed."""
 
     CONTEXT: ClassVar[str] = "form"
     HELP: ClassVar[str] = (
@@ -175,7 +175,7 @@ class FormDialog(Dialog[None]):
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:
-        """Let the fields scroll where the screen is too low, so that what is said and the buttons are always seen."""
+        """Limit the height of the fields on a low screen, so that the message and the buttons stay visible."""
         if not self.query(".form--body"):
             return
         frame, body = self.query_one(Frame), self.query_one(".form--body")
@@ -186,7 +186,7 @@ class FormDialog(Dialog[None]):
         )
         body.styles.max_height = max(3, self.size.height - others - 4)
 
-    # What is written
+    # Text of the fields
 
     @on(Input.Changed)
     @on(TextArea.Changed)
@@ -214,7 +214,7 @@ class FormDialog(Dialog[None]):
             self._judge()
 
     def _judge(self) -> None:
-        """Show errors, and the fields that belong to the choices made."""
+        """Validate the form: show errors, and the fields that belong to the choices made."""
         state, self._judging = self.state, None
         if not self.query(".form--buttons"):
             return
@@ -237,7 +237,7 @@ class FormDialog(Dialog[None]):
 
     @property
     def _foot(self) -> str:
-        """Return the count of changed fields, and the keys."""
+        """The number of changed fields, and the keys."""
         changed = sum(self.state.is_changed(name) for name in self._rows)
         count = [f"{plural(changed, 'field')} changed"] if changed else []
         return " · ".join([*count, f"ctrl+s {self.state.verb.lower()}", "ctrl+e edit as YAML"])
@@ -266,7 +266,7 @@ class FormDialog(Dialog[None]):
     def _submitted(self) -> None:
         self.focus_next()
 
-    # What is picked
+    # Choices
 
     @on(TextButton.Pressed)
     async def _pressed(self, message: TextButton.Pressed) -> None:
@@ -289,7 +289,7 @@ class FormDialog(Dialog[None]):
 
     @property
     def takes_files(self) -> bool:
-        """Whether something here is filled from a file."""
+        """Whether a field of the form can be filled from a file."""
         return any(each.file for each in self.state.fields)
 
     @property
@@ -298,19 +298,19 @@ class FormDialog(Dialog[None]):
 
     @property
     def _row_for_file(self) -> FieldRow | None:
-        """The field a file would be chosen for: the one with the cursor, else the only one there is."""
+        """The field to choose a file for: the field with the cursor, or the only field that accepts a file."""
         rows, here = self._rows_for_files, self._row
         return here if here in rows else rows[0] if len(rows) == 1 else None
 
     def why_no_file(self) -> str | None:
-        """Why no file can be chosen."""
+        """Return why no file can be chosen. None if a file can be chosen."""
         if self._row_for_file is not None:
             return None
         named = " and ".join(each.field.label for each in self._rows_for_files)
         return f"This field does not accept a file. These fields accept files: {named}."
 
     def choose_file(self) -> None:
-        """Ask for a file for the field with the cursor, or for the only one that is filled from one."""
+        """Ask for a file and fill the field from it."""
         from octavo.tui.resources.form_files import with_file
         from octavo.tui.shell.choosing_files import ask_for_file
 
@@ -326,37 +326,37 @@ class FormDialog(Dialog[None]):
 
         ask_for_file(self._shell, field.label, field.file, chosen)
 
-    # What is hidden, and what was there
+    # Hidden text and reset
 
     @property
     def has_hidden(self) -> bool:
-        """Whether something is hidden here."""
+        """Whether a field of the form hides its text."""
         return any(each.masked for each in self.state.fields)
 
     def reveal(self) -> None:
-        """Show what is hidden, or hide it again."""
+        """Show hidden text, or hide it again."""
         self._clear = not self._clear
         for row in self._rows.values():
             row.reveal(self._clear)
 
     def why_not_restore(self) -> str | None:
-        """Why the field with the cursor cannot be put back."""
+        """Return why the field with the cursor cannot be reset. None if it can be reset."""
         row = self._row
         if row is None:
             return "Select a field first."
         return None if self.state.is_changed(row.field.name) else f"{row.field.label} has not been changed."
 
     def restore(self) -> None:
-        """Put the field with the cursor back to what it was."""
+        """Reset the field with the cursor."""
         if (row := self._row) is not None:
             before = self.state.begin[row.field.name]
             self._write(row.field, before)
             row.put(before)
 
-    # The editor
+    # External editor
 
     def edit_outside(self) -> None:
-        """Go on in the person's own editor, with all of it as YAML."""
+        """Edit the form as YAML in the user's editor."""
         state, shell = self.state, self._shell
         self._keep_now()
         about = FileNote(state.form.title, state.editor_draft.place, shell.session.state.namespace)
@@ -382,7 +382,7 @@ class FormDialog(Dialog[None]):
             )
         self._judge()
 
-    # Keeping, sending, leaving
+    # Draft, sending, closing
 
     def _keep_soon(self) -> None:
         if self._timer is not None:
@@ -400,7 +400,7 @@ class FormDialog(Dialog[None]):
         self.state.keep_now()
 
     def why_not_send(self) -> str | None:
-        """Why it cannot be sent now, in a sentence."""
+        """Return why the form cannot be sent now. None if it can be sent."""
         state = self.state
         if state.is_sending:
             return "The form is already being sent."
@@ -410,7 +410,7 @@ class FormDialog(Dialog[None]):
         return state.fault or None
 
     def send(self) -> None:
-        """Send it, or go to what is wrong."""
+        """Send the form, or go to the first field with an error."""
         self.state.attempted = True
         self._judge()
         made = self._made
@@ -447,9 +447,9 @@ class FormDialog(Dialog[None]):
             self._go_to_wrong(self._made)
 
     def _say_so_far(self, words: str) -> None:
-        """How far it is, without a look at all the fields."""
+        """Show the progress without validating all fields."""
         if self._so_far.partition(":")[0] != words.partition(":")[0]:
-            self.refresh_bindings()  # esc does something else while files are sent
+            self.refresh_bindings()  # During an upload, esc cancels the upload.
         self._so_far = words
         for why in self.query(".form--why").results(ChangingText):
             why.update(safe_lines(words))
@@ -470,7 +470,7 @@ class FormDialog(Dialog[None]):
             first.input.focus()
 
     def leave(self) -> None:
-        """Close; what is written is a draft."""
+        """Cancel the upload. Without an upload, save the draft and close the form."""
         if self.state.is_uploading and self._sending is not None:
             self._sending.cancel()
             return
@@ -485,6 +485,6 @@ class FormDialog(Dialog[None]):
             self._is_done = True
 
     def on_screen_resume(self) -> None:
-        """What is opened over it is closed: so is the form, where it was sent meanwhile."""
+        """Close the form after a dialog above it was closed, if the form was sent meanwhile."""
         if self._is_done:
             self.dismiss(None)

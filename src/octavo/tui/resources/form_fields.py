@@ -1,7 +1,7 @@
-"""What can be filled in of an operation, read off its request model: names, kinds, limits and hints. Pure.
+"""The form fields of an operation, derived from its request model: names, kinds, limits and hints.
 
-A model within it is laid out as the fields it has (`source.url`), shapes told apart by a tag as a choice of the tag and
-the fields that go with it. What has no such form, such as a list of objects, is written as YAML.
+A nested model becomes one field for each of its own fields (`source.url`). A union of models becomes a choice of its tag
+and the fields of the chosen model. Other structures, such as a list of objects, are written as YAML.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ Kind = Literal[
     "list",
     "structure",
 ]
-"""How it is filled in. `structure`: an object, or what is in no other way, as YAML."""
+"""How a field is filled in. `structure` is YAML, for objects and other values without an input of their own."""
 
 _LONG = 1024
-"""Characters from which on a text of no form has more than a line."""
+"""Maximum length from which a text without a pattern gets several lines."""
 _ID_PATTERN = next(each.pattern for each in get_args(Id) if isinstance(each, StringConstraints))
 
 
 @dataclass(frozen=True)
 class When:
-    """A field is there where the choice of this name is one of these."""
+    """The condition that another field, `name`, has one of some values."""
 
     name: str
     tags: frozenset[str]
@@ -59,54 +59,54 @@ class When:
 
 @dataclass(frozen=True)
 class FormField:
-    """One thing to fill in."""
+    """A field of a form."""
 
     name: str
-    """The way to it in the model: `source.url`."""
+    """Path in the model, for example `source.url`."""
     wire: tuple[str, ...]
-    """The same as it travels."""
+    """Path in the JSON of the request."""
     kind: Kind
     label: str = ""
     group: str = ""
-    """What the model it is in is called, where more than one field is of that."""
+    """Label of the nested model, if that model has several fields."""
     hint: str = ""
-    """What its docstring says."""
+    """Docstring of the field in the model."""
     required: bool = False
     nullable: bool = False
-    """Whether null means something."""
+    """Whether null is a value of its own."""
     choices: tuple[str, ...] = ()
-    """Of a choice and of choices. Of a list: words that stand for it."""
+    """Options of a choice. For a list: words that replace the whole list."""
     least: int | None = None
-    """Characters, or items of a list."""
+    """Fewest characters, or fewest items of a list."""
     most: int | None = None
     form: str = ""
-    """What it must be, in words that go on with “must be”."""
+    """Required format, as the end of a sentence with “must be”."""
     low: float | None = None
     high: float | None = None
     items: Kind | None = None
-    """What is in a list."""
+    """Kind of the items of a list."""
     masked: bool = False
-    """Whether it is hidden until one asks to see it."""
+    """Whether the text is hidden until the user reveals it."""
     file: str = ""
-    """As what a file is sent that it, or what is in it, is filled from. Empty: it is filled from none."""
+    """Kind of upload that fills the field from a file. Empty if the field accepts no file."""
     example: str = ""
-    """An example of what is written in it."""
+    """Example of the text."""
     whens: tuple[When, ...] = ()
     default: Any = None
-    """What holds where it is left out."""
+    """Value that the API uses if the field is missing."""
 
     @property
     def top(self) -> str:
-        """The field of the operation that it is, or is in."""
+        """Name of the operation's field that contains this field."""
         return self.name.partition(".")[0]
 
     @property
     def limits(self) -> str:
-        """What it may be, in few words: `2 to 128 characters`."""
+        """Allowed values in a few words, for example `2 to 128 characters`."""
         return " · ".join(_limits(self))
 
     def label_of(self, choice: str) -> str:
-        """Return how one of the choices is shown. Other text is returned as it is."""
+        """Return the label of a choice. Other text is returned unchanged."""
         return label(choice) if choice in self.choices else choice
 
     def is_there(self, written: Mapping[str, str | None]) -> bool:
@@ -116,14 +116,14 @@ class FormField:
 
 @dataclass(frozen=True)
 class _Shape:
-    """What an annotation says, without what is in it and around it."""
+    """A type annotation taken apart."""
 
     kind: Any
     limits: tuple[Any, ...] = ()
     others: tuple[Any, ...] = ()
-    """The other kinds it may be of."""
+    """Other members of a union."""
     tag: str = ""
-    """The field that tells its kinds apart."""
+    """Field that discriminates a union."""
 
 
 def fields_of(
@@ -145,7 +145,7 @@ def fields_of(
 
 
 def constants_of(operation: type[BaseModel], top: str, tags: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
-    """What the models within the field `top` say whatever is filled in, by the way to it: their only tag."""
+    """Return the values that nested models of the field `top` always have, by their path: tags with a single value."""
     info = operation.model_fields[top]
     return dict(_constants((info.alias or camel(top),), top, _shape(info.annotation, info.metadata), tags))
 
@@ -179,7 +179,7 @@ def _as_text(example: Any) -> str:
 
 
 def _plain(made: FormField, shape: _Shape) -> FormField:
-    """A field that holds one value, or a list."""
+    """Return a field for a single value or a list."""
     kinds = (shape.kind, *shape.others)
     if all(get_origin(each) is Literal for each in kinds):
         words = tuple(word for each in kinds for word in get_args(each))
@@ -226,14 +226,14 @@ def _list(made: FormField, shape: _Shape) -> FormField:
     items: Kind = "line" if item.kind == "text" else item.kind
     kind: Kind = "list"
     if any(not (isinstance(each, type) and issubclass(each, str)) for each in inner.others):
-        items = "line"  # of which some may be objects
+        items = "line"  # Some items may be objects.
     elif inner.others:
         items = "reference" if item.kind == "reference" else "line"
     return replace(_limited(made, shape.limits), kind=kind, items=items, choices=words, form="", masked=item.masked)
 
 
 def _laid_out(made: FormField, shape: _Shape, within: tuple[type, ...]) -> list[FormField] | None:
-    """The fields of the model it is, or of the models it may be. None where that is none, or too much for a form."""
+    """Return the fields of a nested model or a union of models. None if the value has no such fields, or too many."""
     models = [each for each in (shape.kind, *shape.others) if isinstance(each, type) and issubclass(each, BaseModel)]
     if len(models) != 1 + len(shape.others) or any(each in within for each in models):
         return None
@@ -286,7 +286,7 @@ def _of_model(made: FormField, model: type[BaseModel], within: tuple[type, ...])
 
 
 def _as_one(made: FormField, found: list[FormField] | None) -> list[FormField] | None:
-    """A model of one field is called as what it is of."""
+    """Return the fields of a nested model. A single field gets the label of the model's own field."""
     if not found:
         return None
     if len(found) > 1 or found[0].group != made.label:
@@ -313,13 +313,13 @@ def _constants(
 
 
 def _only_word(info: FieldInfo) -> Any:
-    """What a field can only be, such as the tag of a shape."""
+    """Return the only possible value of a field, such as a tag. None if the field has several."""
     words = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
     return words[0] if len(words) == 1 else None
 
 
 def _told_apart_by(models: Sequence[type[BaseModel]]) -> str:
-    """The field all of them have, in which each says another word."""
+    """Return the field in which each model has a different constant. Empty if there is no such field."""
     for name in models[0].model_fields:
         words = [_only_word(each.model_fields[name]) if name in each.model_fields else None for each in models]
         if None not in words and len(set(words)) == len(words):
@@ -328,7 +328,7 @@ def _told_apart_by(models: Sequence[type[BaseModel]]) -> str:
 
 
 def _shape(annotation: Any, limits: Sequence[Any]) -> _Shape:
-    """What an annotation comes to, without `Annotated`, and without None."""
+    """Return an annotation without `Annotated` and None."""
     found = list(limits)
     while get_origin(annotation) is Annotated:
         annotation, *more = get_args(annotation)
@@ -412,7 +412,7 @@ def _is_id(shape: _Shape) -> bool:
 
 
 def _is_hidden(kinds: Sequence[Any]) -> bool:
-    """Whether what is hidden stands anywhere in an annotation."""
+    """Return whether an annotation contains `Hidden`."""
     waiting = list(kinds)
     while waiting:
         each = waiting.pop()
@@ -423,7 +423,7 @@ def _is_hidden(kinds: Sequence[Any]) -> bool:
 
 
 def file_of(kinds: Sequence[Any], *, deep: bool = True) -> str:
-    """As what a file is sent that something in an annotation is filled from: with `deep` also in models. Empty: none."""
+    """Return the kind of upload in an annotation, with `deep` also inside models. Empty if there is none."""
     waiting = list(kinds)
     while waiting:
         each = waiting.pop()
@@ -449,7 +449,7 @@ def words_of(name: str, *, is_reference: bool = False) -> str:
 
 @cache
 def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
-    """What stands below the fields of a model, by name. Read from its source: it is no part of a running program."""
+    """Return the docstrings of a model's fields, by field name, from the source of the model."""
     found: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if not each.__module__.startswith(("pydantic", "builtins", "typing", "abc")):
@@ -459,12 +459,12 @@ def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
 
 @cache
 def _hints_in(module: str) -> Mapping[str, Mapping[str, str]]:
-    """What stands below the fields of the classes of a module, by the name of the class. It is read once for all of
-    them: Python's own way to the source of a class reads all of its module for each."""
+    """Return the docstrings of fields in a module, by class. Cached, because `inspect` reads the whole module per
+    class."""
     try:
         source = inspect.getsource(sys.modules[module])
     except (OSError, TypeError):
-        return {}  # it was made without one
+        return {}  # A class created at run time has no source.
     found: dict[str, Mapping[str, str]] = {}
 
     def look(place: str, lines: Sequence[ast.stmt]) -> None:

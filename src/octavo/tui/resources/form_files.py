@@ -1,4 +1,4 @@
-"""Fields of a form that are filled from files: a path stands there, and goes out as what was made of the file."""
+"""Form fields that are filled from files: the field contains a path, and the request contains the uploaded file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 STAND_IN = "https://file.invalid/"
-"""Stands for the address of a file that was not sent yet. No host is called so."""
+"""Prefix of a URL that represents a file until the file is uploaded. No host has this name."""
 _SOURCES = {"md": "markdown", "markdown": "markdown", "html": "html", "htm": "html", "docx": "docx", "zip": "zip"}
 _PATH = re.compile(r"\s*(?:~|\.{0,2})/[^\n]*\s*")
 _WEIGHTS = {
@@ -40,23 +40,23 @@ _WEIGHTS = {
     "black": 900,
     "heavy": 900,
 }
-"""What names of font files call their weights, the longer words first."""
+"""Font weights by their names in file names, longer names first."""
 
 Say = Callable[[str], None]
 
 
 def is_path(text: str | None) -> bool:
-    """Whether a path is written, and neither an address nor the text itself."""
+    """Return whether a text is a file path."""
     return text is not None and _PATH.fullmatch(text) is not None
 
 
 def stood_in(field: FormField, text: str | None) -> str | None:
-    """What stands for what is written until the file is sent: an address is to have the form of one."""
+    """Return the text to validate: a path gets a placeholder URL, because the field must contain a URL."""
     return STAND_IN + quote(text.strip()) if field.file == "import_file" and text and is_path(text) else text
 
 
 def with_file(field: FormField, written: str | None, path: str) -> str:
-    """What is written in a field once a file was chosen for it."""
+    """Return the text of a field after a file was chosen for it."""
     if field.file != "customization_font":
         return path
     try:
@@ -68,28 +68,29 @@ def with_file(field: FormField, written: str | None, path: str) -> str:
 
 
 def told_by(field: FormField, text: str | None) -> Mapping[str, str]:
-    """What the name of a file says of other fields: what kind of pages are in it."""
+    """Return values for other fields that follow from a file name: the format of the pages in the file."""
     source = _SOURCES.get((text or "").strip().rpartition(".")[2].lower())
     return {"source": source} if field.file == "import_file" and is_path(text) and source is not None else {}
 
 
 def weight_of(path: str) -> int:
-    """The weight of a font file as its name says it. 400 where it says none."""
+    """Return the font weight in the name of a font file. 400 if the name contains none."""
     name = re.sub(r"[\W_]", "", path.rpartition("/")[2].lower())
     number = re.search(r"(?<!\d)([1-9]00)(?!\d)", path.rpartition("/")[2])
     return next((weight for word, weight in _WEIGHTS.items() if word in name), int(number[1]) if number else 400)
 
 
 class SentFiles:
-    """Makes of the paths in a request what goes out for them. A file that was sent is not sent again."""
+    """Replaces the paths in a request by uploaded files. No file is uploaded twice."""
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
         self._sent: dict[FileToUpload, tuple[str, str]] = {}
-        """The address and storage key of what was sent."""
+        """URL and storage key of each uploaded file."""
 
     async def put_in(self, operation: Any, say: Say) -> Any:
-        """`operation` with its files sent, or read. `say` is told how far that is. Raises ApiError, NotSendable."""
+        """Return the operation with all files uploaded or read. `say` is called with the progress. Raises ApiError,
+        NotSendable."""
         swaps: dict[tuple[str, str], str] = {}
         asked = list(dict.fromkeys(_files_in(operation)))
         looked = {
@@ -122,7 +123,7 @@ class SentFiles:
         return self._sent[file]
 
     def forget(self) -> None:
-        """What was sent is not there any more, or was used: it would be sent again."""
+        """Forget the uploaded files: the server has deleted or used them, so they must be uploaded again."""
         self._sent.clear()
 
 
@@ -131,7 +132,7 @@ def _path(text: str) -> str:
 
 
 def _files_in(value: Any) -> Iterator[tuple[Any, str]]:
-    """The kinds and paths of the files a request speaks of."""
+    """Return the upload kinds and paths in a request."""
     for name, each in value if isinstance(value, BaseModel) else ():
         kind = _kind(value, name)
         if isinstance(each, str) and kind and _is_file(kind, each):

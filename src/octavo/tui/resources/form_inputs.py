@@ -1,4 +1,4 @@
-"""The inputs of a form: lines, texts, buttons that open a list, and secrets."""
+"""The inputs of a form: lines, multi-line text, buttons that open a list, and secrets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BULLET = "•"
 
 
 class MaskedEditor(TextEditor):
-    """Several lines of which names are seen, and what they are of only when it is asked for."""
+    """A multi-line editor that shows names and hides values until the user reveals them."""
 
     masked = True
 
@@ -48,23 +48,23 @@ class MaskedEditor(TextEditor):
             super().action_cut()
 
     def show(self, clear: bool) -> None:
-        """Let it be seen, or hide it again."""
+        """Show the values, or hide them again."""
         self.masked = not clear
-        self.notify_style_update()  # it keeps the lines it drew
+        self.notify_style_update()  # Clears the cache of rendered lines.
         self.refresh()
 
 
 def _at_its_end(editor: TextArea) -> TextArea:
-    """Go on where one left off, as lines do."""
+    """Move the cursor to the end, where line inputs have it too."""
     editor.cursor_location = editor.document.end
     return editor
 
 
 class FieldRow(Vertical):
-    """A field of a form: its name, where it is written, and below that what is wrong with it."""
+    """A field of a form: its label, its input, and below that its error."""
 
     def __init__(self, field: FormField, written: str | None, *, picked: bool, id: str) -> None:
-        """`picked`: it is chosen from a list, and not written."""
+        """`picked`: the value is chosen from a list instead of typed."""
         super().__init__(id=id, classes="form--field")
         self.field, self._written, self._picked = field, written, picked
 
@@ -104,23 +104,24 @@ class FieldRow(Vertical):
 
     @property
     def is_picked(self) -> bool:
-        """Whether it is chosen from a list, and not written."""
+        """Whether the value is chosen from a list instead of typed."""
         return self._picked
 
     @property
     def _text(self) -> str:
-        """What stands in it."""
+        """The text in the input."""
         if isinstance(self.input, TextArea):
             return self.input.text
         return self.input.value if isinstance(self.input, Input) else ""
 
     @property
     def text(self) -> str:
-        """What is written in it. Where nobody wrote, just what it was given: it may be shown in other characters."""
+        """The text of the field. Until the user types, the original text, because the input may show sanitized
+        characters."""
         return (self._written or "") if self._text == self._shown else self._text
 
     def put(self, written: str | None) -> None:
-        """Write something else in it."""
+        """Replace the text."""
         text = written or ""
         if text == self.text:
             return
@@ -132,12 +133,12 @@ class FieldRow(Vertical):
         self._written, self._shown = text, self._text
 
     def show_words(self, words: str) -> None:
-        """What was picked, in words."""
+        """Show the label of the chosen value."""
         if isinstance(self.input, TextButton):
             self.input.words = f"{words} ▾"
 
     def say(self, sentence: str, *, changed: bool) -> None:
-        """What is wrong with it, if anything, and whether it is other than it was."""
+        """Show an error, and mark the field if it has changed."""
         wrong = self.query_one(".form--wrong", ChangingText)
         wrong.update(safe_lines(sentence))
         wrong.display = bool(sentence)
@@ -152,7 +153,7 @@ class FieldRow(Vertical):
                 swatch.display = False
 
     def reveal(self, clear: bool) -> None:
-        """Let what is hidden be seen, or hide it again."""
+        """Show hidden text, or hide it again."""
         if isinstance(self.input, MaskedEditor):
             self.input.show(clear)
         elif isinstance(self.input, SecretInput):

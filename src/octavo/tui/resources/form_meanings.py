@@ -1,4 +1,4 @@
-"""Explanations of the choices in forms: what a role allows, who sees a site. Pure."""
+"""Explanations of the options in forms, for example of roles and of a site's visibility."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choices in a form: one of a few labels, one or several items of a list that is loaded, yes or no."""
+"""Choices in a form: an option, items of a list that is loaded, or yes and no."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ if TYPE_CHECKING:
 
 _SHOWN_NAMES = 4
 _NULL = "\0null"
-"""Stands for null among what can be picked: no value has a NUL."""
+"""Represents null among the options. No other value contains a NUL character."""
 
 Look = Callable[[str], Awaitable[Sequence[Choice[str]]]]
 
 
 @dataclass
 class _Offer:
-    """What can be picked in a field, as far as it was read, and where it is shown."""
+    """The options of a field as far as they are loaded, and the picker that shows them."""
 
     listed: Listed
     waits: bool = False
-    """Whether it is being read."""
+    """Whether the list is still loading."""
     look: Look | None = None
     choices: Callable[[], Sequence[Choice[str]]] = tuple
     picker: Picker[str] | None = None
 
     def title(self, field: FormField) -> str:
-        """What stands above it."""
+        """Return the title of the picker."""
         return f"{field.label}{' · press esc to finish' if field.kind in ('list', 'choices') else ''}{self.listed.said}"
 
 
 class Picking:
-    """What can be picked in the fields of a form, and what it is called."""
+    """Opens the pickers of a form, and knows the labels of chosen values."""
 
     def __init__(self, state: FormState, picked: Callable[[FormField, str | None], None]) -> None:
-        """`picked` is told what is in a field from now on."""
+        """`picked` is called with the new text of a field."""
         self._state, self._picked = state, picked
         self._names: dict[str, dict[str, str]] = {}
-        """What is picked is called, by field and id."""
+        """Labels of values, by field and ID."""
 
     @property
     def _shell(self) -> Shell:
@@ -59,12 +59,12 @@ class Picking:
         return self._state.form.references
 
     def takes(self, field: FormField) -> bool:
-        """Whether a field is picked, and not written."""
+        """Return whether the value of a field is chosen instead of typed."""
         of_list = "reference" in (field.kind, field.items) and field.name in self._references
         return field.kind in ("choice", "choices", "yes or no") or of_list
 
     def words(self, field: FormField) -> str:
-        """What is picked in a field, as it is called."""
+        """Return the labels of a field's values."""
         written = self._state.written[field.name]
         if written is None:
             return nothing(field, self._state.form.operation)[0]
@@ -83,7 +83,7 @@ class Picking:
         return "unchanged" if field.name in self._state.untold else "not set"
 
     async def learn_names(self) -> None:
-        """Learn what is called what is in the fields already."""
+        """Load the labels of the values that the form starts with."""
         for field in self._state.fields:
             if field.name in self._references and (self._state.written[field.name] or "").strip():
                 references = self._references[field.name]
@@ -94,7 +94,7 @@ class Picking:
                 try:
                     self._call(field, (await references.all(self._shell, op)).choices)
                 except ApiError:
-                    continue  # its id is shown
+                    continue  # The ID is shown instead.
 
     def _call(self, field: FormField, choices: Sequence[Choice[str]]) -> None:
         self._names.setdefault(field.name, {}).update({each.value: each.title for each in choices})
@@ -114,7 +114,7 @@ class Picking:
             )
 
     def _pick_reference(self, field: FormField, references: References) -> None:
-        """What is known is offered at once, and the rest when it is read: what is typed meanwhile is looked for in it."""
+        """Open a picker with the items loaded so far. Items loaded later are added to the open picker."""
         op = references.op(self._state.written)
         if op is None:
             self._shell.explain(references.nothing)
@@ -131,7 +131,7 @@ class Picking:
             try:
                 found = (await references.all(self._shell, search(query))).choices
             except ApiError:
-                return ()  # what was listed stays
+                return ()  # The items loaded so far stay.
             self._call(field, found)
             return found
 
@@ -175,7 +175,7 @@ class Picking:
         self._shell.push_screen(offer.picker, chosen)
 
     def _choose_several(self, field: FormField, offer: _Offer, at: str | None = None) -> None:
-        """Ask for one more, or one to be taken off, again and again until that is left."""
+        """Let the user add and remove items until the picker is closed."""
         now = [each.strip() for each in (self._state.written[field.name] or "").splitlines() if each.strip()]
 
         def choices() -> list[Choice[str]]:
@@ -210,7 +210,7 @@ class Picking:
             left = [each for each in now if each not in words]
             after = [each for each in now if each != one] if one in now else [one] if alone else [*left, one]
             self._picked(field, "\n".join(after))
-            # One more of them is what comes next: what is in it is seen above.
+            # The cursor moves to the next item that can be added, because most users add several.
             others = (each.value for each in offer.listed.choices if each.value not in now)
             self._choose_several(field, offer, next((each for each in others if each != one), None))
 

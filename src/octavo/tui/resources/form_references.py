@@ -1,4 +1,4 @@
-"""What can be picked for a field that names something else: people, teams, spaces, pages."""
+"""Lists of items that a form field can refer to: members, teams, spaces, pages."""
 
 from __future__ import annotations
 
@@ -22,38 +22,39 @@ def _items(answer: Any) -> Iterable[Any]:
 
 @dataclass(frozen=True)
 class Listed:
-    """What can be picked, as far as it was listed."""
+    """Items to choose from, as far as they are loaded."""
 
     choices: Sequence[Choice[str]]
     is_whole: bool = True
 
     @property
     def said(self) -> str:
-        """What is to be known of it, to go on with a title."""
+        """End of the picker's title, if the list is incomplete."""
         return "" if self.is_whole else f" · first {len(self.choices)} shown · type to find more"
 
 
 @dataclass(frozen=True)
 class References:
-    """Where what can be picked is listed, and how one of it is called."""
+    """The operation that lists the items for a field, and the label of each item."""
 
     ask: Operation[Any] | Callable[[Written], Operation[Any] | None]
-    """What lists it, which may depend on what is written elsewhere in the form."""
+    """Operation that lists the items, or a function that builds it from the text of the other fields."""
     choice: Callable[[Any], Choice[str]]
-    """One of it: its id, and what it is called."""
+    """Returns the ID and the label of an item."""
     items: Callable[[Any], Iterable[Any]] = _items
-    """What is in the answer."""
+    """Returns the items in a response."""
     search: Callable[[str], Operation[Any]] | None = None
-    """What finds some of it by words, where the list is longer than lists are read."""
+    """Returns the operation that searches a list that is too long to load."""
     nothing: str = "Fill in the fields above first."
     """Why nothing can be chosen yet."""
 
     def op(self, written: Written) -> Operation[Any] | None:
-        """What lists it now."""
+        """Return the operation that lists the items for the current form. None if other fields must be filled in
+        first."""
         return self.ask if isinstance(self.ask, Operation) else self.ask(written)
 
     def known(self, shell: Shell, written: Written) -> Sequence[Choice[str]]:
-        """What is known of it without asking."""
+        """Return the items that are loaded already."""
         op = self.op(written)
         value = shell.session.live.peek(op).value if op is not None else None
         return [self.choice(each) for each in self.items(value)] if value is not None else ()
@@ -63,6 +64,6 @@ class References:
         live = shell.session.live
         value = await live.fetch(op)
         if isinstance(op, Listing):
-            await live.read_on(op, ITEMS_READ)  # if a page fails, the list says so where it is shown
+            await live.read_on(op, ITEMS_READ)  # If a page fails, the picker shows the error.
             value = live.peek(op).value or value
         return Listed([self.choice(each) for each in self.items(value)], getattr(value, "next", None) is None)

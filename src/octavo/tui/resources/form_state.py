@@ -1,4 +1,4 @@
-"""The state of a form: its text, how it differs from the thing as it is, and sending it."""
+"""The state of a form: its text, its changes, its draft, and sending."""
 
 from __future__ import annotations
 
@@ -28,36 +28,37 @@ _MAYBE = "The change may already have been made. Check the list before you send 
 
 
 Reads = Operation[Any] | Callable[[], Awaitable[Model | None]]
-"""What says how a thing is now: its operation, or what finds it elsewhere. None: it is not there. Raises ApiError."""
+"""Operation or function that loads the item as it is now. The function returns None if the item was deleted. Raises
+ApiError."""
 
 
 @dataclass(frozen=True)
 class FormRequest:
-    """What a form is of."""
+    """The task of a form: the operation to fill in, and the item to change."""
 
     shell: Shell
     operation: type[Operation[Any]]
     title: str
     known: Mapping[str, Any]
-    """The arguments that are not asked."""
+    """Arguments that the form does not ask for."""
     now: Model | None
-    """What the thing is like. None: one is made."""
+    """The item to change. None if the form creates an item."""
     draft: str
-    """Under which what is written is kept."""
+    """Name of the draft in the database."""
     sent: Callable[[Any, Any], None]
-    """Called with what was sent, and its answer."""
+    """Called with the operation that was sent and its response."""
     references: Mapping[str, References]
     read: Reads | None
-    """What is asked just before it is changed."""
+    """Loads the item just before it is changed."""
     verb: str
     intro: str
     doing: str = "Sending…"
-    """The notice while the server works."""
+    """Notice while the server works."""
     required: frozenset[str] = frozenset()
     """Fields that must be filled in, although the API does not require them."""
 
     async def look(self) -> Model | None:
-        """How the thing is now. None: it is not there. Raises ApiError."""
+        """Return the item as it is now. None if it was deleted. Raises ApiError."""
         if self.read is None:
             return self.now
         try:
@@ -77,11 +78,12 @@ class Sent:
 
     operation: Operation[Any]
     answer: Any
-    """None where it was lost, and what was asked for is there."""
+    """None if the response was lost, but the change was made."""
 
 
 class FormState:
-    """What is written so far. What is said of it is asked by the dialog, which may be closed while it is sent."""
+    """The text of a form and the state of sending it. Outlives the dialog, which can be closed while the form is
+    sent."""
 
     def __init__(self, form: FormRequest) -> None:
         self.form = form
@@ -90,58 +92,59 @@ class FormState:
         )
         self.begin = beginnings(self.fields, form.now)
         self.untold = untold(self.fields, form.now)
-        """The fields of which nobody says how they are now."""
+        """Names of the fields whose present value the server does not send."""
         if form.now is None and not self._is_anew:
-            # What is changed is there, and not known: nothing is said of it before somebody does.
+            # The item exists but is not loaded, so its fields start empty and are sent only if the user fills them in.
             self.begin = dict.fromkeys(self.begin, "")
         self.written: dict[str, str | None] = dict(self.begin)
         self.refused: dict[str, str] = {}
-        """What the server said, or somebody else did, by field."""
+        """Errors from the server and conflicts with other users, by field name."""
         self.attempted = False
-        """Whether it was tried to send it: then all that is missing is said."""
+        """Whether the user tried to send the form. From then on, all missing fields are reported."""
         self.is_sending = False
         self.is_uploading = False
-        """Whether its files are on their way: that can be stopped."""
+        """Whether files are being uploaded. The user can cancel an upload."""
         self._files = SentFiles(form.shell)
         self.draft = DialogDraft(form.shell, form.draft)
         self.editor_draft = DialogDraft(form.shell, f"{form.draft} as YAML")
         self.fault = ""
-        """What is wrong with what an editor wrote, which is kept beside."""
+        """Error in the YAML from the editor. The YAML is saved as a separate draft."""
         self.fault_line = 1
         self.is_from_draft = self._take_draft()
 
     @property
     def verb(self) -> str:
-        """What sending it is called."""
+        """Label of the button that sends the form."""
         return self.form.verb or ("Create" if self._is_anew else "Save")
 
     @property
     def _is_anew(self) -> bool:
-        """Whether something is made, and nothing changed that is there."""
+        """Whether the form creates an item."""
         spec = SPECS.get(self.form.operation)
         return self.form.now is None and (spec is None or not spec.changes)
 
-    # What is written
+    # Text
 
     def made(self) -> Made:
-        """What it comes to."""
+        """Return the operation that the text makes, or the errors in it."""
         form = self.form
         written = {each.name: stood_in(each, self.written[each.name]) for each in self.fields}
         return make(form.operation, self.fields, form.known, self.begin, written, anew=self._is_anew)
 
     def write(self, name: str, text: str | None) -> None:
-        """Another text is in a field."""
+        """Set the text of a field."""
         if self.written[name] != text:
             self.written[name] = text
             self.refused.pop(name, None)
             self.refused.pop(FORM, None)
 
     def is_changed(self, name: str) -> bool:
-        """Whether something else is written in a field than what was there."""
+        """Return whether the text of a field differs from the original text."""
         return not same(self.written[name], self.begin[name])
 
     def wrong(self, made: Made) -> dict[str, str]:
-        """What is to be said: of what nobody wrote in nothing, until it is sent."""
+        """Return the errors to show. Errors in fields that the user has not changed are shown only after an attempt to
+        send."""
         shown = {
             name: sentence
             for name, sentence in made.wrong.items()
@@ -149,10 +152,10 @@ class FormState:
         }
         return {**shown, **self.refused}
 
-    # What is kept of it
+    # Draft
 
     def _take_draft(self) -> bool:
-        """Take up what was written before. Whether there was anything."""
+        """Load the saved draft. Return whether the form now has changes."""
         try:
             kept = parse_json(self.draft.text) if self.draft.text else {}
         except ValueError:
@@ -166,28 +169,31 @@ class FormState:
 
     @property
     def draft_text(self) -> str:
-        """What is kept: only what was changed."""
+        """The changed fields as JSON. Empty without changes."""
         changed = {each.name: self.written[each.name] for each in self.fields if self.is_changed(each.name)}
         return json.dumps(changed, ensure_ascii=False) if changed else ""
 
     def keep(self) -> None:
-        """Keep what is written."""
+        """Save the draft."""
         self.draft.keep(self.draft_text)
 
     def keep_now(self) -> None:
-        """Keep it before this returns: the app ends, or stops."""
+        """Save the draft before returning, because Octavo quits or is suspended."""
         self.draft.keep_now(self.draft_text)
 
-    # The editor
+    # External editor
 
     def as_yaml(self) -> str:
-        """All of it as a text for the editor: what could not be read there goes on as it is."""
+        """Return the form as YAML. YAML that could not be read before is returned unchanged."""
         title = f"{self.form.title}"
         return self.editor_draft.text or form_yaml.text_of(title, self.fields, self.begin, self.written)
 
     def take_yaml(self, text: str) -> bool:
-        """Take what an editor wrote. Whether it could be read: if not, it is kept beside, and `fault` says why. Where all was
-        taken out, what was written there before is dropped, and nothing is changed."""
+        """Set the fields from YAML. Return False if it could not be read: `fault` has the error, and the YAML stays a
+        draft.
+
+        Empty text discards the draft of the YAML and changes no field.
+        """
         if not text.strip():
             self.fault, self.fault_line = "", 1
             self.editor_draft.drop()
@@ -208,7 +214,10 @@ class FormState:
     # Sending
 
     async def send(self, say: Callable[[str], None]) -> Sent | str:
-        """Send it. Else what is to be said, and where that is of a field it is in `refused`. `say` is told how far it is."""
+        """Send the form. Return the error if it was not sent. `say` is called with the progress.
+
+        An error in a single field is in `refused` too.
+        """
         self.is_sending = True
         try:
             return await self._send(say)
@@ -236,7 +245,7 @@ class FormState:
             answer = await live.write(operation)
         except ApiError as error:
             if isinstance(error, NotFound):
-                self._files.forget()  # what was sent waits for a while only
+                self._files.forget()  # The server deletes uploaded files after some time.
             if error.outcome is not Outcome.UNKNOWN:
                 return self._refuse(str(error))
             if not await self._is_so(made):
@@ -250,7 +259,8 @@ class FormState:
         return sentence
 
     async def _look_again(self) -> str:
-        """See whether somebody else changed it meanwhile. What is to be said of that: empty when it may be sent."""
+        """Check whether another user has changed the item. Return the error, or an empty string if the form can be
+        sent."""
         try:
             found = await self.form.look()
         except ApiError as error:
@@ -264,7 +274,7 @@ class FormState:
             if same(before[name], there):
                 continue
             if same(self.written[name], before[name]):
-                self.written[name] = there  # nobody wrote in it here
+                self.written[name] = there  # The user has not edited this field.
             elif not same(self.written[name], there):
                 quoted = _quoted(each, there)
                 theirs = f"changed this field to {quoted}" if quoted else "cleared this field"
@@ -273,7 +283,7 @@ class FormState:
         return "Someone else changed the same fields. Check the fields, then save again." if clashes else ""
 
     async def _is_so(self, made: Made) -> bool:
-        """Whether what was sent is so, where its answer was lost: seen, where it can be looked at."""
+        """Return whether the item has the values that were sent, after the response was lost."""
         if self.form.read is None:
             return False
         try:

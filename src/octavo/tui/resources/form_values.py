@@ -1,7 +1,7 @@
-"""What is written in a form, as the operation it makes, or as what is wrong with it. Pure.
+"""Converts the text of a form to an operation, or to errors.
 
-What is written in a field is text, whatever the field is of: empty is left out, None is null, a list has one item on
-each line, `yes` and `no` are what they say, an object is YAML.
+Every field is filled in with text. Empty text is not sent, None is null, a list has one item per line, a boolean is
+`yes` or `no`, and an object is YAML.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ from octavo.documents.yaml_values import YamlError
 from octavo.tui.resources.form_fields import FormField, constants_of
 
 Written = Mapping[str, str | None]
-"""What is written in each field, by its name."""
+"""Text of each field, by field name."""
 
 FORM = ""
-"""The name of what is wrong with no field alone."""
+"""Field name of errors that belong to no single field."""
 EMPTY_FORM = "Fill in at least one field."
 _MISSING: Any = object()
 
 
 @dataclass(frozen=True)
 class Made:
-    """What a form comes to."""
+    """The operation of a form, or the errors in it."""
 
     operation: Operation[Any] | None
-    """None: something is wrong, or nothing was changed."""
+    """None if the form has errors or no changes."""
     wrong: Mapping[str, str] = field(default_factory=dict)
-    """A sentence for each field that cannot be so. `FORM` is of several."""
+    """Error sentences by field name, or under `FORM` for the whole form."""
     changed: frozenset[str] = frozenset()
-    """The fields of the operation that are other than they were."""
+    """Names of the operation's fields that have changed."""
 
 
-# What it begins with
+# Initial text
 
 
 def beginnings(fields: Iterable[FormField], now: BaseModel | Mapping[str, Any] | None) -> dict[str, str | None]:
-    """What stands in each field before anything is written: how the thing is, or what holds where nothing is said."""
+    """Return the initial text of each field: the values of the item, or the defaults of a new item."""
     return {each.name: _begins(each, now) for each in fields}
 
 
 def untold(fields: Iterable[FormField], now: BaseModel | Mapping[str, Any] | None) -> frozenset[str]:
-    """The fields of which answers never say how they are: what stands in them may be anything."""
+    """Return the names of the fields whose present value the server does not send."""
     return frozenset(each.name for each in fields if now is not None and _now(each, now) is _MISSING)
 
 
@@ -72,7 +72,7 @@ def _now(made: FormField, now: BaseModel | Mapping[str, Any]) -> Any:
 
 def _within(value: Any, name: str, wire: str) -> Any:
     if isinstance(value, BaseModel):
-        # The only field of a model may be what an answer has in the place of that model: the id of a team.
+        # In responses, an ID can replace a model with a single field: the ID of a team.
         return getattr(value, name, _MISSING)
     if isinstance(value, Mapping):
         return value.get(wire, value.get(name, _MISSING))
@@ -80,7 +80,7 @@ def _within(value: Any, name: str, wire: str) -> Any:
 
 
 def as_written(made: FormField, value: Any) -> str | None:
-    """A value as it is written in its field. Empty for one that no such field can have."""
+    """Return a value as the text of its field. Empty if the field cannot contain the value."""
     if value is None:
         return None if made.nullable and made.kind in ("choice", "reference", "yes or no") else ""
     if made.kind == "structure":
@@ -95,7 +95,7 @@ def as_written(made: FormField, value: Any) -> str | None:
 
 
 def _one(value: Any) -> str:
-    """A value of a line: of a thing that came whole it is the id."""
+    """Return a value as one line of text. An object is represented by its ID."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or value is None:
@@ -111,7 +111,7 @@ def _one(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value of models as JSON has it."""
+    """Return a value with its models converted to JSON."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if isinstance(value, Mapping):
@@ -119,7 +119,7 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-# What it comes to
+# From text to operation
 
 
 def make(
@@ -170,7 +170,7 @@ def _filled(written: Written, made: FormField) -> bool:
 
 
 def same(one: str | None, other: str | None) -> bool:
-    """Whether two texts of a field are the same, but for the space around them."""
+    """Return whether two texts of a field are equal apart from surrounding spaces."""
     return one == other if one is None or other is None else one.strip() == other.strip()
 
 
@@ -182,7 +182,7 @@ def _fill(
     begin: Written,
     written: Written,
 ) -> dict[str, str]:
-    """Put what is written of one field of the operation into `values`. What cannot be read, in a sentence each."""
+    """Add the values of one of the operation's fields to `values`. Return the errors by field name."""
     found: dict[tuple[str, ...], Any] = {}
     wrong: dict[str, str] = {}
     for each in fields:
@@ -220,7 +220,7 @@ def _put(values: dict[str, Any], way: Sequence[str], value: Any) -> None:
 
 
 def _value(made: FormField, written: str | None, begin: str) -> Any:
-    """What goes into the request for a field. Raises Fault."""
+    """Return the value of a field for the request. Raises YamlError."""
     if written is None:
         return None
     text = written if made.kind == "text" else written.strip()
@@ -237,7 +237,7 @@ def _value(made: FormField, written: str | None, begin: str) -> Any:
 
 
 def _emptied(made: FormField) -> Any:
-    """What goes out for what was something, and shall be nothing."""
+    """Return the value for a field whose text was deleted."""
     if made.nullable:
         return None
     if made.kind in ("list", "choices"):
@@ -258,11 +258,11 @@ def _item(made: FormField, number: int, line: str) -> Any:
     return read.value if read is not None else line
 
 
-# What is wrong with it
+# Errors
 
 
 def _complaints(invalid: ValidationError, fields: Sequence[FormField], written: Written) -> dict[str, str]:
-    """What is wrong, by field: of each the first."""
+    """Return the first error of each field."""
     found: dict[str, list[tuple[ErrorDetails, Sequence[int | str]]]] = {}
     for error in invalid.errors(include_url=False, include_input=False):
         name, inside = _field_of(error, fields)
@@ -289,8 +289,8 @@ def _complaint(made: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequ
 
 
 def _found(text: str, inside: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
-    """Where in a text something stands, or what it would be in; and the way to it, without the names of shapes."""
-    bare = text.strip()  # as it was read for its value: some control characters are blanks to `strip`
+    """Return the position of an error in YAML, and its path without the names of union members."""
+    bare = text.strip()  # `_value` strips the text too, and `strip` removes some control characters.
     above = text[: text.find(bare)].count("\n")
     read = yaml_values.parse_yaml(bare)
     way: list[int | str] = []
@@ -309,7 +309,7 @@ def _found(text: str, inside: Sequence[int | str]) -> tuple[str, Sequence[int | 
 
 
 def _way(inside: Sequence[int | str]) -> str:
-    """The way to something in an object: `items[0].name`."""
+    """Return the path to a value in an object, for example `items[0].name`."""
     way = ""
     for part in inside:
         way += f"[{part}]" if isinstance(part, int) else f".{part}" if way else part
@@ -321,7 +321,8 @@ def _sentence(words: str) -> str:
 
 
 def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
-    """The field an error is about, and the way from there on. Pydantic's way names the shapes it tried as well."""
+    """Return the field with an error, and the path inside its value. Pydantic adds the names of union members to the
+    path."""
     near = list(fields)
     depth, inside = 0, list(error["loc"])
     while inside and near:
@@ -335,7 +336,7 @@ def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Se
         elif depth == 0:
             return FORM, inside
         elif any(len(each.wire) > depth for each in near):
-            inside.pop(0)  # the name of a shape
+            inside.pop(0)  # The name of a union member.
         else:
             break
     if not near or depth == 0:
@@ -344,14 +345,15 @@ def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Se
 
 
 def _is_shape(part: int | str) -> bool:
-    """Whether it is how pydantic calls a kind of value: `literal['a']`, `constrained-str`, `Invitation`."""
+    """Return whether a part of a path is Pydantic's name for a type: `literal['a']`, `constrained-str`,
+    `Invitation`."""
     return (
         isinstance(part, str) and re.fullmatch(r"[a-z-]+\[.*\]|constrained-\w+|[A-Z]\w*|str|int|bool", part) is not None
     )
 
 
 def refused_field(sentence: str, fields: Sequence[FormField]) -> str:
-    """The field a server speaks of when it refuses a request. `FORM` when it names none."""
+    """Return the field that an error of the server mentions. `FORM` if it mentions none."""
     best: tuple[int, int, str] | None = None
     for each in fields:
         ways = {".".join(each.wire), each.wire[-1], each.wire[0], each.label, each.name}

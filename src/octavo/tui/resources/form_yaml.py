@@ -1,7 +1,7 @@
-"""A form as commented YAML, to be written in an editor, and back. Pure.
+"""Converts a form to commented YAML for an editor, and back.
 
-What is there is a line, what is left out is a comment to be taken off. A line that is not there any more leaves its
-field as it was before anything was written.
+A field with a value is a line, and an empty field is a comment that the user can uncomment. If the user deletes a line,
+its field gets its original text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WIDTH = 96
 
 
 def text_of(title: str, fields: Sequence[FormField], begin: Written, written: Written) -> str:
-    """A form as a text for the editor."""
+    """Return a form as YAML."""
     begun = any((each or "").strip() for each in begin.values())
     lines = [
         f"# {title}",
@@ -36,7 +36,7 @@ def text_of(title: str, fields: Sequence[FormField], begin: Written, written: Wr
 
 
 def written_of(text: str, fields: Sequence[FormField], begin: Written) -> dict[str, str | None]:
-    """What such a text says, by field. Raises Fault, which names the line."""
+    """Return the text of each field from YAML. Raises YamlError with the line of the error."""
     read = yaml_values.parse_yaml(text)
     found = dict(begin)
     if read is None or read.value is None:
@@ -51,7 +51,7 @@ def written_of(text: str, fields: Sequence[FormField], begin: Written) -> dict[s
 
 
 def _lines(fields: Sequence[FormField], depth: int, written: Written) -> Iterator[str]:
-    """The lines of fields whose way is the same so far."""
+    """Return the lines of fields that share the first `depth` parts of their path."""
     first = fields[0]
     if len(first.wire) == depth + 1:
         yield from _field(first, depth, written)
@@ -90,7 +90,7 @@ def _field(made: FormField, depth: int, written: Written) -> Iterator[str]:
 
 
 def _value(made: FormField, written: str | None) -> Any:
-    """What is written in a field as the editor shows it. What cannot be read stays the text it is."""
+    """Return the value of a field for the editor. Text that cannot be parsed stays text."""
     if written is None:
         return None
     text = written if made.kind == "text" else written.strip()
@@ -145,7 +145,7 @@ def _take(
 
 
 def _as_before(made: FormField, begin: Written, text: str | None) -> str | None:
-    """What was read; where that is what stood there before, just as it stood."""
+    """Return the original text if the text from the editor is equal to it apart from spaces."""
     before = begin[made.name]
     return before if same(text, before) else text
 
@@ -155,7 +155,7 @@ def _read(made: FormField, part: YamlValue) -> str | None:
         return None if made.nullable and made.kind in ("choice", "reference", "yes or no") else ""
     if made.kind == "structure":
         if isinstance(part.value, str):
-            return part.value  # what could not be read when it was shown
+            return part.value  # Text that could not be parsed when the file was written.
         return yaml_values.to_yaml(part.value).rstrip("\n") if part.value not in ([], {}) else ""
     if made.kind in ("list", "choices") and part.text is None:
         if part.parts:

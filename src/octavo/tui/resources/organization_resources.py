@@ -324,7 +324,7 @@ KINDS = (
     OF_DOMAIN,
     SETTINGS,
 )
-"""The tables of the view, in their order."""
+"""The tables of the organization, in their order."""
 
 
 def _known(organization: Organization) -> Known:

@@ -1,4 +1,4 @@
-"""Publishes and unpublishes a site, after a dialog that says who will see what."""
+"""Publishes and unpublishes a site, after a dialog that shows who can see the site."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ if TYPE_CHECKING:
     from octavo.tui.review.checked_dialog import Shown
 
 MOST_NAMED = 6
-"""Parts of a site that are named one by one."""
+"""Most titles in a list. The rest is counted."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A site as it is now, and what leads to it."""
+    """A site as it is now, with the number of share links and redirects."""
 
     site: Site
     structure: SiteStructure
     links: int | None
-    """Share links that work. None: the server does not say."""
+    """Number of active share links. None if the server does not list them."""
     redirects: int | None
 
     @property
     def spaces(self) -> list[SiteSpace]:
-        """The spaces on it."""
+        """The spaces on the site."""
         return [each for each, _ in site_tree.walk(self.structure) if isinstance(each, SiteSpace)]
 
     @property
     def sections(self) -> list[SiteSection]:
-        """Its sections."""
+        """The sections of the site."""
         return [each for each, _ in site_tree.walk(self.structure) if isinstance(each, SiteSection)]
 
 
 async def look(live: Live, at: SiteRef) -> Found:
-    """How a site is now. Raises ApiError."""
+    """Load a site, its structure and its links. Raises ApiError."""
     site, structure, links, leading = await asyncio.gather(
         live.send(sites.Get(at=at)),
         live.send(site_structure.Get(at=at)),
@@ -66,7 +66,7 @@ async def look(live: Live, at: SiteRef) -> Found:
 
 
 async def _all(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
-    """The whole of a list. None: it is not to be had, and what is asked is asked without it."""
+    """Return all items of a list. None if the list cannot be loaded: the dialog then omits the count."""
     try:
         return await whole(live, op)
     except ApiError:
@@ -97,7 +97,7 @@ def unpublish(app: Shell, at: AtHand) -> None:
 
 
 def _ask(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
-    from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite  # tables are looked at without it
+    from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite  # lazy: not needed to browse
 
     verb = "Publish" if publishes else "Unpublish"
     write: CheckedWrite[Found] = CheckedWrite(
@@ -144,7 +144,7 @@ async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> SendR
     return sent
 
 
-# What is said
+# Facts in the dialogs
 
 
 def before_publishing(found: Found) -> Shown:

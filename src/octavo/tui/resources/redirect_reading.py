@@ -1,4 +1,4 @@
-"""Where the redirects of a site lead, from its structure, its redirects and the server (`data/redirect_chains.py`)."""
+"""Determines where the redirects of a site lead, from the site structure, the list of redirects and the server."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ ENDS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$e
 
 
 MOST_ASKED = 20
-"""Redirects of one way that the server is asked about."""
+"""Most redirects in a row that the server is asked about."""
 
 
 class MarkedRedirect(redirects.Redirect):
-    """A redirect, with how it ends where it leads nowhere: `loop` or `dead end`."""
+    """A redirect and its problem, `loop` or `dead end`. The problem is empty if the redirect works."""
 
     end: SafeLine = ""
 
@@ -42,7 +42,7 @@ class MarkedRedirect(redirects.Redirect):
 def marked(
     listed: Sequence[redirects.Redirect], site: Any, known: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
-    """Redirects with how they end, as far as the structure of the site is known."""
+    """Return the redirects with their problems, once the site structure is loaded."""
     structure = known.get(site_structure.Get)
     if structure is None:
         return listed
@@ -58,7 +58,7 @@ def marked(
 def pages_of(
     listed: Sequence[redirects.Redirect], known: Known, answers: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
-    """What says how the pages are called that redirects lead to: the trees of the spaces they are in."""
+    """Return the operations that load the titles of target pages: the page trees of their spaces."""
     structure = answers.get(site_structure.Get)
     if structure is None:
         return ()
@@ -69,12 +69,12 @@ def pages_of(
 
 
 def sign(end: str) -> Words:
-    """How that is marked in the list: with a word."""
+    """Return the cell for a problem."""
     return Content.styled(*ENDS[end]) if end in ENDS else end
 
 
 def addresses(structure: site_structure.SiteStructure) -> dict[str, str]:
-    """Where each part of a site is found, by its id: what it is called before the site is published."""
+    """Return the URL of each section and space by ID. The title replaces the URL of an unpublished part."""
     return {
         each.id: each.urls.published or site_tree.title_of(each)
         for each, _ in site_tree.walk(structure)
@@ -84,19 +84,19 @@ def addresses(structure: site_structure.SiteStructure) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Way:
-    """Where an address of a site leads."""
+    """The result of a link test."""
 
     chain: RedirectChain
     begins: bool
-    """Whether a redirect starts there."""
+    """Whether a redirect starts at the link."""
     at: str
-    """What of the site the last address is of. Empty: of nothing that is known."""
+    """Part of the site that the link leads to. Empty if it is unknown."""
     among: Counter[End]
     """How all redirects of the site end."""
 
     @property
     def counted(self) -> str:
-        """How many redirects lead nowhere."""
+        """Number of redirects on the site, and of broken ones."""
         counts = ((self.among["loop"], "loop"), (self.among["dead end"], "missing target"))
         said = " and ".join(plural(number, what) for number, what in counts if number)
         return (
@@ -105,7 +105,7 @@ class Way:
 
 
 async def of_redirect(live: Live, known: Known, thing: redirects.Redirect) -> Facts:
-    """The way from a redirect: through others, round in a circle, or to nothing; and how many others do."""
+    """Return where a redirect leads, and how many redirects of the site are broken."""
     way = await find(live, known["at"], thing.source)
     page = await _page(live, known["at"], thing) if len(way.chain.steps) == 2 and way.chain.end == "leads" else ""
     facts = [("leads", way.chain.description), ("page", page or way.at), ("redirects", way.counted)]
@@ -113,7 +113,7 @@ async def of_redirect(live: Live, known: Known, thing: redirects.Redirect) -> Fa
 
 
 async def _page(live: Live, at: SiteRef, thing: redirects.Redirect) -> str:
-    """The page a redirect leads to, as it is called. Empty: it leads to none, or nobody says."""
+    """Return the title of the page that a redirect leads to. Empty without a page, or if its title cannot be loaded."""
     structure = await live.known(site_structure.Get(at=at))
     for op in pages_of([thing], {}, {site_structure.Get: structure}):
         try:
@@ -126,7 +126,7 @@ async def _page(live: Live, at: SiteRef, thing: redirects.Redirect) -> str:
 
 
 async def find(live: Live, at: SiteRef, address: str) -> Way:
-    """Where an address, or a path, of a site leads. Raises ApiError."""
+    """Return where a URL or a path of a site leads. Raises ApiError."""
     site, structure, listed = await asyncio.gather(
         live.known(sites.Get(at=at)),
         live.known(site_structure.Get(at=at)),
@@ -142,7 +142,7 @@ async def find(live: Live, at: SiteRef, address: str) -> Way:
         chain = follow_redirects(source, targets, base)
         path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base)
         redirect = by_source.get(path)
-        # A page may have gone, and an address may be spelled in several ways: the server knows.
+        # A page can be deleted, and a URL has several spellings, so the server is asked.
         if (
             path in asked
             or len(asked) > MOST_ASKED
@@ -156,25 +156,26 @@ async def find(live: Live, at: SiteRef, address: str) -> Way:
 
 
 async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
-    """Ask where a redirect leads now. False: the server does not say."""
+    """Ask the server where a path leads, and record its answer in `targets`. Return False if the server does not
+    know."""
     try:
         op = redirects.Resolve(at=at, source=path)
         if live.unavailable(op) is not None:
             return False
         targets[path] = (await live.send(op)).target
     except ValidationError:
-        return False  # no redirect starts at what is no path
+        return False  # The text is not a path, so no redirect starts there.
     except NotFound:
         if path not in targets:
             return False
         targets[path] = None
     except ApiError:
-        return False  # what the lists say is said without it
+        return False  # The result then depends on the lists alone.
     return True
 
 
 def source_of(words: str, base: str) -> str:
-    """The path of a site that somebody means: an address is cut, a slash is added, what has to be is escaped."""
+    """Return the path on the site for a link that the user typed: without the site's URL, with a slash, and escaped."""
     path = path_on_site(words.strip(), base)
     if "://" not in path and not path.startswith("/"):
         path = f"/{path}"
@@ -182,7 +183,7 @@ def source_of(words: str, base: str) -> str:
 
 
 def _part_at(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
-    """The part of a site that the last address of a chain is of: the one whose address is the longest that begins it."""
+    """Return the part of the site that a chain ends at: the part with the longest URL that the last URL starts with."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]
@@ -196,7 +197,7 @@ def _part_at(structure: site_structure.SiteStructure, chain: RedirectChain, base
 
 
 def _target(to: redirects.DestinationRead, parts: Mapping[str, str]) -> str | None:
-    """What a redirect leads to. None: a part of the site that is gone."""
+    """Return where a redirect leads. None if the target is no longer on the site."""
     match to.kind:
         case "site-section":
             return parts.get(to.site_section_id or "")

@@ -1,4 +1,4 @@
-"""The lists to choose from for fields of requests, by field name: a name means the same in every request."""
+"""The lists to choose from in forms, by field name. The same name means the same in most requests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _titled(thing: Any) -> Choice[str]:
 
 
 def people(shell: Shell, known: Known) -> References:
-    """Members of the organization."""
+    """Return the list of the organization's members."""
     return References(
         organizations.ListMembers(at=_here(shell), limit=1000),
         lambda each: Choice(each.user.id, each.user.name, each.user.email or ""),
@@ -64,7 +64,7 @@ def _sections(shell: Shell, known: Known) -> References:
 
 
 def groups(shell: Shell, known: Known) -> References:
-    """Groups of sections of the site one is in."""
+    """Return the list of the site's section groups."""
     return References(site_structure.ListGroups(at=_site(known), limit=1000), _titled)
 
 
@@ -74,7 +74,7 @@ def _site_spaces(shell: Shell, known: Known) -> References:
 
 def _pages(shell: Shell, known: Known) -> References:
     def ask(written: Written) -> Operation[Any] | None:
-        from octavo.api import content  # pages are picked seldom
+        from octavo.api import content  # lazy: the models of page content, rarely chosen in forms
 
         chosen = written.get("destination.site_space_id")
         listed = shell.session.live.peek(site_structure.ListSiteSpaces(at=_site(known), limit=1000)).value
@@ -110,11 +110,11 @@ _BY_FIELD: Mapping[str, Lists] = {
     "destination.site_space_id": _site_spaces,
     "destination.page_id": _pages,
 }
-"""What is listed for a field."""
+"""Lists by the field name in a request."""
 
 
 def listed_for(shell: Shell, known: Known, other: Mapping[str, Lists], name: str) -> list[Any] | None:
-    """All that can be picked for a field, as it was listed. None: it was not yet."""
+    """Return the items that can be chosen for a field. None if they are not loaded."""
     lists = {**_BY_FIELD, **other}[name](shell, known)
     op = lists.op({})
     listed = None if op is None else shell.session.live.peek(op).value
@@ -122,7 +122,7 @@ def listed_for(shell: Shell, known: Known, other: Mapping[str, Lists], name: str
 
 
 def references(shell: Shell, known: Known, other: Mapping[str, Lists]) -> dict[str, References]:
-    """What can be picked where one is. `other`: for fields that mean something else in a request."""
+    """Return the lists for the fields of a request. `other` has lists for fields with a different meaning."""
     in_site = isinstance(known.get("at"), SiteRef)
     of_sites = {_sections, _site_spaces, _pages, groups}
     return {

@@ -1,4 +1,4 @@
-"""What kinds of things the platform has, as values: the operations that reach them, and how they are shown. Pure.
+"""Declarations of the tables: the API operations behind each kind of item, and how its items are shown.
 
     REDIRECTS = Resource(
         "redirect", "redirects", redirects.List,
@@ -6,7 +6,8 @@
         title=lambda each: each.source, columns=(Column("SOURCE", "source"), ...),
     )
 
-The browser makes a table, details, a form and a confirmation of it. To add a kind is to declare one, and no class.
+`BrowserScreen` derives the table, the details, the forms and the confirmations from the declaration. A new kind of item
+needs a declaration, but no new class.
 """
 
 from __future__ import annotations
@@ -36,41 +37,41 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Model)
 
 Known: TypeAlias = Mapping[str, Any]
-"""What is known of where one is: the place, `at`, and the ids of what one went through, by the fields of operations."""
+"""Arguments that an operation takes from its place: `at`, and the IDs of the open items by field name."""
 Names: TypeAlias = Callable[[str], str]
-"""What something is called that is known by its id. The id itself where that is not known."""
+"""Returns the name of the item with an ID, or the ID itself if the name is not loaded."""
 Unmaking: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
-"""What takes back what an operation did. None: that cannot be said."""
+"""Returns the operations that undo an operation. None if the operation cannot be undone."""
 UNNAMED = "Could not open this item: the server did not send a valid ID."
 _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
 Facts: TypeAlias = Sequence[tuple[str, Words]]
-"""What is told of something: what each is called, and it."""
+"""Labels and values for the details."""
 AT_ONCE = 1000
-"""Items on a page: as many as the interface allows (2.5)."""
+"""Items in one response: the most that the API allows."""
 
 
 @dataclass(frozen=True)
 class Column(Generic[M]):
-    """One column of a table. How a value is written follows from what it is."""
+    """A column of a table. The type of a value determines how the value is shown."""
 
     title: str
     value: str | Callable[[M], Any]
-    """The field, `user.name` where it lies deeper; or what makes it of the thing."""
+    """Attribute of an item, such as `user.name`, or a function that returns the value."""
     width: int = 0
-    """In cells; 0: a share of what is left."""
+    """Width in cells. 0 for a share of the remaining space."""
     drop: int = 0
-    """Those with the highest go first where there is little room."""
+    """Rank for a narrow table: the columns with the highest number are hidden first."""
     none: str = ""
-    """What is written where there is no value."""
+    """Text of an empty cell."""
     is_id: bool = False
-    """The value is the id of something else, and its name is shown."""
+    """The value is the ID of another item, and the name of that item is shown."""
     coded: bool = False
-    """The value is a code of the API, and its label is shown (`api/labels.py`)."""
+    """The value is a code of the API, and its label is shown."""
     right: bool = False
     draw: Callable[[Any], Words] | None = None
-    """How a value is written, where that does not follow from what it is."""
+    """Returns the cell for a value, if the type of the value does not determine it."""
     shown: bool = True
-    """Whether it is there before anybody chose columns."""
+    """False if the column is hidden until the user chooses it."""
 
     @cached_property
     def _get(self) -> Callable[[M], Any]:
@@ -78,24 +79,24 @@ class Column(Generic[M]):
 
     @property
     def name(self) -> str:
-        """The title as it is written in a sentence, and beside the value of one thing: `last seen`."""
+        """The title in running text, for example `last seen`."""
         return heading_label(self.title)
 
     def of(self, thing: M) -> Any:
-        """The value, None where there is none."""
+        """Return the value for an item. None if the item has no value."""
         if callable(self.value):
             return self.value(thing)
         try:
             return self._get(thing)
         except AttributeError:
-            return None  # what it lies in is not there
+            return None  # The object that contains the attribute is None.
 
     def cell(self, thing: M, names: Names) -> Words:
-        """What stands in the table."""
+        """Return the text of the cell for an item."""
         return self._written(self.of(thing), names)
 
     def _text(self, value: Any, names: Names) -> str:
-        """Return an id as its name, and a code as its label."""
+        """Return the name for an ID, the label for a code, and any other value as text."""
         return names(str(value)) if self.is_id else label(str(value)) if self.coded else str(value)
 
     def _written(self, value: Any, names: Names) -> Words:
@@ -112,7 +113,7 @@ class Column(Generic[M]):
         return self._text(value, names)
 
     def words(self, thing: M, names: Names) -> str:
-        """Return the text that a filter searches: names, labels and words, but no numbers and ages."""
+        """Return the text that a filter searches: names, labels and plain text, but no numbers and no ages."""
         value = self.of(thing)
         if isinstance(value, str):
             return self._text(value, names)
@@ -121,7 +122,7 @@ class Column(Generic[M]):
         return self.none if value is None else ""
 
     def key(self, thing: M, names: Names) -> str | float | None:
-        """By what it is sorted. None: it has no value, and comes last."""
+        """Return the sort key of an item. None if the item has no value: such items come last."""
         value = self.of(thing)
         if value is None or value == "":
             return None
@@ -135,58 +136,61 @@ class Column(Generic[M]):
 
 @dataclass(frozen=True)
 class Action(Generic[M]):
-    """Something else that is done with a thing: publish a site, let a member sign on through the provider."""
+    """A command of one kind of item other than edit and delete, for example “Publish” for a site."""
 
     name: str
-    """What it does, as a command: `Publish`."""
+    """Title of the command, for example `Publish`."""
     help: str
-    """What that means for others, in a sentence."""
+    """Sentence that explains the effect of the command."""
     operation: type[Operation[Any]]
     done: str = ""
-    """What is said of it then, behind its name: `was published`."""
+    """End of the notice after the title of the item, for example `was published`."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the operation beside the place and ids."""
+    """Arguments of the operation besides the place and the IDs."""
     back: type[Operation[Any]] | None = None
-    """What undoes it."""
+    """Operation that undoes the action."""
     back_values: Mapping[str, Any] = field(default_factory=dict)
     why_not: Callable[[M], str | None] = lambda thing: None
-    """Why it cannot be done with this one, in a sentence."""
+    """Returns why the action is not possible for an item. None if it is possible."""
     right: Callable[[M], str] = lambda thing: ""
-    """What it takes, where that is not what it takes to change one: the name of a right."""
+    """Returns the permission that the action needs. Empty if it is the permission to edit the item."""
     ask: Callable[[Shell, Any], None] | None = None
-    """Does it with what is at hand (`acting.AtHand`), where that takes more than to ask in a sentence and to send it."""
+    """Runs the action on the selected items, if a confirmation alone is not enough."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What can be asked where things are, beside what the table of them says."""
+    """A read-only command of a table, for example “Test a link”."""
 
     name: str
-    """What that is called, as a command: `Test a link`."""
+    """Title of the command."""
     ask: Callable[[Shell, Any], None]
-    """Asks it at an `acting.Place`."""
+    """Runs the command at an `acting.Place`."""
     operation: type[Operation[Any]]
-    """What answers it."""
+    """Operation that the command needs. The command is disabled if the server does not have the operation."""
 
 
 @dataclass(frozen=True)
 class Rights:
-    """What it takes to write: names of rights, as the place says them. Empty: the server says when one asks it."""
+    """Permissions needed to write, by their names in the API. Empty if only the server knows whether a write is
+    allowed."""
 
     create: str = "admin"
     change: str = "admin"
     delete: str = "admin"
     of_thing: bool = False
-    """To change and delete take rights on the thing itself, and not on the place it is in."""
+    """Edit and delete need permissions on the item itself, not on the place that contains it."""
     places: Mapping[str, str] = field(default_factory=dict)
-    """Its fields that name a space or collection, with the right that is enough there to make one of it. What is of one
-    takes rights on that, and not on the place it is listed in."""
+    """Fields that name a space or collection, with the permission needed there to create an item.
+
+    An item in a space or collection is checked against the permissions there, not against those of the listed place.
+    """
     one_leaves: bool = False
-    """Whoever it is about may delete it without: they leave."""
+    """Users may delete the item that represents themselves, without the permission: they leave."""
 
 
 def by(id_field: str, key: str = "id") -> Callable[[Known, Any], Known]:
-    """A thing is named to operations by one of its fields."""
+    """Return a function that names an item to operations by one of its fields."""
     return lambda known, thing: {id_field: attrgetter(key)(thing)}
 
 
@@ -206,137 +210,137 @@ def _asks_nothing(
 
 @dataclass(frozen=True)
 class Resource(Generic[M]):
-    """A kind of thing: what it is called, the operations that reach it, what is shown of it."""
+    """A kind of item: its name, its operations, and how its items are shown."""
 
     one: str
     many: str
     list: type[Operation[Any]]
-    """Answers all of them at a place. It need not be a list: `items` finds them in its answer."""
+    """Operation that loads the items of a place. `items` picks the items from its response."""
     columns: tuple[Column[M], ...]
     title: Callable[[M], str]
-    """What one of them is called: in sentences, in breadcrumbs, and to delete it."""
+    """Returns the title of an item, for sentences and breadcrumbs."""
     named: Callable[[Known, M], Known] = lambda known, thing: {}
-    """What names one of them to the operations about it, and what is below it."""
+    """Returns the IDs that name an item to its own operations and to those of its children."""
     about: str = ""
-    """What they are, in a sentence."""
+    """Sentence that explains the items."""
     key: Callable[[M], str] = lambda thing: str(getattr(thing, "id", ""))
-    """What tells one from the others in the list."""
+    """Returns the text that identifies an item in the list."""
     get: type[Operation[Any]] | None = None
     create: type[Operation[Any]] | None = None
     update: type[Operation[Any]] | None = None
     delete: type[Operation[Any]] | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
-    """What the list is asked with beside the place."""
+    """Arguments of the list operation besides the place."""
     page: int = AT_ONCE
-    """How many are asked for at once. 0: the server is not told."""
+    """Items requested at a time. 0 if the operation has no limit."""
     items: Callable[[Any], Sequence[M]] = _items
-    """The things in the answer of `list`."""
+    """Returns the items in a response of `list`."""
     sorted_by: str = ""
-    """The title of the column they are sorted by at first. Empty: as the server lists them."""
+    """Title of the column for the initial order. Empty for the order of the server."""
     of_kinds: Callable[[M], tuple[Resource[Any], Any]] | None = None
-    """What kind one of them is of, and that thing itself, where things of several kinds stand below one another. They stay in
-    the order of the server."""
+    """Returns the resource and the item of a row, in a list with items of several kinds. Such a list cannot be
+    sorted."""
     parts: Mapping[str, Resource[Any]] = field(default_factory=dict)
-    """Those kinds, by what they are called among one another."""
+    """Resources of the rows in a list with items of several kinds, by their names in that list."""
     add: Callable[[Shell, Any], None] | None = None
-    """Asks what is to be made at an `acting.Place`, where that may be things of several kinds."""
+    """Asks which kind of item to create at an `acting.Place`, in a list with items of several kinds."""
     opens: Callable[[M], Route | None] = lambda thing: None
-    """Where enter leads from one of them, if that is out of the tables."""
+    """Returns the view that enter opens for an item. None if enter stays in the tables."""
     lookups: tuple[type[Operation[Any]], ...] = ()
-    """What tells the names of the ids in them."""
+    """Operations whose responses contain the names of the IDs in the items."""
     also_named: Callable[[Sequence[M], Known, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
         _asks_nothing
     )
-    """What else does, once they and the answers of `lookups` are there."""
+    """Returns more operations that load names, given the items and the responses of `lookups`."""
     children: tuple[Resource[Any], ...] = ()
-    """What is in one of them."""
+    """Tables inside an item."""
     actions: tuple[Action[M], ...] = ()
     ask: Question | None = None
-    """What can be asked where they are."""
+    """Read-only command of the table."""
     beside: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
-    """They with what follows of all of them, of what they are in, and of the answers of `lookups` there are by now."""
+    """Returns the items with values that depend on the whole list, the parent and the responses of `lookups`."""
     absent: Callable[[Any], str | None] = lambda inside: None
-    """Why there are none in something, in a sentence, before anybody is asked."""
+    """Returns why a parent has no such items, before any request. None if it may have some."""
     rights: Rights = Rights()
     details: Callable[[M], Facts] = lambda thing: ()
-    """What is to be told of one beside its fields, first."""
+    """Returns facts for the top of the details, besides the fields of an item."""
     told: Callable[[Live, Known, M], Awaitable[Facts]] | None = None
-    """What is to be told before that, once the cursor rests on one, and has to be asked for. Raises ApiError."""
+    """Loads more facts for the top of the details after the cursor stays on an item. Raises ApiError."""
     state: Callable[[M], str] = lambda thing: ""
-    """How one stands, in a few words, where what is in it is on show."""
+    """Returns the status of an item, shown while its children are open."""
     secrets: frozenset[str] = frozenset()
-    """Fields whose values are not shown until somebody asks for them, and are never exported."""
+    """Fields whose values are hidden until the user reveals them. They are never exported."""
     holder: Callable[[M], Any] = lambda thing: thing
-    """What of one says what one may do with it, and with what is in it."""
+    """Returns the object with the user's permissions for an item and its children."""
     written: Callable[[M], Model] = lambda thing: thing
-    """One of them under the names of `update`, where it has others."""
+    """Returns an item with the field names of `update`, if they differ."""
     references: Mapping[str, Any] = field(default_factory=dict)
-    """What can be picked for fields of its requests that mean something else than in others (`references.py`)."""
+    """Lists to choose from for fields that mean something else in this resource than in others."""
     needs: str = ""
-    """What must be known of where one is for it to be there at all."""
+    """Argument without which the table is not shown."""
     hangs_on: Callable[[M], Sequence[str]] = lambda thing: ()
-    """What goes with one of them that is deleted: sentences."""
+    """Returns sentences about what else is lost when an item is deleted."""
     again: Callable[[Known, M], Operation[Any] | None] = _no_more
-    """What makes one again that was deleted, just as it was. None: it cannot be taken back."""
+    """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
     unmaking: Callable[[Live, Known], Unmaking] | None = None
-    """Asked before something is made, where that is not taken back by deleting one: says what takes back what was sent."""
+    """Returns the undo of a creation, if deleting the new item does not undo it. Called before the creation."""
     said_new: Callable[[Any, Any], str] | None = None
-    """What `create` and its answer come to, in sentences, where that is not that one is there. The answer is None where it was lost."""
+    """Returns the notice after a creation from the operation and its response. The response is None if it was lost."""
     afterwards: Callable[[Shell, Known, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
-    """What is done when one was made, or asked for by an action, with what was sent and its answer."""
+    """Runs after a creation or an action, with the operation that was sent and its response."""
     elsewhere: str = ""
-    """Where they are created, changed or deleted, in a sentence, where that is not here."""
+    """Sentence that says where items are created, edited or deleted, if not in this table."""
     making: str = ""
-    """What it means to make one, in a sentence, where `about` does not say it."""
+    """Introduction of the form that creates an item. Empty for `about`."""
     shows: Callable[[Shell, Known, M], None] | None = None
-    """What enter shows of one over the list, where there is nothing to go into."""
+    """Opens a dialog for an item when the user presses enter, if the item has no children."""
     single: bool = False
-    """Whether there is one at most, and the server says 404 where there is none."""
+    """Whether there is at most one item. The server answers 404 if there is none."""
     none: str = ""
-    """What is said where there are none. Empty: that there are none of them."""
+    """Sentence for an empty table. Empty for the default sentence."""
     new: str = ""
-    """What making one is called. Empty: `New` and what it is."""
+    """Title of the command that creates an item. Empty for `New` and the name of the resource."""
     verbs: tuple[str, str] = ("delete", "deleted")
-    """The verb of deleting and its past participle, both to go on with a title: `remove`, `removed`."""
+    """Verb of the deletion and its past participle, for example `remove` and `removed`. A title follows both."""
     out_of: str = ""
-    """What deleting one takes it out of, where it exists elsewhere too: `team`."""
+    """Noun for the container that a deletion removes the item from, if the item exists elsewhere too: `team`."""
     required: frozenset[str] = frozenset()
-    """Fields that a form must have filled in to create one, although the API does not require them."""
+    """Fields that must be filled in to create an item, although the API does not require them."""
     address: Callable[[M], str | None] = lambda thing: None
-    """Where it is found, where its `urls` do not say."""
+    """Returns the URL of an item, if its `urls` field does not contain the URL."""
     count: Callable[[Any], int | None] = lambda parent: None
-    """How many there are, as far as what they are in says it."""
+    """Returns the number of items that a parent reports. None if the parent reports none."""
 
     @property
     def heading(self) -> str:
-        """What they are called where a line begins with it."""
+        """The plural with a capital letter."""
         return f"{self.many[:1].upper()}{self.many[1:]}"
 
     @property
     def verb(self) -> str:
-        """The verb of deleting, as a button has it."""
+        """Label of the button that deletes."""
         return self.verbs[0].partition(" ")[0].capitalize()
 
     @property
     def called_new(self) -> str:
-        """What creating one is called."""
+        """Title of the command that creates an item."""
         return self.new or f"New {self.one}"
 
     def itself(self, row: Any) -> tuple[Resource[Any], Any]:
-        """The kind of what stands in a row, and that."""
+        """Return the resource and the item of a row."""
         return (self, row) if self.of_kinds is None else self.of_kinds(row)
 
     @property
     def name(self) -> str:
-        """What tells the kind from others that are called the same: `teams.ListMembers`."""
+        """Unique name of the resource, for example `teams.ListMembers`."""
         return SPECS[self.list].name
 
     def list_op(self, known: Known) -> Operation[Any]:
-        """What lists them where one is."""
+        """Return the operation that lists the items of a place."""
         return made(self.list, {**known, **_limit(self.list, self.page), **self.asked})
 
     def is_there(self, known: Known) -> bool:
-        """Whether what it needs is known where one is, and is something one can ask with: what a server says need not be."""
+        """Return whether the table is available: all arguments of its list operation are known and valid."""
         if self.needs and self.needs not in known:
             return False
         try:
@@ -346,35 +350,35 @@ class Resource(Generic[M]):
         return True
 
     def as_it_was(self, known: Known, thing: M) -> Operation[Any] | None:
-        """What makes one again that was deleted. None: it cannot be taken back, or not as the server said it was."""
+        """Return the operation that creates a deleted item again. None if no request can hold its values."""
         try:
             return self.again(known, thing)
         except ValidationError:
             return None
 
     def is_named(self, known: Known, thing: M) -> bool:
-        """Whether the server says what names it, and one can ask with that."""
+        """Return whether the server sent valid IDs for an item, so that requests can name the item."""
         try:
             named = self.named(known, thing).values()
             for name in named:
                 if isinstance(name, str):
                     _ID.validate_python(name)
         except (AttributeError, ValidationError):
-            return False  # what it lies in is not there, or is called as no request can say it
+            return False  # The ID is missing, or is not valid in a request.
         return all(named)
 
     def known_of(self, known: Known, thing: M) -> Known:
-        """What is known inside one of them."""
+        """Return the arguments for operations on an item and on its children."""
         return {**known, **self.named(known, thing)}
 
 
 def made(operation: type[Operation[Any]], known: Known) -> Operation[Any]:
-    """An operation with what it needs of what is known."""
+    """Build an operation from those arguments that it has fields for."""
     return operation(**{name: value for name, value in known.items() if name in operation.model_fields})
 
 
 def listed(operation: type[Operation[Any]], known: Known) -> Operation[Any]:
-    """An operation that lists all there are of something, as far as one answer tells."""
+    """Build the operation that lists as many items as one response can hold."""
     return made(operation, {**known, **_limit(operation, AT_ONCE)})
 
 
@@ -383,7 +387,7 @@ def _limit(operation: type[Operation[Any]], page: int) -> Known:
 
 
 def names_in(answer: Any) -> dict[str, str]:
-    """What the things in an answer are called, by their ids, however deep they lie."""
+    """Return the names of all objects in a response, however deeply nested, by their IDs."""
     found: dict[str, str] = {}
     waiting: list[Any] = [answer]
     while waiting:

@@ -1,4 +1,4 @@
-"""What stands where on a site: its structure as rows below one another, and what moves a part to another place. Pure."""
+"""The structure of a site: its parts as rows, and the results of moving a part or setting the default."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Movable = SiteSection | SectionGroup | SiteSpace
 
 
 class Standing(Model):
-    """A part of a site, how deep it stands, and the words of what stands in it: a filter that finds those keeps it."""
+    """A row of the structure: a part, its depth, and the titles of all parts in it for the filter."""
 
     part: Part
     depth: int = 0
@@ -31,18 +31,18 @@ class Standing(Model):
 
     @property
     def id(self) -> str:
-        """The id of the part."""
+        """The ID of the part."""
         return self.part.id
 
 
 def title_of(part: Part) -> str:
-    """What a part is called."""
+    """Return the title of a part."""
     space = part.space.title if isinstance(part, SiteSpace) and part.space is not None else ""
     return part.title or space or part.id or "Untitled"
 
 
 def kind_of(part: Part) -> str:
-    """What it is called that it is."""
+    """Return the noun for a part."""
     match part:
         case SiteSection():
             return "section"
@@ -54,7 +54,7 @@ def kind_of(part: Part) -> str:
 
 
 def parts_in(part: Part) -> tuple[Part, ...]:
-    """What stands in a part, each saying so: not all servers repeat it."""
+    """Return the direct children of a part with the ID of their parent, which some servers omit."""
     match part:
         case SiteSection():
             return tuple(each.model_copy(update={"section": part.id}) for each in part.site_spaces)
@@ -69,7 +69,7 @@ def _held(part: Part, group: str | None) -> Part:
 
 
 def standings(structure: SiteStructure) -> tuple[Standing, ...]:
-    """All parts, each before what stands in it."""
+    """Return a row for each part, in the order of the site."""
     parts = list(walk(structure))
     titles = [title_of(part) for part, _ in parts]
     ends, within = [len(parts)] * len(parts), list[int]()
@@ -85,7 +85,7 @@ def standings(structure: SiteStructure) -> tuple[Standing, ...]:
 
 
 def walk(structure: SiteStructure) -> Iterator[tuple[Part, int]]:
-    """All parts with their depth, each before what stands in it, however deep."""
+    """Return all parts with their depth, each before its children."""
     waiting: list[tuple[Part, int]] = [(part, 0) for part in reversed(structure.structure)]
     while waiting:
         part, depth = waiting.pop()
@@ -94,17 +94,17 @@ def walk(structure: SiteStructure) -> Iterator[tuple[Part, int]]:
 
 
 def holder_of(part: Part) -> str | None:
-    """The id of what a part stands in. None: it stands at the root."""
+    """Return the ID of a part's parent. None at the top level."""
     return part.section if isinstance(part, SiteSpace) else getattr(part, "section_group", None)
 
 
 def pointer(part: Movable) -> Pointer:
-    """What names a part to the operation that moves it."""
+    """Return the reference to a part for the move operation."""
     return Pointer(type=part.object, id=part.id)
 
 
 def row_of(structure: SiteStructure, holder: str | None) -> list[Movable]:
-    """What stands in a part, or at the root, as far as it can be moved."""
+    """Return the movable children of a part, or of the site."""
     if holder is None:
         found: Sequence[Part] = structure.structure
     else:
@@ -113,7 +113,7 @@ def row_of(structure: SiteStructure, holder: str | None) -> list[Movable]:
 
 
 def a_step(structure: SiteStructure, part: Movable, step: Literal[-1, 1]) -> Position | None:
-    """The place one further up (-1) or down (1) in its row. None: there is none."""
+    """Return the position after moving a part up (-1) or down (1). None at the first or last place."""
     row = row_of(structure, holder_of(part))
     ids = [each.id for each in row]
     to = ids.index(part.id) + step if part.id in ids else -1
@@ -123,7 +123,7 @@ def a_step(structure: SiteStructure, part: Movable, step: Literal[-1, 1]) -> Pos
 
 
 def place_of(structure: SiteStructure, part: Movable) -> Position | None:
-    """Where it stands now: what brings it back there. None: it stands there alone, and no neighbour says where that is."""
+    """Return the present position of a part, to undo a move. None if the part has no sibling."""
     row = row_of(structure, holder_of(part))
     ids = [each.id for each in row]
     at = ids.index(part.id) if part.id in ids else 0
@@ -134,18 +134,18 @@ def place_of(structure: SiteStructure, part: Movable) -> Position | None:
 
 @dataclass(frozen=True)
 class Holder:
-    """What a part can be moved into."""
+    """A possible parent of a part."""
 
     id: str | None
-    """None: the root."""
+    """None for the site itself."""
     title: str
     depth: int
     row: tuple[Movable, ...]
-    """What stands there now, without the part itself."""
+    """Children of the parent without the part itself."""
 
 
 def holders_for(structure: SiteStructure, part: Movable) -> list[Holder]:
-    """Where a part can stand: a space in a section, a section or group at the root or in a group that is not in it."""
+    """Return the possible parents of a part: sections for a space, and section groups or the site for other parts."""
     wanted = SiteSection if isinstance(part, SiteSpace) else SectionGroup
     below = {part.id} | {each.id for each, _ in walk(SiteStructure.model_construct(structure=parts_in(part)))}
     found = [
@@ -164,7 +164,7 @@ def _others(structure: SiteStructure, part: Movable, holder: str | None) -> tupl
 
 
 def moved(structure: SiteStructure, sort: Sort) -> SiteStructure:
-    """The structure once a part was moved. As it is where the part or its neighbour is not there."""
+    """Return the structure after a move. Unchanged if the part or its new sibling does not exist."""
     part = next((each for each, _ in walk(structure) if each.id == sort.item.id), None)
     beside = sort.position.before or sort.position.after
     if part is None or beside is None or all(each.id != beside.id for each, _ in walk(structure)):
@@ -195,7 +195,7 @@ def _with(part: Part, inside: tuple[Part, ...]) -> Part:
 
 
 def beginning_at(structure: SiteStructure, part: Movable) -> SiteStructure:
-    """The structure once a part is the default one where it stands. Of sections there is one on the whole site."""
+    """Return the structure after a part became the default. A site has only one default section."""
     holder, is_space = holder_of(part), isinstance(part, SiteSpace)
 
     def marked(parts: Sequence[Part]) -> tuple[Part, ...]:
@@ -211,12 +211,12 @@ def beginning_at(structure: SiteStructure, part: Movable) -> SiteStructure:
 
 
 def default_beside(structure: SiteStructure, part: Movable) -> Movable | None:
-    """The default one of those a part is among. None: no other is."""
+    """Return the present default among the siblings of a part. None if no other part is the default."""
     is_space, holder = isinstance(part, SiteSpace), holder_of(part)
     chosen = (each for each, _ in walk(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
     return next((each for each in chosen if each.id != part.id and _stands_with(each, is_space, holder)), None)
 
 
 def _stands_with(part: Part, is_space: bool, holder: str | None) -> bool:
-    """Whether it is one of the spaces of a holder, or one of the sections of the site."""
+    """Return whether a part is a space of the parent `holder`, or else a section."""
     return isinstance(part, SiteSpace) and holder_of(part) == holder if is_space else isinstance(part, SiteSection)

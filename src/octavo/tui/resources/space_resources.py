@@ -1,4 +1,4 @@
-"""Spaces, as the tree of spaces creates, changes and deletes them."""
+"""The declaration of spaces for the forms and confirmations of the space tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenAPI specifications: followed after an upload until they are processed, and the text of the last version."""
+"""OpenAPI specifications: the status while the server processes an upload, and the text of the latest version."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ from octavo.tui.widgets.wording import long_age, plural
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-BETWEEN, LOOKS = 1.0, 60
-"""Seconds between looks whether a specification is read, and how many there are."""
+STATUS_INTERVAL = 1.0
+"""Seconds between two status requests after an upload."""
+STATUS_REQUESTS = 60
+"""Most status requests after an upload."""
 MOST_SHOWN = 400_000
-"""Characters of a specification that are shown."""
-_READS = ("pending", "progress")
+"""Most characters of a specification that are shown."""
+_PENDING_STATES = ("pending", "progress")
 _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
 
 
 async def of_specification(live: Live, known: Known, thing: openapi.OpenApiSpec) -> Facts:
-    """What the last version that could be read is."""
+    """Return the latest version that the server could process."""
     if thing.last_version is None:
         return (("latest version", "no version processed yet"),)
     found = await live.send(openapi.GetLatestVersion(at=known["at"], spec_slug=thing.slug))
@@ -39,7 +41,7 @@ async def of_specification(live: Live, known: Known, thing: openapi.OpenApiSpec)
 
 
 async def follow(shell: Shell, known: Known, sent: Operation[Any], answer: Any) -> None:
-    """Tell what became of a specification once the server has read it; pages that show its operations show those."""
+    """Report the result of an upload once the server has processed it, and refresh pages that show its operations."""
     live, slug = (
         shell.session.live,
         getattr(answer, "slug", "") or getattr(sent, "slug", "") or known.get("spec_slug", ""),
@@ -48,17 +50,17 @@ async def follow(shell: Shell, known: Known, sent: Operation[Any], answer: Any) 
     try:
         with meanwhile(shell, f"Processing {slug}…"):
             now = await live.fetch(asked)
-            for _ in range(LOOKS):
-                if now.processing_state not in _READS:
+            for _ in range(STATUS_REQUESTS):
+                if now.processing_state not in _PENDING_STATES:
                     break
-                await asyncio.sleep(BETWEEN)
+                await asyncio.sleep(STATUS_INTERVAL)
                 now = await live.fetch(asked)
         live.touched(sent)
         if now.last_process_error_code:
             code = f"{label(now.last_process_error_code)}."
             why = next((each.message for each in now.last_processed_errors if each.message), code)
             shell.say(f"Could not process {slug}: {why} The previous version is still in use.", tone="failed")
-        elif now.processing_state in _READS:
+        elif now.processing_state in _PENDING_STATES:
             shell.say(f"The server is still processing {slug}. Press r to check again.", tone="care")
         else:
             text = await live.fetch(openapi.GetLatestContent(at=known["at"], spec_slug=slug))
@@ -71,7 +73,7 @@ async def follow(shell: Shell, known: Known, sent: Operation[Any], answer: Any) 
 
 
 def _in_short(text: openapi.VersionContent) -> str:
-    """How many operations there are."""
+    """Return the number of operations."""
     files = text.filesystem if isinstance(text.filesystem, dict) else {}
     count = 0
     for file in (files, *files.values()):
@@ -82,13 +84,13 @@ def _in_short(text: openapi.VersionContent) -> str:
 
 
 def open_version(shell: Shell, known: Known, version: openapi.Version) -> None:
-    """Show the text of a version over the list, where it is the last: of others the server gives an address only."""
+    """Show the text of a version. Only the latest version can be shown: for others the server sends only a URL."""
     shell.background(_open(shell, known, version))
 
 
 async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
     from octavo.documents.blocks import Block
-    from octavo.documents.parse import parse  # few read a specification
+    from octavo.documents.parse import parse  # lazy: the Markdown parser and the reader, rarely used here
     from octavo.tui.reader.note import NoteSheet
     from octavo.tui.render.deferred_loaders import deferred_content
 

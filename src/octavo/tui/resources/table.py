@@ -1,4 +1,4 @@
-"""The table of a kind of thing: which columns it has and by which it is sorted. Both are chosen, and kept."""
+"""The columns and the order of a table. Both are chosen by the user and saved."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from octavo.tui.widgets import row_list
 from octavo.tui.widgets.row_list import Row
 
 LEAST = 10
-"""Cells a column without a width is worth showing in."""
+"""Least width in cells of a column without a fixed width. A narrower column is hidden."""
 NAME = 21
-"""Cells the first column, what a thing is called, is given before others are shown beside it."""
+"""Least width in cells of the first column. Other columns are hidden first."""
 
 
 class Table:
-    """How the things of one kind are put side by side."""
+    """The columns and the order of one table."""
 
     def __init__(self, resource: Resource[Any], state: StateDb) -> None:
         self.resource, self._state = resource, state
         kept = state.get_fact(self._name("columns"))
         titles = {each.title for each in resource.columns}
-        # A choice of an older version may name columns that have another title now, and would hide them.
+        # Columns can be renamed in a new version of Octavo. A choice with an unknown title is ignored.
         is_whole = isinstance(kept, list) and titles.issuperset(kept)
         chosen = [each for each in resource.columns if is_whole and each.title in kept]
         self.columns = tuple(chosen or (each for each in resource.columns if each.shown))
-        """Those that are shown."""
+        """Visible columns."""
         order = state.get_fact(self._name("order"))
         by, descends = order if isinstance(order, list) and len(order) == 2 else (resource.sorted_by, False)
         self.by = next((each for each in resource.columns if each.title == by), None)
-        """The column they are sorted by. None: they stand as the server lists them."""
+        """Column to sort by. None for the order of the server."""
         self.descends = bool(descends)
         self._sorted: Sequence[Any] = ()
         self._keys: dict[Column[Any], list[str | float | None]] = {}
-        """By what the things that were sorted last are sorted, for each column that was."""
+        """Sort keys of the last sorted items, for each column sorted by."""
 
     def _name(self, what: str) -> str:
         return f"{what} of {self.resource.name}"
 
     def headings(self) -> list[row_list.Column]:
-        """The columns as a list has them, the one it is sorted by with an arrow."""
+        """Return the headings of the list, with an arrow at the column to sort by."""
         return [
             row_list.Column(
                 f"{each.title} {'▼' if self.descends else '▲'}" if each is self.by else each.title,
@@ -57,21 +57,21 @@ class Table:
         ]
 
     def row(self, thing: Any, names: Names) -> Row:
-        """How one of them is shown."""
+        """Return the row for an item."""
         cells = [each.cell(thing, names) for each in self.columns]
         first = Content(cells[0]) if cells and isinstance(cells[0], str) else cells[0] if cells else ""
         return Row(cells=(first, *cells[1:]))
 
     def words(self, thing: Any, names: Names) -> str:
-        """What a filter looks in: all that can be shown, also in columns that are not."""
+        """Return the text that a filter searches, including hidden columns."""
         return " ".join([each.words(thing, names) for each in self.resource.columns])
 
     def forget(self) -> None:
-        """Things are called something else than before, or others are shown."""
+        """Forget the sort keys after names or items have changed."""
         self._sorted, self._keys = (), {}
 
     def sorted(self, things: Iterable[Any], names: Names) -> Sequence[Any]:
-        """The things in the order that was chosen."""
+        """Return the items in the chosen order."""
         by, things = self.by, tuple(things)
         if by is None:
             return things
@@ -79,7 +79,7 @@ class Table:
             self._sorted, self._keys = things, {}
         if (keys := self._keys.get(by)) is None:
             keys = self._keys[by] = [by.key(each, names) for each in things]
-        # No pair is made of a thing and its key: to make so many has Python look for garbage in the midst of it.
+        # Indexes instead of pairs: many new objects would trigger the garbage collector during the sort.
         there = [place for place, key in enumerate(keys) if key is not None]
         there.sort(key=cast(Callable[[int], Any], keys.__getitem__), reverse=self.descends)
         return [things[place] for place in there] + [
@@ -87,13 +87,13 @@ class Table:
         ]
 
     def sort(self, by: Column[Any] | None) -> None:
-        """Sort by a column; by the one they are sorted by already: the other way round."""
+        """Sort by a column, or reverse the order if the column is the present one."""
         self.descends = by is not None and by is self.by and not self.descends
         self.by = by
         self._state.set_fact(self._name("order"), [by.title if by is not None else "", self.descends])
 
     def toggle(self, column: Column[Any]) -> None:
-        """Show a column, or hide it. One always stays."""
+        """Show or hide a column. The last visible column stays."""
         shown = [each for each in self.resource.columns if (each in self.columns) != (each is column)]
         if shown:
             self.columns = tuple(shown)
@@ -101,5 +101,5 @@ class Table:
 
     @property
     def said(self) -> str:
-        """By what they are sorted, for the status line."""
+        """Description of the order for the status line."""
         return f"sorted by {self.by.name} {'▼' if self.descends else '▲'}" if self.by is not None else ""

@@ -1,4 +1,4 @@
-"""Details that need requests of their own: loaded once the cursor stays on a row."""
+"""Details that need requests of their own. They are loaded after the cursor stays on a row."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from octavo.tui.resources.resource import UNNAMED, Facts, Known, Resource
 from octavo.tui.shell.view import View
 
 RESTS = 0.3
-"""Seconds on a row before its details are loaded: they may take a dozen requests."""
+"""Seconds on a row before its details are loaded, which can take a dozen requests."""
 WAITS: Facts = (("", "Loading…"),)
 
 
 class Telling:
-    """Asks for one row at a time."""
+    """Loads the details of one row at a time."""
 
     def __init__(self, view: View, live: Callable[[], Live], changed: Callable[[], None]) -> None:
-        """`changed` is called when there is more to tell."""
+        """`changed` is called when details are loaded."""
         self._view, self._live, self._changed = view, live, changed
         self._known: dict[tuple[str, str], Facts] = {}
         self._wanted: tuple[str, str] | None = None
@@ -32,12 +32,12 @@ class Telling:
         self._asking: Worker[None] | None = None
 
     def forget(self) -> None:
-        """What was told may not be so any more: it is asked for again."""
+        """Forget the loaded details, which may be outdated."""
         self._known.clear()
         self._stop()
 
     def of(self, resource: Resource[Any], known: Known, thing: Any | None) -> Facts:
-        """What is known by now. What is not is asked for, if the cursor stays there."""
+        """Return the details of an item. If they are not loaded, load them once the cursor stays on the row."""
         if resource.told is None or thing is None:
             self._stop()
             return ()
@@ -58,9 +58,8 @@ class Telling:
             self._asking.cancel()
 
     def _ask(self, resource: Resource[Any], known: Known, thing: Any, key: tuple[str, str]) -> None:
-        ask = partial(
-            self._answer, resource, known, thing, key
-        )  # made by the worker: one that is stopped first makes none
+        # Not a coroutine, because that of a worker canceled before its start would never be awaited.
+        ask = partial(self._answer, resource, known, thing, key)
         self._asking = self._view.run_worker(ask, exclusive=True, group="telling")
 
     async def _answer(self, resource: Resource[Any], known: Known, thing: Any, key: tuple[str, str]) -> None:

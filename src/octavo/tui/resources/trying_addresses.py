@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
 
 MOST_WORDS = 512
-"""Most characters the API searches for."""
+"""Most characters of a query that the API accepts."""
 MOST_FOUND = 100
-"""Spaces whose pages are listed."""
+"""Most spaces in the search results."""
 
 
 def ask_address(app: Shell, place: Place, typed: str = "", facts: tuple[Fact, ...] = ()) -> None:
@@ -73,7 +73,7 @@ def _there(way: Way) -> str:
 
 
 def ask_words(app: Shell, place: Place) -> None:
-    """Ask for words, list the pages of the site that contain them, and open the chosen page."""
+    """Ask for a query, list the pages of the site that match, and open the chosen page."""
     from octavo.tui.widgets.confirm import Confirm, Field
 
     def decided(answer: Confirmed | None) -> None:

@@ -1,4 +1,4 @@
-"""Tests a condition on visitor claims: shows the result, or the error, while the user types."""
+"""Tests a condition on visitor claims. The result or the error is updated while the user types."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ TRY_KEYS: Commands[TryCondition] = Commands(
 
 
 def open_condition(shell: Shell, known: Known, condition: Any) -> None:
-    """Let a condition be tried."""
+    """Open the test of a condition."""
     shell.push_screen(TryCondition(shell, known["at"].site_id, condition.condition))
 
 
 class TryCondition(Dialog[None]):
-    """A condition and the claims of a visitor. The claims are kept for the next condition of the site."""
+    """A condition and visitor claims to test it with. The claims are saved for all conditions of the site."""
 
     CONTEXT: ClassVar[str] = "test a condition"
     HELP: ClassVar[str] = (
@@ -133,6 +133,6 @@ class TryCondition(Dialog[None]):
         self.leave()
 
     def leave(self) -> None:
-        """Close; the claims are there the next time."""
+        """Save the claims and close the dialog."""
         self._keep()
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""Writes of the tables: each sent once, read back if the response is lost, and undone if possible."""
+"""Writes from the tables. Each is sent once, checked if its response is lost, and undone if possible."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from octavo.tui.widgets.wording import plural
 
 
 async def find(live: Live, resource: Resource[Any], known: Known, key: str) -> Any | None:
-    """Return a thing as it is now. None if it was deleted. Raises ApiError, PaginationError among them if the list does
-    not end."""
+    """Return an item as it is now. None if it was deleted. Raises ApiError, or PaginationError if the list does not
+    end."""
     op = resource.list_op(known)
     if not isinstance(op, Listing):
         return _with_key(resource, await live.send(op), key)
@@ -30,31 +30,31 @@ async def find(live: Live, resource: Resource[Any], known: Known, key: str) -> A
 
 
 def _with_key(resource: Resource[Any], answer: Any, key: str) -> Any | None:
-    """Return the thing with a key in a response. None if it is not there."""
+    """Return the item with a key in a response. None if the response does not contain it."""
     return next((each for each in resource.items(answer) if resource.key(each) == key), None)
 
 
 async def look(live: Live, resource: Resource[Any], known: Known, thing: Any) -> Any | None:
-    """Return a thing as it is now. None if it was deleted. Raises ApiError."""
+    """Return an item as it is now. None if it was deleted. Raises ApiError."""
     if resource.get is None:
         return await find(live, resource, known, resource.key(thing))
     try:
         found = await live.send(made(resource.get, resource.known_of(known, thing)))
     except NotFound:
         return None
-    return None if getattr(found, "deleted_at", None) is not None else found  # that of a space is told for 7 days
+    # The server returns a deleted space for 7 more days.
+    return None if getattr(found, "deleted_at", None) is not None else found
 
 
 def many_of(resource: Resource[Any], things: Sequence[Any]) -> str:
-    """Return the title of one thing, or the count of several."""
+    """Return the title of a single item, else the number of items."""
     return resource.title(things[0]) if len(things) == 1 else plural(len(things), resource.one, resource.many)
 
 
 async def delete(
     live: Live, resource: Resource[Any], known: Known, things: Sequence[Any]
 ) -> SendResult[tuple[Any, ...]]:
-    """Delete things, one after the other, each asked for once. Those deleted are the answer; it ends with the first that
-    was not."""
+    """Delete items one after the other until one fails. Return the deleted items."""
     done: list[Any] = []
     for thing in things:
         sent = await _delete_one(live, resource, known, thing)
@@ -78,15 +78,15 @@ async def _delete_one(live: Live, resource: Resource[Any], known: Known, thing: 
 
     name = resource.title(thing)
     failed, missing = f"Could not {resource.verbs[0]} {name}", f"the server had not yet {resource.verbs[1]} {name}"
-    kind = WriteKind[Any](find)  # not in the table: where a thing is listed depends on its resource
+    kind = WriteKind[Any](find)  # Built here, because the list to check depends on the resource.
     sent = await send_direct(live, op, failed=failed, missing=missing, kind=kind)
     if sent.kind == "refused" and isinstance(sent.error, NotFound):
-        return SendResult("done", result=True)  # somebody else was faster
+        return SendResult("done", result=True)  # Another user has deleted the item.
     return sent
 
 
 def putting_back(live: Live, resource: Resource[Any], known: Known, things: Sequence[Any]) -> DirectUndo | None:
-    """Return the undo of a deletion. None if one of the things cannot be created again."""
+    """Return the undo of a deletion. None if one of the items cannot be created again."""
     ops = [resource.as_it_was(known, thing) for thing in things]
     if any(op is None for op in ops):
         return None
