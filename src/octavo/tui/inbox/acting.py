@@ -1,9 +1,8 @@
-"""What is done with rows of the inbox: done, put off, read, thrown away. Each is taken back with `u`, but that a write is
-not to be sent."""
+"""Commands for the selected rows of the inbox: mark as done, snooze, mark as unread, discard."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -25,21 +24,21 @@ if TYPE_CHECKING:
 
 Until = Literal["hour", "tomorrow", "next week", "change", "back"]
 _MOST_NAMED = 5
-"""Writes that are named before they are thrown away."""
+"""Most changes that are listed before they are discarded."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What the keys of the inbox are about: rows, and what they have to do with them."""
+    """The selected rows of the inbox, and callbacks of their screen."""
 
     rows: tuple[Row, ...]
     feed: InboxFeed
     away: bool
-    """Whether they are done or put off already."""
+    """Whether the rows are done or snoozed."""
     went: Callable[[], None]
-    """They go: called before."""
+    """Called before the rows leave the list."""
     came_back: Callable[[Row], None]
-    """What was done with them was taken back: called with the first."""
+    """Called with the first row after an undo."""
 
     @property
     def marks(self) -> InboxMarks:
@@ -48,12 +47,12 @@ class Rows:
 
 
 def done_label(app: Shell, about: Rows) -> str | None:
-    """Return the label of `d` for rows that are done or snoozed already."""
+    """Return the label of the key for rows that are done or snoozed. None for other rows."""
     return "Move back" if about.away else None
 
 
 def mark_done(app: Shell, about: Rows) -> None:
-    """Remove rows from the inbox until something new happens to them. Rows that are done or snoozed come back."""
+    """Remove rows from the inbox until something new happens. Rows that are done or snoozed move back to the inbox."""
     if about.away:
         _put_back(app, about)
         return
@@ -66,7 +65,7 @@ def mark_done(app: Shell, about: Rows) -> None:
 
 
 def snooze(app: Shell, about: Rows) -> None:
-    """Ask until when they are put off."""
+    """Ask until when to snooze the rows."""
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
@@ -126,11 +125,13 @@ def _put_back(app: Shell, about: Rows) -> None:
     )
 
 
-def _marking(about: Rows, rows: Sequence[Row], doing: str, mark: Callable[[], object], said_back: str) -> LocalChange:
+def _marking(
+    about: Rows, rows: Sequence[Row], doing: str, mark: Callable[[], Awaitable[object]], said_back: str
+) -> LocalChange:
     feed, marks = about.feed, about.marks
 
     async def do() -> None:
-        await mark()  # type: ignore[misc]  # what it returns is awaited
+        await mark()
         feed.look_again()
 
     async def back() -> None:
@@ -147,7 +148,7 @@ def _them(rows: Sequence[Row]) -> str:
 
 
 def moment(until: datetime | None, now: datetime) -> str:
-    """Until when something sleeps: `14:30`, `Tue 08:00`, `30 Nov`, or `something new happens`."""
+    """Return the end of a snooze: `14:30`, `Tue 08:00`, `30 Nov`, or `something new happens`."""
     if until is None:
         return "something new happens"
     until, now = until.astimezone(), now.astimezone()
@@ -157,7 +158,7 @@ def moment(until: datetime | None, now: datetime) -> str:
 
 
 def unread(app: Shell, about: Rows) -> None:
-    """Say that they were not read."""
+    """Mark the rows as unread."""
 
     async def say() -> None:
         try:
@@ -169,11 +170,11 @@ def unread(app: Shell, about: Rows) -> None:
     app.background(say())
 
 
-# What is not sent
+# Drafts and changes in the outbox
 
 
 def words_of(app: Shell, about: Rows) -> list[UnsentText]:
-    """The drafts and held comments that rows tell of."""
+    """Return the drafts and pending comments of the rows."""
     index = app.workspace.unsent.index
     found: list[UnsentText] = []
     for row in about.rows:
@@ -193,12 +194,12 @@ def _writes_of(app: Shell, about: Rows) -> list[OutboxEntry]:
 
 
 def why_not_discarded(app: Shell, about: Rows) -> str | None:
-    """Why there is nothing to throw away, in a sentence."""
+    """Return why there is nothing to discard. None if there is something."""
     return None if _writes_of(app, about) or words_of(app, about) else discarding.NOTHING
 
 
 def discard(app: Shell, about: Rows) -> None:
-    """Throw away drafts and held comments. Of writes that are not sent it is asked first: some may have arrived."""
+    """Discard drafts and pending comments. Changes in the outbox are confirmed first, because some may have arrived."""
     from octavo.tui.widgets.confirm import Confirm
 
     words, entries = words_of(app, about), _writes_of(app, about)
@@ -242,16 +243,16 @@ def _cut(words: str) -> str:
 
 
 class Reading:
-    """Says of the row the cursor rests on that it was read."""
+    """Marks a row as read after the cursor stays on it."""
 
     AFTER = 1.0
-    """Seconds."""
+    """Seconds that the cursor stays on the row."""
 
     def __init__(self, feed: InboxFeed, app: Shell) -> None:
         self._feed, self._app = feed, app
 
     def rested(self, row: Row) -> None:
-        """The cursor rested on it."""
+        """Mark a row as read, if it is unread."""
         if self._feed.rows is not None and row.key in self._feed.rows.unread:
             self._app.background(self._read(row))
 
@@ -261,5 +262,5 @@ class Reading:
         try:
             await self._feed.marks.mark_read(row)
         except NotSaved:
-            return  # it is shown as unread, which it is for the next run
+            return  # Not reported: the row only stays unread.
         self._feed.look_again()

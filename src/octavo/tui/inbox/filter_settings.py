@@ -1,4 +1,4 @@
-"""What narrows the inbox, as the lines of the settings file that make a tab of it. Pure."""
+"""Builds the lines of the settings file that save the filters of the inbox as a tab."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from octavo.tui.inbox.sections import RowFilter
 def lines_of(
     by: Sequence[RowFilter], words: str, reasons: Sequence[Reason], taken: Collection[str]
 ) -> tuple[str, list[str]]:
-    """The lines for a tab of the rows for which all of `by` holds, which hold `words` and are there for one of `reasons`, and
-    the names of what of that settings cannot say. No lines: they can say nothing of it. Names in `taken` have other tabs."""
+    """Return the lines for a tab with the given filters, and the names of the filters that settings cannot express.
+
+    The lines are empty if settings can express none of the filters. `taken`: names of other tabs.
+    """
     kinds = {each.kind: each for each in by}
     only = [kinds["Reason"].value] if "Reason" in kinds else list(reasons)
     space = kinds["Space"].value if "Space" in kinds else ""
@@ -32,7 +34,7 @@ def lines_of(
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """A name for a tab, and if there is one of that name another: no table of the settings may stand there twice."""
+    """Return a name for a tab, with a number if the name is taken, because a table cannot be repeated in TOML."""
     shown = " ".join("".join(each if each.isprintable() else " " for each in name).split())
     found, number = shown[:LONGEST_NAME].strip(), 2
     while found in taken:
@@ -42,5 +44,5 @@ def _free(name: str, taken: Collection[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as TOML has it: as JSON, but that it also escapes delete."""
+    """Return a text as a TOML string: like JSON, but the delete character is escaped too."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""The inbox: what needs the person, the most urgent first, with what it is about beside it, acted on in place."""
+"""The inbox: items that need the user's attention, most urgent first, next to a preview."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ _KEYS_OF_THE_LIST = (
     "list.tick",
 )
 _AGE_EVERY = 5.0
-"""Seconds between two times it is said how old what is on show is."""
+"""Seconds between two updates of “updated 5s ago” in the status line."""
 _LEAST_LINES_FOR_PREVIEW = 30
-"""Lines of a terminal, if list and preview are one below the other. In smaller ones the inbox starts without its preview."""
+"""Lines of a narrow terminal that fit the list and the preview. In smaller ones the inbox starts without preview."""
 _NOTHING = "Nothing needs your attention."
 
 
@@ -100,7 +100,7 @@ def _choose_only(_: Shell, view: InboxScreen) -> None:
 
 
 def _narrowed(view: InboxScreen) -> bool:
-    """Whether what is on show is some of what needs the person, and not a tab of its own already."""
+    """Return whether the list is filtered in a way that is not a saved tab yet."""
     tab = view.sections.current
     if tab in ("snoozed", "done") or tab.startswith("own "):
         return False
@@ -108,8 +108,8 @@ def _narrowed(view: InboxScreen) -> bool:
 
 
 def _save_filter(view: InboxScreen) -> None:
-    """Copy the lines that make a tab of what the list is narrowed by: nobody but the person writes their settings."""
-    from octavo.tui.inbox.filter_settings import lines_of  # few do
+    """Copy the settings that save the filters as a tab. Octavo does not edit the settings file itself."""
+    from octavo.tui.inbox.filter_settings import lines_of  # lazy: saving filters, rarely used
     from octavo.tui.shell.exporting import short_path
 
     reasons = GROUPS[view.sections.current][1] if view.sections.current in GROUPS else ()
@@ -146,7 +146,7 @@ ROWS: Commands[acting.Rows] = Commands(
     ),
     nothing="No item is selected.",
 )  # fmt: skip
-"""What is done with rows, whatever they are about: those that are ticked, or the one under the cursor."""
+"""Commands for the selected rows."""
 INBOX: Commands[InboxScreen] = Commands(
     "inbox",
     (
@@ -162,11 +162,11 @@ INBOX: Commands[InboxScreen] = Commands(
     ),
     find=lambda view: view,
 )  # fmt: skip
-"""What can be done with the list."""
+"""Commands for the list."""
 
 
 class InboxScreen(ListView[Row]):
-    """Two-line rows on the left, each with its reason; what the one under the cursor is about on the right."""
+    """List of two-line rows with their reasons, and the preview of the row with the cursor."""
 
     VIEW = "inbox"
     CONTEXT = "inbox"
@@ -194,17 +194,17 @@ class InboxScreen(ListView[Row]):
     def __init__(self) -> None:
         super().__init__()
         self.marked = MarkedRows()
-        """The rows by what was done with them."""
+        """The rows in the inbox, snoozed and done."""
         self.narrowing: Narrowing[RowFilter] = Narrowing(self, self.draw_list)
         self.standings = RequestStatuses(self, self._stands_otherwise)
         self._drawing = RowDrawing(partial(_open_threads, self))
         self._resting: Timer | None = None
         self.wanted: ThreadRef | str | None = None
-        """What the cursor goes to when it is there: a thread, or a row by its key."""
+        """Thread, or key of a row, to select as soon as it is in the list."""
 
     @property
     def feed(self) -> InboxFeed:
-        """Where the rows come from."""
+        """The source of the rows."""
         return self.shell.workspace.inbox
 
     def body(self) -> Iterable[Widget]:
@@ -251,7 +251,7 @@ class InboxScreen(ListView[Row]):
 
     @property
     def snapshot(self) -> InboxSnapshot:
-        """What is known of the inbox."""
+        """The inbox as far as it is loaded."""
         return self.feed.snapshot or InboxSnapshot(is_loading=True)
 
     def _show(self) -> None:
@@ -277,7 +277,7 @@ class InboxScreen(ListView[Row]):
         is_at_top = self.snapshot.is_first and self.rows.cursor == 0
         self.rows.show(shown)
         if is_at_top and shown:
-            self.rows.go_to(shown[0].key)  # nobody chose the row that came first
+            self.rows.go_to(shown[0].key)  # The cursor was not moved by the user, so it stays on the first row.
         if self.wanted is not None:
             self._go_to_wanted()
         snapshot = self.snapshot
@@ -295,14 +295,14 @@ class InboxScreen(ListView[Row]):
         self.shell.page_shown(self)
 
     def of_tab(self, tab: str) -> Sequence[Row]:
-        """The rows of a tab, in the order of the inbox."""
+        """Return the rows of a tab in the order of the inbox."""
         for saved in self.shell.settings.inbox_filters:
             if tab == f"own {saved.name}":
                 return [row for row in self.marked.here if matches(row, saved, self.space_title(row.space_id))]
         return sections.of_tab(tab, self.marked)
 
     def _say_what_is_empty(self) -> None:
-        """Why there is nothing in the list, as far as that is known."""
+        """Set the sentence for an empty list."""
         snapshot, state = self.snapshot, self.rows.state
         tab = self.sections.current
         is_quiet = not (self.narrowing.by or snapshot.is_loading or snapshot.unknown.words or snapshot.failed)
@@ -330,13 +330,13 @@ class InboxScreen(ListView[Row]):
         self.set_class(is_empty, "-nothing")
 
     def _day(self, width: int) -> list[Content]:
-        """What was done today and what sleeps, in place of an empty list."""
+        """Return today's done items and the snoozed items, to show instead of an empty list."""
         now = self.shell.session.state.now().astimezone()
         done = self.feed.marks.done_since(nothing.beginning_of_day(now)) if self.feed.marks is not None else ()
         return nothing.lines(done, self.marked.snoozed, self.shell.workspace.counts, now, width)
 
     def space_title(self, space_id: str) -> str:
-        """What a space is called, as far as that is known."""
+        """Return the title of a space. Empty if the space is not loaded."""
         space = self.shell.workspace.space(space_id) if space_id else None
         return space.title if space is not None else ""
 
@@ -365,16 +365,16 @@ class InboxScreen(ListView[Row]):
         self.status(" · ".join(said), " · ".join(filter(None, facts)))
         self.refresh_bindings()
 
-    # What the keys are about
+    # Targets of commands
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """The ids the key bar begins with, in the list."""
+        """IDs of the first commands in the key bar while the list has the focus."""
         return _KEYS_OF_THE_LIST if self.rows.has_focus else ()
 
     @property
     def request_at_hand(self) -> RequestAtHand | None:
-        """The change request under the cursor, and those that are ticked."""
+        """The change request with the cursor, and the selected change requests."""
         requests = [each for row in self.ticked if (each := self.feed.change_request(row)) is not None]
         about = self.feed.change_request(self.rows.item)
         if about is None:
@@ -384,7 +384,7 @@ class InboxScreen(ListView[Row]):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """The thread under the cursor, or those that are ticked."""
+        """The selected threads, else the thread with the cursor."""
         ticked = [
             Thread(comment, row.about.at, self.space_title(row.space_id))
             for row in self.ticked
@@ -411,7 +411,7 @@ class InboxScreen(ListView[Row]):
         space = self.shell.workspace.space(row.space_id) if row.space_id else None
         return [each for each in (self.feed.change_request(row), self.feed.comment(row), space) if each is not None]
 
-    # What is beside it
+    # Preview
 
     @on(Lines.Highlighted, "#inbox")
     def _other_row(self) -> None:
@@ -422,7 +422,7 @@ class InboxScreen(ListView[Row]):
         self.refresh_bindings()
 
     def _rests(self) -> None:
-        """The cursor rests on a row: ask for what is to be seen of it, and say in a moment that it was read."""
+        """Load the preview after the cursor stays on a row, and mark the row as read a moment later."""
         row = self.rows.item
         if row is None:
             return
@@ -438,7 +438,7 @@ class InboxScreen(ListView[Row]):
             self.rows.redraw()
             self.row_preview.summary.status_changed(name)
 
-    # Going on from here
+    # Navigation
 
     @on(Lines.Chosen, "#inbox")
     @on(ThreadView.PlaceWanted)
@@ -449,7 +449,7 @@ class InboxScreen(ListView[Row]):
         opening.open_row(self.shell, self.feed, row)
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Put the cursor on a thread as soon as it is in the list again."""
+        """Select a thread as soon as it is in the list."""
         if comment is not None:
             self.wanted = ThreadRef(at, comment.id)
             self._go_to_wanted()
@@ -457,12 +457,12 @@ class InboxScreen(ListView[Row]):
 
     @property
     def is_as_at_start(self) -> bool:
-        """Whether it shows nothing that a start would not show."""
+        """Whether the screen looks as it does at the start of Octavo."""
         covered = any(notices.display for notices in self.query(Notices)) or self.rows.is_narrowed
         return self.sections.current == "all" and not (covered or self.narrowing.by or self.preview.has_focus)
 
     def keep_place(self) -> None:
-        """There is nothing to remember: a start begins at the top."""
+        """Save nothing: the inbox always starts at the top."""
 
     def _go_to_wanted(self) -> None:
         wanted = self.wanted
@@ -481,7 +481,7 @@ class InboxScreen(ListView[Row]):
             self.shell.background(self.feed.loader.refresh())
 
     def back_to_list(self) -> None:
-        """Go to the list; from there show all rows again."""
+        """Focus the list. If it has the focus already, clear the filters."""
         if self.rows.has_focus and self.narrowing.by:
             self.narrowing.set()
         self.rows.focus()

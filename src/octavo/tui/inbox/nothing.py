@@ -1,4 +1,4 @@
-"""What stands in an inbox that needs nobody: what was done today, what sleeps until when, and where one goes on. Pure."""
+"""The text of an empty inbox: items done today, snoozed items, and keys to continue with."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from octavo.tui.inbox.acting import moment
 from octavo.tui.widgets.safe_text import fit, safe, spread
 
 MOST = 12
-"""Things done today, and as many that sleep, that are named."""
+"""Most done items, and most snoozed items, that are listed."""
 _WIDEST = 76
 
 
 def beginning_of_day(now: datetime) -> datetime:
-    """When the day of a person began, `now` being in their zone."""
+    """Return the last midnight in the time zone of `now`."""
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def summary(done: Sequence[Mark], asleep: Sequence[tuple[Row, datetime | None]]) -> str:
-    """`9 done today, 2 snoozed.`"""
+    """Return the number of done and snoozed items, for example `9 done today, 2 snoozed.`"""
     said = [f"{len(done)} done today" if done else "", f"{len(asleep)} snoozed" if asleep else ""]
     return f"{', '.join(filter(None, said))}." if any(said) else ""
 
@@ -35,7 +35,7 @@ def lines(
     now: datetime,
     width: int,
 ) -> list[Content]:
-    """What is to be seen, in lines of at most `width` cells, as a column in the middle."""
+    """Return the text as centered lines of at most `width` cells."""
     room = max(20, min(width - 4, _WIDEST))
     indent = " " * max(2, (width - room) // 2)
     out: list[Content] = [

@@ -1,4 +1,4 @@
-"""Where enter leads from a row of the inbox."""
+"""Opens the item of a row in the inbox."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def open_row(app: Shell, feed: InboxFeed, row: Row) -> None:
-    """Go to what a row is about."""
+    """Open the change request, thread, draft or failed change of a row."""
     match row.about:
         case ChangeRequestRef() as at:
             app.go(ToChangeRequest(at, feed.change_request(row)))

@@ -1,4 +1,4 @@
-"""How a row of the inbox is drawn."""
+"""Renders the rows of the inbox."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from octavo.tui.widgets.wording import plural, short_age
 
 
 class RowDrawing:
-    """Draws rows, by what is known of all of them."""
+    """Renders rows, given the state of the whole list."""
 
     def __init__(self, open_threads: Callable[[Row], int]) -> None:
-        """`open_threads` returns how many threads of a row's change request are open. 0 for other rows."""
+        """`open_threads` returns the number of open threads in a row's change request. 0 for other rows."""
         self._open_threads = open_threads
         self.order = "reason"
         self.headings: Mapping[str, Heading] = {}
-        """By reason or space, as the rows are ordered."""
+        """Headings by reason, or by space ID."""
         self.unread: frozenset[str] = frozenset()
-        """The keys of those that were not read."""
+        """Keys of the unread rows."""
         self.until: Mapping[str, str] = {}
-        """Until when those sleep that are put off, by key."""
+        """End of the snooze, by the key of the row."""
 
     def groups(self, row: Row) -> Sequence[Heading]:
-        """What a row stands under."""
+        """Return the heading of a row."""
         heading = self.headings.get(row.space_id if self.order == "space" else row.reason)
         return [heading] if heading is not None else []
 
     def draw(self, row: Row, width: int) -> Drawn:
-        """A row in a list of so many cells."""
+        """Return a row for a list of `width` cells."""
         why = row.words.partition(" · ")[0]
         if cell_len(why) > max(16, width * 2 // 5):
             why = SHORT[row.reason]

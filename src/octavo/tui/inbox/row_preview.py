@@ -1,4 +1,4 @@
-"""What stands beside the inbox: why the row is there, then the change request, the thread or the words it is about."""
+"""The preview of a row: its reasons, and below that the change request, thread or draft."""
 
 from __future__ import annotations
 
@@ -29,21 +29,20 @@ if TYPE_CHECKING:
 
 
 _AROUND_WHY = 2
-"""Cells free at either side of why a row is there."""
+"""Padding in cells on both sides of the reasons."""
 
 
 class Words(VerticalScroll, can_focus=False):
-    """Words that are not sent, and what can be done with them."""
+    """An unsent text and the keys for it."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText()
 
     def show(self, words: Content) -> None:
-        """Show these."""
         self.query_one(ChangingText).update(words)
 
     def scroll_page_on(self, direction: int) -> bool:
-        """Scroll one page. False at the end in that direction: there was nothing more."""
+        """Scroll by one page. Return False if the end was reached before."""
         at_end = self.scroll_y >= self.max_scroll_y if direction > 0 else self.scroll_y <= 0
         if not at_end:
             self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
@@ -51,7 +50,7 @@ class Words(VerticalScroll, can_focus=False):
 
 
 class RowPreview(Vertical):
-    """Shows one row of the inbox. One of its panes is on show: that for what the row is about."""
+    """Preview of a row, with one of three panes visible: change request, thread, or text."""
 
     DEFAULT_CSS: ClassVar[str] = """
     RowPreview {
@@ -65,7 +64,7 @@ class RowPreview(Vertical):
     """
 
     def __init__(self, stands: Callable[[ChangeRequest], RequestStatus], id: str | None = None) -> None:
-        """`stands` says how a change request stands, as far as that is known."""
+        """`stands` returns the status of a change request, as far as it is loaded."""
         super().__init__(id=id)
         self._row: Row | None = None
         self._subscriptions = Subscriptions(self)
@@ -85,7 +84,7 @@ class RowPreview(Vertical):
         yield self.words
 
     def show(self, row: Row | None) -> None:
-        """Show what a row is about, as far as that is known. None: nothing."""
+        """Show a row as far as it is loaded. None clears the preview."""
         feed = self.shell.workspace.inbox
         self._row = row
         request, comment = feed.change_request(row), feed.comment(row)
@@ -97,13 +96,14 @@ class RowPreview(Vertical):
         elif comment is not None and isinstance(row.about, ThreadRef):
             self._begin(row, "thread")
             shown = self.thread.comment
-            if shown is None or shown.id != comment.id:  # what was read of it since is newer
+            # Not shown again if it is the same thread: the preview may have loaded a newer version.
+            if shown is None or shown.id != comment.id:
                 self.thread.show(row.about.at, comment, about=row.context)
         else:
             self._show_words(row)
 
     def read_on_show(self) -> None:
-        """The cursor rests here: read a thread anew, which may have been read long ago."""
+        """Load the thread again after the cursor stays on its row, because the list may be old."""
         row = self._row
         op = None
         if row is not None and isinstance(row.about, ThreadRef):
@@ -121,7 +121,7 @@ class RowPreview(Vertical):
             self.thread.show(row.about.at, value, about=row.context)
 
     def _show_words(self, row: Row) -> None:
-        """Show what was typed and not sent, or why a write is not done, and what can be done."""
+        """Show a draft, or the reason why a change failed, with the keys for it."""
         self._begin(row, "words")
         lines = [safe(row.title).stylize("bold"), Content.styled(row.context, "$octavo-muted"), Content("")]
         match row.about:
@@ -156,7 +156,7 @@ class RowPreview(Vertical):
         self.thread.clear()
 
     def scroll_page_on(self, direction: int) -> bool:
-        """Read on. False at the end in that direction, or when it is not on show: there was nothing more."""
+        """Scroll by one page. Return False if the end was reached before, or if the preview is hidden."""
         if not self.display:
             return False
         pane = next((each for each in (self.summary, self.thread, self.words) if each.display), None)
@@ -178,7 +178,7 @@ class RowPreview(Vertical):
 
 
 def why(row: Row, room: int) -> Content:
-    """Why a row is there, each reason in a line of `room` cells, and since when: of what is long the end goes, never the age."""
+    """Return the reasons of a row as lines of `room` cells. Long reasons are truncated, the age never."""
     sign, style = SIGNS[row.reason]
     first, *others = (safe(each) for each in row.words.split(" · "))
     age = Content.styled(f" · {long_age(row.moment)}" if row.moment is not None else "", "$octavo-muted")

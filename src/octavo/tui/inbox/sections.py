@@ -1,4 +1,4 @@
-"""What stands in which tab of the inbox, in what order and under which heading. Pure."""
+"""The tabs, order, headings and filters of the inbox."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GROUPS: Mapping[str, tuple[str, tuple[Reason, ...]]] = MappingProxyType(
         "unsent": ("Unsent", ("not sent", "unsent draft")),
     }
 )
-"""The tabs of reasons, and the reasons in each."""
+"""Title and reasons of each tab that filters by reason."""
 SHORT: Mapping[Reason, str] = MappingProxyType(
     {
         "not sent": "not sent",
@@ -38,7 +38,7 @@ SHORT: Mapping[Reason, str] = MappingProxyType(
         "unsent draft": "unsent",
     }
 )
-"""Each reason in a word or two."""
+"""Short names of the reasons."""
 SIGNS: Mapping[Reason, tuple[str, str]] = MappingProxyType(
     {
         "not sent": ("!", "$error"),
@@ -54,12 +54,12 @@ SIGNS: Mapping[Reason, tuple[str, str]] = MappingProxyType(
     }
 )
 ORDERS: Mapping[str, str] = MappingProxyType({"reason": "by reason", "space": "by space", "newest": "newest first"})
-"""The ways to order the inbox, and what each is called."""
+"""Labels of the orders."""
 
 
 @dataclass(frozen=True)
 class RowFilter:
-    """Which rows are to be shown. Of a `kind`, one at a time holds."""
+    """A filter of the list. Only one filter of each `kind` is active."""
 
     kind: Literal["Reason", "Space", "Kind", "Read"]
     name: str
@@ -68,7 +68,7 @@ class RowFilter:
 
 
 def of_tab(tab: str, rows: MarkedRows) -> Sequence[Row]:
-    """The rows of a tab that is not one of saved filters, in their order."""
+    """Return the rows of a built-in tab, in their order."""
     if tab == "snoozed":
         return [row for row, _ in rows.snoozed]
     if tab == "done":
@@ -78,7 +78,7 @@ def of_tab(tab: str, rows: MarkedRows) -> Sequence[Row]:
 
 
 def ordered(rows: Iterable[Row], order: str, space: Callable[[str], str]) -> list[Row]:
-    """Rows, which come the most urgent first, in one of `ORDERS`. `space` says what a space is called."""
+    """Sort rows that are ordered by urgency. `space` returns the title of a space."""
     if order == "space":
         titles = {each: space(each) for each in {row.space_id for row in rows}}
         return sorted(rows, key=lambda row: (not row.space_id, fold(titles[row.space_id]), row.space_id))
@@ -88,7 +88,7 @@ def ordered(rows: Iterable[Row], order: str, space: Callable[[str], str]) -> lis
 
 
 def headings(rows: Iterable[Row], order: str, space: Callable[[str], str]) -> dict[str, Heading]:
-    """What rows stand under, by their reason or space, with how many there are."""
+    """Return the heading of each reason or space, with its number of rows."""
     if order == "newest":
         return {}
     if order == "space":
@@ -101,15 +101,15 @@ def headings(rows: Iterable[Row], order: str, space: Callable[[str], str]) -> di
 
 
 def is_thread(row: Row) -> bool:
-    """Whether a row is about a thread."""
+    """Return whether a row is a thread."""
     return isinstance(row.about, ThreadRef)
 
 
 def offered(
     rows: Sequence[Row], holding: Sequence[RowFilter], unread: frozenset[str], space: Callable[[str], str]
 ) -> list[tuple[RowFilter, int]]:
-    """By what rows can be narrowed beside what holds, and how many would be left. What would leave none, or all, is not
-    offered."""
+    """Return filters that can be added, with the number of rows that each leaves. Filters without effect are
+    omitted."""
     found = []
     for each in _known(rows, unread, space):
         among = narrowed(rows, [other for other in holding if other.kind != each.kind])
@@ -120,17 +120,17 @@ def offered(
 
 
 def narrowed(rows: Iterable[Row], by: Sequence[RowFilter]) -> list[Row]:
-    """The rows for which all of `by` holds."""
+    """Return the rows that match all filters."""
     return [row for row in rows if all(each.holds(row) for each in by)]
 
 
 def by_reason(reason: Reason) -> RowFilter:
-    """Those that are there for a reason, also beside another."""
+    """Return the filter for rows with a reason, including rows where it is not the main reason."""
     return RowFilter("Reason", HEADINGS[reason].lower(), reason, lambda row: reason in (row.reason, *row.also))
 
 
 def by_space(space_id: str, title: str) -> RowFilter:
-    """Those in a space."""
+    """Return the filter for rows of a space."""
     return RowFilter("Space", f"in {title}", space_id, lambda row: row.space_id == space_id)
 
 
