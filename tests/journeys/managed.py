@@ -34,8 +34,8 @@ from octavo.server.store import MissingResource
 from octavo.server.world import BackgroundWork, Refusal, World
 from octavo.tui.resources.form_fields import FormField, fields_of
 from octavo.tui.resources.form_values import beginnings, make
-from octavo.tui.resources.references import references
-from octavo.tui.resources.resource import Known, Resource
+from octavo.tui.resources.references import reference_lists
+from octavo.tui.resources.resource import Arguments, Resource
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.chooser import Choice
 from tests.tui.resources.test_form_values import fitting
@@ -174,10 +174,10 @@ class Forms:
         self._shell, self._ask, self._world = shell, ask, world
         self._listed: dict[Operation[Any], Any] = {}
 
-    async def to_make(self, kind: Resource[Any], known: Known) -> AsyncIterator[tuple[Written, Operation[Any]]]:
+    async def to_make(self, kind: Resource[Any], known: Arguments) -> AsyncIterator[tuple[Written, Operation[Any]]]:
         """What can be written to make one more, the least first."""
         assert kind.create is not None
-        fields = fields_of(kind.create, leave_out=frozenset(known), required=kind.required)
+        fields = fields_of(kind.create, leave_out=frozenset(known), required=kind.required_fields)
         begin = beginnings(fields, None) if not SPECS[kind.create].changes else dict.fromkeys(names_of(fields), "")
         tags = {each.name: each.choices[0] for each in fields if each.required and each.kind == "choice"}
         least = [{**begin, **tags}]
@@ -198,13 +198,13 @@ class Forms:
                 yield written, made.operation
 
     async def to_change(
-        self, kind: Resource[Any], known: Known, thing: Any
+        self, kind: Resource[Any], known: Arguments, thing: Any
     ) -> AsyncIterator[tuple[str, str, Operation[Any]]]:
         """A field, what can be written there instead, and the request that makes."""
         assert kind.update is not None
-        here = kind.known_of(known, thing)
+        here = kind.arguments_for(known, thing)
         fields = fields_of(kind.update, leave_out=frozenset(here))
-        begin = beginnings(fields, kind.written(thing))
+        begin = beginnings(fields, kind.as_update(thing))
         for field in fields:
             if not field.is_there(begin):
                 continue
@@ -214,7 +214,7 @@ class Forms:
                 if made.operation is not None:
                     yield field.name, value, made.operation
 
-    async def values(self, kind: Resource[Any], known: Known, field: FormField) -> Sequence[str]:
+    async def values(self, kind: Resource[Any], known: Arguments, field: FormField) -> Sequence[str]:
         """What fits in a field."""
         if field.name == "font_faces":
             return [f"- weight: 400\n  storageKey: {key}\n" for key in keys_of_files(self._world)]
@@ -223,17 +223,17 @@ class Forms:
         found = [each.value for each in await self._choices(kind, known, field)]
         return found[-MOST:] or [fitting(field)]
 
-    async def called(self, kind: Resource[Any], known: Known, field: FormField, value: str) -> str:
+    async def called(self, kind: Resource[Any], known: Arguments, field: FormField, value: str) -> str:
         """What is typed to pick something."""
         choices = await self._choices(kind, known, field)
         return next((each.title for each in choices if each.value == value), field.label_of(value))
 
-    def _lists_places(self, kind: Resource[Any], known: Known, field: FormField) -> bool:
-        lists = references(self._shell, known, kind.references).get(field.name)
+    def _lists_places(self, kind: Resource[Any], known: Arguments, field: FormField) -> bool:
+        lists = reference_lists(self._shell, known, kind.reference_lists).get(field.name)
         return lists is not None and isinstance(lists.op({}), spaces.List | collections.List)
 
-    async def _choices(self, kind: Resource[Any], known: Known, field: FormField) -> Sequence[Choice[str]]:
-        lists = references(self._shell, known, kind.references).get(field.name)
+    async def _choices(self, kind: Resource[Any], known: Arguments, field: FormField) -> Sequence[Choice[str]]:
+        lists = reference_lists(self._shell, known, kind.reference_lists).get(field.name)
         op = lists.op({}) if lists is not None and "reference" in (field.kind, field.items) else None
         if lists is None or op is None:
             return ()

@@ -32,8 +32,8 @@ async def into(run: Run, kind: str, name: str) -> None:
 async def to_row(run: Run, name: str) -> None:
     view = browser(run)
     view.rows.focus()
-    found = next(each for each in view.rows.items if view.level.kind.title(each) == name)
-    assert view.rows.go_to(view.level.kind.key(found))
+    found = next(each for each in view.rows.items if view.level.resource.title(each) == name)
+    assert view.rows.go_to(view.level.resource.key(found))
 
 
 async def test_the_chain_explains_the_role_the_platform_counts_for_everybody_everywhere(stage: Stage) -> None:
@@ -60,11 +60,11 @@ async def test_the_chain_explains_the_role_the_platform_counts_for_everybody_eve
                 crews.setdefault(each.organization.user.id, set()).add(team.id)
         explained = 0
         for at in places:
-            chain = await access_reading.chain(live, HERE, at)
+            chain = await access_reading.load_places(live, HERE, at)
             listed = (await run.ask(permissions.ListAggregate(at=at, limit=1000), NOOR)).items
             counted = {each.user.id: each.permission for each in listed}
             for member in members:
-                person = access_reading.person(member, crews.get(member.user.id, set()))
+                person = access_reading.with_teams(member, crews.get(member.user.id, set()))
                 found = role_sources(person, chain, "Saltmarsh Instruments")
                 assert highest(found) == counted.get(member.user.id), (at, member.user.name, found)
                 explained += bool(found)
@@ -90,9 +90,9 @@ async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_
         await run.until(lambda: not titles(run), "it has no role any more")
         await run.ask(permissions.Grant(at=PRODUCTS, role="read", teams=("software",), users=("yuki-tanabe",)), NOOR)
         live = run.app.session.live
-        for kind in (access_resources.PEOPLE, access_resources.TEAMS_WITH_A_ROLE):
-            await live.fetch(kind.list_op({"at": PRODUCTS}))
-        unmade = access_resources.TEAMS_WITH_A_ROLE.unmaking
+        for kind in (access_resources.MEMBER_ROLES, access_resources.TEAM_ROLES):
+            await live.fetch(kind.list_operation({"at": PRODUCTS}))
+        unmade = access_resources.TEAM_ROLES.prepare_undo
         assert unmade is not None
         given = permissions.Grant(at=PRODUCTS, role="create", teams=("software", "field-crew"), users=("yuki-tanabe",))
         ops = unmade(live, {"at": PRODUCTS})(given)

@@ -21,10 +21,10 @@ from octavo.tui.content import managing_spaces, moving_spaces
 from octavo.tui.content.managed_spaces import ManagedSpaces
 from octavo.tui.content.spaces_pane import SPACE_TREE
 from octavo.tui.resources import acting, arranging, organization_resources, site_resources
-from octavo.tui.resources.browser import Level
+from octavo.tui.resources.browser import BrowserLevel
 from octavo.tui.resources.organization_resources import COLLECTIONS
-from octavo.tui.resources.resource import Action, Known, Resource, listed, made
-from octavo.tui.resources.space_resources import SPACES
+from octavo.tui.resources.resource import Action, Arguments, Resource, build_full_list, build_operation
+from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.commands import Commands
 from octavo.tui.widgets.picker import Picker
@@ -51,28 +51,33 @@ class Compared:
     async def all(self, view: str, kinds: tuple[Resource[Any], ...]) -> None:
         organization = self.run.app.workspace.organization
         assert organization is not None
-        known = {"at": HERE, **(organization_resources._known(organization) if view == "admin" else {})}
-        await self.level(Level(view, tuple(each for each in kinds if each.is_there(known)), known, organization), "")
+        known = {"at": HERE, **(organization_resources._root_arguments(organization) if view == "admin" else {})}
+        await self.level(
+            BrowserLevel(view, tuple(each for each in kinds if each.is_available(known)), known, organization), ""
+        )
 
-    async def level(self, level: Level, above: str) -> None:
-        for kind in level.kinds:
-            level.kind = kind
-            name = f"{above}{kind.many}"
+    async def level(self, level: BrowserLevel, above: str) -> None:
+        for kind in level.resources:
+            level.resource = kind
+            name = f"{above}{kind.plural}"
             # What the view of it asks for.
-            for op in (kind.list_op(level.known), *(listed(each, level.known) for each in kind.lookups)):
+            for op in (
+                kind.list_operation(level.arguments),
+                *(build_full_list(each, level.arguments) for each in kind.lookups),
+            ):
                 with suppress(ApiError):
                     await self.run.app.session.live.fetch(op)
-            answered = self.run.app.session.live.peek(kind.list_op(level.known)).value
+            answered = self.run.app.session.live.peek(kind.list_operation(level.arguments)).value
             for part, called in parts(kind, name):
                 if part.create is not None:
                     await self.making(level, part, called)
             for thing in some(kind, () if answered is None else kind.items(answered), self.person):
-                if (hand := level.at_hand(thing)) is not None:
+                if (hand := level.selection(thing)) is not None:
                     await self.thing(
                         hand, next((called for part, called in parts(kind, name) if part is hand.resource), name)
                     )
                     if kind.children:
-                        await self.level(level.into(thing), f"{name} of ")
+                        await self.level(level.child_level(thing), f"{name} of ")
 
     async def tree(self) -> None:
         """The keys of the tree of spaces."""
@@ -81,16 +86,16 @@ class Compared:
         live, here = self.run.app.session.live, workspace.organization
         held = (await live.fetch(spaces_of(here.id))).items
         folders = (await live.fetch(collections_of(here.id))).items
-        for thing in (*some(SPACES, held, self.person, 1), *some(COLLECTIONS, folders, self.person, 1)):
+        for thing in (*some(MANAGED_SPACES, held, self.person, 1), *some(COLLECTIONS, folders, self.person, 1)):
             await self.in_tree(ManagedSpaces(here, held, folders, thing, lambda name: None, lambda name: None), thing)
 
     async def in_tree(self, managed: ManagedSpaces, thing: Space | Collection) -> None:
-        kind: Resource[Any] = SPACES if isinstance(thing, Space) else COLLECTIONS
+        kind: Resource[Any] = MANAGED_SPACES if isinstance(thing, Space) else COLLECTIONS
         known, called = {"at": HERE}, f"{kind.title(thing)} in the tree"
-        at = kind.known_of(known, thing)["at"]
+        at = kind.arguments_for(known, thing)["at"]
         inside = {"at": HERE, **({"parent": managed.collection.id} if managed.collection is not None else {})}
         made_there = [each.Create(**where) for each in (spaces, collections) for where in (inside, known)]
-        Move = spaces.Move if kind is SPACES else collections.Move  # it is a class
+        Move = spaces.Move if kind is MANAGED_SPACES else collections.Move  # it is a class
         ways: dict[str, list[Operation[Any]]] = {
             "create": made_there,
             "change": [op async for _, _, op in self.forms.to_change(kind, known, thing) if self.is_taken(op)][:1],
@@ -120,11 +125,11 @@ class Compared:
         await self.run.press("escape")
         return screen.choices()
 
-    async def making(self, level: Level, kind: Resource[Any], name: str) -> None:
+    async def making(self, level: BrowserLevel, kind: Resource[Any], name: str) -> None:
         """What can be made in one way at least may be made: elsewhere the server says so."""
-        why = why_not(acting.PLACE, "create", self.run, level.place())
+        why = why_not(acting.CREATE_COMMANDS, "create", self.run, level.create_target())
         tried: Operation[Any] | None = None
-        async for _, op in self.forms.to_make(kind, level.known):
+        async for _, op in self.forms.to_make(kind, level.arguments):
             if self.is_taken(op):
                 tried = tried or op
                 if verdict(self.run.platform.world, op, self.person) < 400:
@@ -133,29 +138,35 @@ class Compared:
         if tried is not None:
             self.compare(f"make {name} in {level.title}", name, "create", why, tried)
 
-    async def thing(self, hand: acting.AtHand, name: str) -> None:
-        kind, known, thing = hand.resource, hand.known, hand.thing
-        called = f"{name} {kind.title(thing)} in {getattr(hand.inside, 'title', '')}"
+    async def thing(self, hand: acting.Selection, name: str) -> None:
+        kind, known, thing = hand.resource, hand.arguments, hand.first
+        called = f"{name} {kind.title(thing)} in {getattr(hand.parent, 'title', '')}"
         if kind.update is not None:
-            why = why_not(acting.THING, "change", self.run, hand)
+            why = why_not(acting.SELECTION_COMMANDS, "change", self.run, hand)
             async for _, _, op in self.forms.to_change(kind, known, thing):
                 if self.is_taken(op):
                     self.compare(f"change {called}", name, "update", why, op)
                     break
         if kind.delete is not None:
-            op = made(kind.delete, kind.known_of(known, thing))
+            op = build_operation(kind.delete, kind.arguments_for(known, thing))
             if self.is_taken(op):
-                self.compare(f"delete {called}", name, "delete", why_not(acting.THING, "delete", self.run, hand), op)
+                self.compare(
+                    f"delete {called}", name, "delete", why_not(acting.SELECTION_COMMANDS, "delete", self.run, hand), op
+                )
         for action in kind.actions:
-            done = await self.acting(kind, {**kind.known_of(known, thing), **action.values}, action, thing)
-            if done is not None and action.why_not(thing) is None and self.is_taken(done):
-                why = why_not(acting.THING, "act", self.run, hand) or acting.why_not_acted(self.run.app, hand, action)
+            done = await self.acting(kind, {**kind.arguments_for(known, thing), **action.values}, action, thing)
+            if done is not None and action.disabled_reason(thing) is None and self.is_taken(done):
+                why = why_not(acting.SELECTION_COMMANDS, "act", self.run, hand) or acting.why_no_action(
+                    self.run.app, hand, action
+                )
                 self.compare(f"{action.name} {called}", name, action.name, why, done)
 
-    async def acting(self, kind: Resource[Any], known: Known, action: Action[Any], thing: Any) -> Operation[Any] | None:
+    async def acting(
+        self, kind: Resource[Any], known: Arguments, action: Action[Any], thing: Any
+    ) -> Operation[Any] | None:
         """What an action sends, with what can be written where it asks."""
-        if action.ask is arranging.make_default:
-            return arranging.beginning(known["at"], thing)
+        if action.run is arranging.make_default:
+            return arranging.set_default_operation(known["at"], thing)
         async for _, op in self.forms.to_make(replace(kind, create=action.operation), known):
             if self.is_taken(op):
                 return op
@@ -179,14 +190,14 @@ def why_not(commands: Commands[Any], name: str, run: Run, about: Any) -> str | N
 
 def parts(kind: Resource[Any], name: str) -> Sequence[tuple[Resource[Any], str]]:
     """A kind, or those of what stands in its rows, and what each is called."""
-    return [(each, f"{name} of {each.many}") for each in kind.parts.values()] or [(kind, name)]
+    return [(each, f"{name} of {each.plural}") for each in kind.row_resources.values()] or [(kind, name)]
 
 
 def some(kind: Resource[Any], things: Any, person: str, alike: int = ALIKE) -> Iterator[Any]:
     """A few of those that say the same of what one may do, and the person who may."""
     seen: dict[str, int] = {}
     for each in things:
-        says = f"{kind.itself(each)[0].one} {getattr(kind.holder(each), 'permissions', None)}"
+        says = f"{kind.item_of(each)[0].singular} {getattr(kind.permission_source(each), 'permissions', None)}"
         seen[says] = seen.get(says, 0) + 1
         if seen[says] <= alike or kind.key(each) in {person, *TELLING}:
             yield each
@@ -212,8 +223,8 @@ SHORT = ("administrator", "keeper of a space", "guest")
 async def test_what_is_dim_is_what_the_platform_refuses(furnished_stage: Stage, role: str) -> None:
     async with furnished_stage.play(PEOPLE[role], start="admin") as run:
         compared = Compared(run, PEOPLE[role], Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world))
-        await compared.all("sites", site_resources.KINDS)
-        await compared.all("admin", organization_resources.KINDS)
+        await compared.all("sites", site_resources.TABLES)
+        await compared.all("admin", organization_resources.TABLES)
         await compared.tree()
         assert not compared.told
         if role == "administrator":

@@ -15,7 +15,7 @@ import pytest
 
 from octavo.api.errors import NotFound
 from octavo.tui.resources import acting, organization_resources, site_resources
-from octavo.tui.resources.browser import Level
+from octavo.tui.resources.browser import BrowserLevel
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.form_inputs import FieldRow
 from octavo.tui.resources.form_state import FormState
@@ -31,7 +31,7 @@ from tests.tui.resources.test_declarations import all_of
 
 PARTS = {"section": "Section", "group": "Section group", "space": "Space"}
 """What adding a part of a site is called, by its kind."""
-VIEWS = {"sites": site_resources.KINDS, "admin": organization_resources.KINDS}
+VIEWS = {"sites": site_resources.TABLES, "admin": organization_resources.TABLES}
 VERBS = ("create", "update", "delete")
 OFTEN = {
     "sites": {"sites.List", "share_links.List", "adaptive_schema.Get"},
@@ -43,7 +43,7 @@ and one that can only be changed among them. The others are gone through in long
 
 def writable(kind: Resource[Any]) -> list[str]:
     """What can be done with things of a kind."""
-    return [f"{verb} {kind.name} {kind.many}" for verb in VERBS if getattr(kind, verb) is not None]
+    return [f"{verb} {kind.name} {kind.plural}" for verb in VERBS if getattr(kind, verb) is not None]
 
 
 @dataclass
@@ -63,28 +63,28 @@ class Managing:
         """Where one is, and in one thing of each kind there whatever is in no other."""
         view = browser(self.run)
         level = view.level
-        for kind in level.kinds:
+        for kind in level.resources:
             if not kind.children and not self.is_new(kind, level):
                 continue
-            await open_kind(self.run, kind.many)
+            await open_kind(self.run, kind.plural)
             if self.is_new(kind, level):
                 await self.kind(kind)
                 self.places.add(place(kind, level))
             for thing in telling(kind, view.rows.items):
-                if self.is_new_in(level.into(thing)):
+                if self.is_new_in(level.child_level(thing)):
                     await self.into(kind, thing)
 
-    def is_new(self, kind: Resource[Any], level: Level) -> bool:
+    def is_new(self, kind: Resource[Any], level: BrowserLevel) -> bool:
         return self.is_wanted(kind) and place(kind, level) not in self.places
 
     def is_wanted(self, kind: Resource[Any]) -> bool:
         return kind.name in self.kinds and writable_in(kind)
 
-    def is_new_in(self, level: Level) -> bool:
+    def is_new_in(self, level: BrowserLevel) -> bool:
         """Whether there is anything in a thing that was gone through nowhere, as far as that is known before."""
-        below = [each for kind in level.kinds for each in kind.children]
+        below = [each for kind in level.resources for each in kind.children]
         seen = {name for name, _ in self.places}
-        return any(self.is_new(kind, level) for kind in level.kinds) or any(
+        return any(self.is_new(kind, level) for kind in level.resources) or any(
             self.is_wanted(kind) and kind.name not in seen for kind in below
         )
 
@@ -99,17 +99,17 @@ class Managing:
         view.rows.focus()
         while len(view.levels) > depth:
             await self.run.press("escape")
-        await self.run.until(lambda: view.level.kind is kind and is_answered(view), f"come back to {kind.many}")
+        await self.run.until(lambda: view.level.resource is kind and is_answered(view), f"come back to {kind.plural}")
 
     async def kind(self, kind: Resource[Any]) -> None:
         """Make one, change it and delete it. Of what there is one at most, one is made where there is none, else changed."""
         rows = browser(self.run).rows
         rows.focus()
-        for name, part in (kind.parts or {"": kind}).items():
-            row = next((each for each in rows.items if kind.itself(each)[0] is part), None)
-            if part.create is not None and (row is None or not kind.single):
+        for name, part in (kind.row_resources or {"": kind}).items():
+            row = next((each for each in rows.items if kind.item_of(each)[0] is part), None)
+            if part.create is not None and (row is None or not kind.is_single):
                 row = await self.make(kind, part, name)
-                if kind.single:
+                if kind.is_single:
                     return
             if row is not None and part.update is not None:
                 row = await self.change(kind, row)
@@ -119,7 +119,7 @@ class Managing:
     async def there(self, kind: Resource[Any]) -> dict[str, Any]:
         """What the server has of a kind, by its key."""
         try:
-            answered = await self.run.ask(kind.list_op(browser(self.run).level.known), NOOR)
+            answered = await self.run.ask(kind.list_operation(browser(self.run).level.arguments), NOOR)
         except NotFound:
             return {}
         return {kind.key(each): each for each in kind.items(answered)}
@@ -136,16 +136,16 @@ class Managing:
         state = self.form().state
         await self.fill(part, self.forms.to_make(part, state.form.known))
         after = await self.there(kind)
-        assert after != before, f"{kind.many}: none was made"
-        await self.run.until(lambda: set(view.rows.keys) == after.keys(), f"list {kind.many} as they are")
+        assert after != before, f"{kind.plural}: none was made"
+        await self.run.until(lambda: set(view.rows.keys) == after.keys(), f"list {kind.plural} as they are")
         self.did("create", part)
-        new = [each for key, each in after.items() if key not in before and kind.itself(each)[0] is part]
+        new = [each for key, each in after.items() if key not in before and kind.item_of(each)[0] is part]
         return next(iter(new or after.values()))
 
     async def change(self, kind: Resource[Any], row: Any) -> Any:
         """What stands in the row then."""
-        view, (part, thing) = browser(self.run), kind.itself(row)
-        known = view.level.known
+        view, (part, thing) = browser(self.run), kind.item_of(row)
+        known = view.level.arguments
         await self.on(kind, row)
         await self.run.press("e")
         state = self.form().state
@@ -154,22 +154,22 @@ class Managing:
         )
         await self.fill(part, tried)
         now = (await self.there(kind))[kind.key(row)]
-        assert kind.itself(now)[1] != thing, f"{part.one}: it was not changed"
-        await self.run.until(lambda: view.rows.item == now, f"see the {part.one} as it is")
+        assert kind.item_of(now)[1] != thing, f"{part.singular}: it was not changed"
+        await self.run.until(lambda: view.rows.item == now, f"see the {part.singular} as it is")
         self.did("update", part)
         return now
 
     async def delete(self, kind: Resource[Any], row: Any) -> None:
-        view, (part, thing) = browser(self.run), kind.itself(row)
+        view, (part, thing) = browser(self.run), kind.item_of(row)
         await self.on(kind, row)
         await self.run.press("X")
         assert isinstance(self.run.app.screen, Confirm), self.run.text
-        if part.as_it_was(view.level.known, thing) is None:
-            await self.run.type(acting.to_type(part.verb.lower(), part, (thing,)))
+        if part.recreate_operation(view.level.arguments, thing) is None:
+            await self.run.type(acting.text_to_type(part.delete_label.lower(), part, (thing,)))
             await self.run.press("enter")
         else:
             await self.run.press("y")
-        await self.run.until(lambda: kind.key(row) not in view.rows.keys, f"see the {part.one} go")
+        await self.run.until(lambda: kind.key(row) not in view.rows.keys, f"see the {part.singular} go")
         assert kind.key(row) not in await self.there(kind)
         self.did("delete", part)
 
@@ -182,7 +182,7 @@ class Managing:
             await self.run.settle()
 
     def did(self, verb: str, part: Resource[Any]) -> None:
-        self.done.add(f"{verb} {part.name} {part.many}")
+        self.done.add(f"{verb} {part.name} {part.plural}")
 
     def form(self) -> FormDialog:
         dialog = self.run.app.screen
@@ -194,16 +194,16 @@ class Managing:
         dialog, listed = self.form(), browser_below(self.run)
         state = dialog.state
         async for each, op in tried:
-            if changes(self.run.platform.world, op, listed.level.kind.list_op(listed.level.known)):
+            if changes(self.run.platform.world, op, listed.level.resource.list_operation(listed.level.arguments)):
                 written = each
                 break
         else:
-            raise AssertionError(f"{part.many}: nothing that can be written is taken")
+            raise AssertionError(f"{part.plural}: nothing that can be written is taken")
         for row in dialog.query(FieldRow):
             if row.display and not same(state.written[row.field.name], written[row.field.name]):
                 await self.write(part, state, row, written[row.field.name])
         await self.run.press("ctrl+s")
-        await self.run.until(lambda: self.run.app.screen is not dialog, f"send the form of {part.many}")
+        await self.run.until(lambda: self.run.app.screen is not dialog, f"send the form of {part.plural}")
 
     async def write(self, part: Resource[Any], state: FormState, row: FieldRow, text: str | None) -> None:
         run, dialog, name = self.run, self.run.app.screen, row.field.name
@@ -231,15 +231,15 @@ def browser_below(run: Run) -> Any:
     return run.app.screen_stack[-2]
 
 
-def place(kind: Resource[Any], level: Level) -> tuple[str, str]:
+def place(kind: Resource[Any], level: BrowserLevel) -> tuple[str, str]:
     """A kind, and in what it is: it is gone through once there."""
-    is_bare = kind.single and level.title == BARE
-    return kind.name, f"{'bare ' if is_bare else ''}{type(level.known['at']).__name__}"
+    is_bare = kind.is_single and level.title == BARE
+    return kind.name, f"{'bare ' if is_bare else ''}{type(level.arguments['at']).__name__}"
 
 
 def writable_in(kind: Resource[Any]) -> bool:
     """Whether anything can be done with what is listed as that."""
-    return any(writable(each) for each in kind.parts.values()) or bool(writable(kind))
+    return any(writable(each) for each in kind.row_resources.values()) or bool(writable(kind))
 
 
 def telling(kind: Resource[Any], things: Sequence[Any]) -> Sequence[Any]:

@@ -117,7 +117,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "Confirm": ("ctrl+n", "enter", "enter"),
         "FormDialog": (a_form,),
         "Picker of a form": (a_form, "tab", "enter"),
-        "TryCondition": (a_condition,),
+        "ConditionTest": (a_condition,),
         "UnsavedTexts": (an_unsaved_text,),
         "PageForm": ("M", "down", "down", "enter", "enter"),
         "InfoScreen": ("i",),
@@ -157,7 +157,7 @@ WAYS: dict[str, dict[str, Way]] = {
 """How each is come to from where one was when the one before it was closed. What comes after its name tells apart what
 it was opened for."""
 SELDOM = {
-    *("PaletteScreen", "ActivityScreen", "Picker of a form", "TryCondition", "PageForm", "OrganizationMenu"),
+    *("PaletteScreen", "ActivityScreen", "Picker of a form", "ConditionTest", "PageForm", "OrganizationMenu"),
     "UnsavedTexts",
     *("FilesScreen", "PageHistoryScreen", "Offers", "ReactionPicker", "RecordSheet", "PictureScreen", "BrowserScreen"),
     *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "OutcomeScreen", "OwnConflictsScreen"),

@@ -47,21 +47,21 @@ def browser(run: Run) -> BrowserScreen:
 
 def is_answered(view: BrowserScreen) -> bool:
     """What there is came in. Of that of which there is one at the most, that there is none."""
-    answer = view.answer
-    return answer.value is not None or (view.level.kind.single and isinstance(answer.error, NotFound))
+    answer = view.snapshot
+    return answer.value is not None or (view.level.resource.is_single and isinstance(answer.error, NotFound))
 
 
 async def open_kind(run: Run, kind: str) -> None:
     """Open a kind, by its name in the list of kinds."""
     view = browser(run)
-    assert view.kinds.go_to(kind)
-    await run.until(lambda: view.level.kind.many == kind and is_answered(view), f"open {kind}")
+    assert view.table_list.go_to(kind)
+    await run.until(lambda: view.level.resource.plural == kind and is_answered(view), f"open {kind}")
 
 
 def titles(run: Run) -> list[str]:
     """What the things on show are called."""
     view = browser(run)
-    return [view.level.kind.title(each) for each in view.rows.items]
+    return [view.level.resource.title(each) for each in view.rows.items]
 
 
 async def walk(run: Run, kinds: tuple[Resource[Any], ...], seen: dict[str, int], above: str = "") -> None:
@@ -69,14 +69,14 @@ async def walk(run: Run, kinds: tuple[Resource[Any], ...], seen: dict[str, int],
     view = browser(run)
     depth = len(view.levels)
     for kind in kinds:
-        await open_kind(run, kind.many)
-        assert view.answer.error is None or kind.single, f"{kind.many}: {view.answer.error}"
+        await open_kind(run, kind.plural)
+        assert view.snapshot.error is None or kind.is_single, f"{kind.plural}: {view.snapshot.error}"
         things = view.rows.items
-        seen[f"{above}{kind.many}"] = len(things)
+        seen[f"{above}{kind.plural}"] = len(things)
         assert len({kind.key(each) for each in things}) == len(things)
         for thing in things:
             assert kind.title(thing)
-            assert kind.itself(thing)[0].title(kind.itself(thing)[1])
+            assert kind.item_of(thing)[0].title(kind.item_of(thing)[1])
             assert all(isinstance(each.cell(thing, view.name_of), str | Content) for each in kind.columns)
         if things:
             first = kind.columns[0].cell(things[0], view.name_of)
@@ -86,8 +86,8 @@ async def walk(run: Run, kinds: tuple[Resource[Any], ...], seen: dict[str, int],
         if things and kind.children:
             view.rows.focus()
             await run.press("enter")
-            await run.until(lambda: len(view.levels) == depth + 1, f"go into one of {kind.many}")
-            await walk(run, kind.children, seen, f"{kind.many} › ")
+            await run.until(lambda: len(view.levels) == depth + 1, f"go into one of {kind.plural}")
+            await walk(run, kind.children, seen, f"{kind.plural} › ")
             await run.press("escape", "escape")
             await run.until(lambda: len(view.levels) == depth, "come out again")
 
@@ -98,7 +98,7 @@ async def test_every_kind_there_is_is_listed_with_real_answers(stage: Stage, sta
         await fill(run)
         await run.press({"sites": "5", "admin": "6"}[start])
         seen: dict[str, int] = {}
-        await walk(run, browser(run).levels[0].kinds, seen)
+        await walk(run, browser(run).levels[0].resources, seen)
         empty = {name for name, count in seen.items() if not count}
         assert empty <= {
             "fonts",
@@ -278,11 +278,13 @@ async def test_what_a_server_does_not_have_is_asked_once(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", change=refuse) as run:
         await run.press("tab")
         view = browser(run)
-        view.kinds.go_to("translations")
+        view.table_list.go_to("translations")
         await run.see("This server does not support this operation", "Press r to retry.")
-        view.kinds.go_to("fonts")
-        await run.until(lambda: view.level.kind.many == "fonts" and view.answer.value is not None, "look elsewhere")
-        view.kinds.go_to("translations")
+        view.table_list.go_to("fonts")
+        await run.until(
+            lambda: view.level.resource.plural == "fonts" and view.snapshot.value is not None, "look elsewhere"
+        )
+        view.table_list.go_to("translations")
         await run.see("This server does not support this operation")
         assert len(run.gate.sent(translations.List)) == 1
         await run.press("r")
@@ -327,7 +329,7 @@ async def test_of_ten_thousand_members_only_those_on_show_are_drawn(
         table = browser(run).table
         drawn: list[Any] = []
 
-        def row(thing: Any, names: Any, row: Callable[..., Row] = table.row) -> Row:
+        def row(thing: Any, names: Any, row: Callable[..., Row] = table.render_row) -> Row:
             drawn.append(thing)
             return row(thing, names)
 
@@ -457,7 +459,7 @@ async def test_a_field_added_to_a_request_is_in_its_form_with_its_hint_and_limit
 ) -> None:
     kinds = tuple(
         replace(each, create=Harboured) if each is organization_resources.TEAMS else each
-        for each in organization_resources.KINDS
+        for each in organization_resources.TABLES
     )
     monkeypatch.setattr(organization_resources, "KINDS", kinds)
     async with stage.play(NOOR, start="admin") as run:

@@ -32,7 +32,7 @@ async def to_part(run: Run, title: str, kind: str = "") -> None:
     row = next(
         each
         for each in view.rows.items
-        if site_tree.title_of(each.part) == title and kind in ("", site_tree.kind_of(each.part))
+        if site_tree.title_of(each.part) == title and kind in ("", site_tree.noun_of(each.part))
     )
     assert view.rows.go_to(row.id)
     view.rows.focus()

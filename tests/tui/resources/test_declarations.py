@@ -26,13 +26,13 @@ LINES = 40
 
 def all_of(kinds: tuple[Resource[Any], ...], above: str = "") -> Iterator[tuple[str, Resource[Any]]]:
     for kind in kinds:
-        name = f"{above}{kind.many}"
+        name = f"{above}{kind.plural}"
         yield name, kind
-        yield from all_of((*kind.parts.values(), *kind.children), f"{name} of ")
+        yield from all_of((*kind.row_resources.values(), *kind.children), f"{name} of ")
 
 
-DECLARED = dict((*all_of(site_resources.KINDS), *all_of(organization_resources.KINDS)))
-EVERY = (*DECLARED.values(), space_resources.SPACES)
+DECLARED = dict((*all_of(site_resources.TABLES), *all_of(organization_resources.TABLES)))
+EVERY = (*DECLARED.values(), space_resources.MANAGED_SPACES)
 
 
 @pytest.mark.parametrize("name", DECLARED)
@@ -45,8 +45,8 @@ def test_a_kind_is_reached_by_operations_of_the_interface(name: str) -> None:
         assert operation is None or SPECS[operation].method in methods
     titles = [each.title for each in kind.columns]
     assert len(set(titles)) == len(titles)
-    assert kind.sorted_by in ("", *titles)
-    assert any(each.shown for each in kind.columns)
+    assert kind.default_sort in ("", *titles)
+    assert any(each.is_shown for each in kind.columns)
 
 
 @pytest.mark.parametrize("module", [site_resources, organization_resources, access_resources, space_resources])
@@ -65,14 +65,14 @@ HERE = {"at": OrganizationRef(organization_id="o")}
 def test_what_no_request_can_hold_is_not_asked_for(subdomain: str, is_there: bool) -> None:
     """Answers are tolerated, requests are strict: what a server says need not be anything one can ask with."""
     kind = organization_resources.SUBDOMAIN
-    assert not kind.is_there(HERE)
-    assert kind.is_there({**HERE, "subdomain": subdomain}) == is_there
+    assert not kind.is_available(HERE)
+    assert kind.is_available({**HERE, "subdomain": subdomain}) == is_there
 
 
 @pytest.mark.parametrize(("slug", "is_named"), [("petstore", True), ("", False), ("../x", False)])
 def test_a_thing_is_named_by_what_a_request_can_hold(slug: str, is_named: bool) -> None:
     spec = openapi.OpenApiSpec(id="1", slug=slug)
-    assert organization_resources.SPECIFICATIONS.is_named(HERE, spec) == is_named
+    assert organization_resources.SPECIFICATIONS.has_valid_ids(HERE, spec) == is_named
 
 
 CREATED = sorted({kind.name: kind for kind in EVERY if kind.create is not None}.items())
@@ -82,7 +82,7 @@ CREATED = sorted({kind.name: kind for kind in EVERY if kind.create is not None}.
 @pytest.mark.parametrize(("name", "kind"), CREATED, ids=[name for name, _ in CREATED])
 def test_an_empty_form_creates_nothing(name: str, kind: Resource[Any]) -> None:
     assert kind.create is not None
-    fields = fields_of(kind.create, leave_out=frozenset({"team_id"}), required=kind.required)
+    fields = fields_of(kind.create, leave_out=frozenset({"team_id"}), required=kind.required_fields)
     empty = beginnings(fields, None)
     made = make(kind.create, fields, HERE, empty, empty, anew=True)
     assert made.operation is None
@@ -148,7 +148,7 @@ def test_every_field_of_an_answer_has_a_label_in_plain_words() -> None:
     assert (said["joined_at"], said["sso_url"], said["basename"]) == ("joined", "SSO URL", "URL name")
 
 
-@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: f"{kind.name} {kind.many}")
+@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: f"{kind.name} {kind.plural}")
 def test_a_column_has_the_same_name_in_a_sentence(kind: Resource[Any]) -> None:
     for each in kind.columns:
         assert each.name.upper() == each.title

@@ -27,7 +27,7 @@ from octavo.tui.reader.record import RecordSheet
 from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.resources.browser import BrowserScreen
 from octavo.tui.resources.form import FormDialog
-from octavo.tui.resources.trying_conditions import TryCondition
+from octavo.tui.resources.trying_conditions import ConditionTest
 from octavo.tui.review.bulk_merge import MergeSeveralDialog
 from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.review.change_requests import ChangesScreen
@@ -77,7 +77,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     Confirm,
     CheckedDialog,
     FormDialog,
-    TryCondition,
+    ConditionTest,
     HeldScreen,
     ActivityScreen,
     HelpScreen,

@@ -40,8 +40,8 @@ VIEWS = {
     "content": "octavo.tui.content.content:ContentScreen",
     "changes": "octavo.tui.review.change_requests:ChangesScreen",
     "comments": "octavo.tui.comments.all_threads:CommentsScreen",
-    "sites": "octavo.tui.resources.site_resources:screen",
-    "admin": "octavo.tui.resources.organization_resources:screen",
+    "sites": "octavo.tui.resources.site_resources:create_screen",
+    "admin": "octavo.tui.resources.organization_resources:create_screen",
 }
 """The modes of the app."""
 CHANGE_REQUEST = "octavo.tui.review.change_request:ChangeRequestScreen"
@@ -135,7 +135,7 @@ def _to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
             await shell.pop_screen()
         organization = cast("BrowserScreen", shell.screen_stack[0])
         if is_whole(organization):
-            organization.seeking.begin(kind, key, "everyone with access")
+            organization.pending.open_item(kind, key, "everyone with access")
 
     shell.background(show())
 

@@ -21,7 +21,7 @@ from octavo.tui.content.space_places import Held, title_of
 from octavo.tui.resources import filling
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.organization_resources import COLLECTIONS
-from octavo.tui.resources.space_resources import SPACES
+from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.write_queue import DirectUndo
@@ -45,13 +45,15 @@ def create(app: Shell, managed: ManagedSpaces) -> None:
     at, inside = OrganizationRef(organization_id=managed.organization.id), managed.collection
     where: list[Collection | None] = [inside] if inside is not None else []
     choices: list[Choice[Deed]] = []
-    for resource in (SPACES, COLLECTIONS):
+    for resource in (MANAGED_SPACES, COLLECTIONS):
         for folder in (*where, None):
             place = "at the top level" if folder is None else f"in {title_of(folder)}"
             off = managed.why_may_not_add_to(folder) or ""
             known = {"at": at} if folder is None else {"at": at, "parent": folder.id}
-            named = replace(resource, new=f"New {resource.one} {place}")
-            choices.append(Choice(partial(filling.create, app, named, known, managed.came), named.new, off=off))
+            named = replace(resource, create_title=f"New {resource.singular} {place}")
+            choices.append(
+                Choice(partial(filling.open_create_form, app, named, known, managed.came), named.create_title, off=off)
+            )
     app.push_screen(Picker("Create", choices), _do)
 
 
@@ -64,9 +66,9 @@ def change(app: Shell, managed: ManagedSpaces) -> None:
     """Show the settings form of the selected space or collection."""
     thing, at = managed.thing, OrganizationRef(organization_id=managed.organization.id)
     if isinstance(thing, Space):
-        filling.change(app, SPACES, {"at": at}, thing)
+        filling.open_edit_form(app, MANAGED_SPACES, {"at": at}, thing)
     elif thing is not None:
-        filling.change(app, COLLECTIONS, {"at": at}, thing)
+        filling.open_edit_form(app, COLLECTIONS, {"at": at}, thing)
 
 
 def choose(app: Shell, managed: ManagedSpaces) -> None:

@@ -13,23 +13,31 @@ from octavo.api.roles import Role
 from octavo.data.access import MERGE_ROLES, actions
 from octavo.data.live import Live
 from octavo.tui.resources import access_reading
-from octavo.tui.resources.resource import Column, Known, Resource, Rights, Unmaking, by, made
+from octavo.tui.resources.resource import (
+    Arguments,
+    RequiredPermissions,
+    Resource,
+    TableColumn,
+    UndoFactory,
+    build_operation,
+    id_argument,
+)
 from octavo.tui.widgets.wording import plural
 
 
-def _given(operation: type[Operation[Any]], known: Known, role: str, **ids: str) -> Operation[Any] | None:
+def _grant_again(operation: type[Operation[Any]], known: Arguments, role: str, **ids: str) -> Operation[Any] | None:
     """Return the operation that gives a removed role again. None if the role is not one that requests can hold."""
-    return made(operation, {**known, **ids, "role": role}) if role in get_args(Role) else None
+    return build_operation(operation, {**known, **ids, "role": role}) if role in get_args(Role) else None
 
 
-def _unmaking(live: Live, known: Known) -> Unmaking:
+def _undo_grant(live: Live, known: Arguments) -> UndoFactory:
     """Return the operations that undo a grant: users and teams get their previous roles again."""
     sides: list[tuple[str, str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
     for kind, ids, change, take in (
-        (PEOPLE, "user", permissions.UpdateUser, permissions.DeleteUser),
-        (TEAMS_WITH_A_ROLE, "team", permissions.UpdateTeam, permissions.DeleteTeam),
+        (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),
+        (TEAM_ROLES, "team", permissions.UpdateTeam, permissions.DeleteTeam),
     ):
-        found = live.peek(kind.list_op(known)).value
+        found = live.peek(kind.list_operation(known)).value
         held = {kind.key(each): each.permission for each in found.items} if found is not None else {}
         is_whole = found is not None and found.next is None
         sides.append((ids, f"{ids}_id", change, take, held if is_whole else None))
@@ -42,128 +50,128 @@ def _unmaking(live: Live, known: Known) -> Unmaking:
                     return None
                 role = before.get(each)
                 backs.append(
-                    _given(change, known, role, **{name: each})
+                    _grant_again(change, known, role, **{name: each})
                     if role is not None
-                    else made(take, {**known, name: each})
+                    else build_operation(take, {**known, name: each})
                 )
         return None if None in backs else [each for each in backs if each is not None]
 
     return ops
 
 
-_GIVING = "The role applies to this space or collection and to everything in it."
+_GRANT_INTRO = "The role applies to this space or collection and to everything in it."
 
 
-def _given_to(op: permissions.Grant, answer: None) -> str:
+def _grant_notice(op: permissions.Grant, answer: None) -> str:
     """Return how many members and teams a role was given to."""
     counts = ((len(op.users or ()), "member"), (len(op.teams or ()), "team"))
     whom = " and ".join(plural(number, one) for number, one in counts if number)
     return f"Assigned the {label(op.role)} role to {whom}." if op.role else f"Removed the role from {whom}."
 
 
-PEOPLE: Resource[permissions.UserPermission] = Resource(
+MEMBER_ROLES: Resource[permissions.UserPermission] = Resource(
     "member", "members", permissions.ListUsers,
-    about="Members with a role that was assigned to them directly, not through a team.",
+    description="Members with a role that was assigned to them directly, not through a team.",
     create=permissions.Grant, update=permissions.UpdateUser, delete=permissions.DeleteUser,
     title=lambda each: each.user.name,
     key=lambda each: each.user.id,
-    named=by("user_id", "user.id"),
-    columns=(Column("NAME", "user.name"), Column("ROLE", "permission", 10, coded=True), Column("EMAIL", "user.email", drop=1)),
-    written=lambda each: teams.Membership(role=each.permission),
-    again=lambda known, each: _given(permissions.UpdateUser, known, each.permission, user_id=each.user.id),
+    ids=id_argument("user_id", "user.id"),
+    columns=(TableColumn("NAME", "user.name"), TableColumn("ROLE", "permission", 10, is_code=True), TableColumn("EMAIL", "user.email", drop_rank=1)),
+    as_update=lambda each: teams.Membership(role=each.permission),
+    recreate=lambda known, each: _grant_again(permissions.UpdateUser, known, each.permission, user_id=each.user.id),
     lookups=(permissions.ListTeams,),
-    unmaking=_unmaking,
-    new="Assign a role",
-    making=_GIVING,
-    said_new=_given_to,
-    verbs=("remove the role from", "removed the role from"),
+    prepare_undo=_undo_grant,
+    create_title="Assign a role",
+    create_intro=_GRANT_INTRO,
+    create_notice=_grant_notice,
+    delete_verbs=("remove the role from", "removed the role from"),
 )  # fmt: skip
-TEAMS_WITH_A_ROLE: Resource[permissions.TeamPermission] = Resource(
+TEAM_ROLES: Resource[permissions.TeamPermission] = Resource(
     "team", "teams", permissions.ListTeams,
-    about="Teams that have an assigned role. The role applies to all members of the team.",
+    description="Teams that have an assigned role. The role applies to all members of the team.",
     create=permissions.Grant, update=permissions.UpdateTeam, delete=permissions.DeleteTeam,
     title=lambda each: each.team.title,
     key=lambda each: each.team.id,
-    named=by("team_id", "team.id"),
-    columns=(Column("TEAM", "team.title"), Column("ROLE", "permission", 10, coded=True), Column("MEMBERS", "team.members", 8, right=True)),
-    written=lambda each: teams.Membership(role=each.permission),
-    again=lambda known, each: _given(permissions.UpdateTeam, known, each.permission, team_id=each.team.id),
+    ids=id_argument("team_id", "team.id"),
+    columns=(TableColumn("TEAM", "team.title"), TableColumn("ROLE", "permission", 10, is_code=True), TableColumn("MEMBERS", "team.members", 8, align_right=True)),
+    as_update=lambda each: teams.Membership(role=each.permission),
+    recreate=lambda known, each: _grant_again(permissions.UpdateTeam, known, each.permission, team_id=each.team.id),
     lookups=(permissions.ListUsers,),
-    unmaking=_unmaking,
-    new="Assign a role",
-    making=_GIVING,
-    said_new=_given_to,
-    verbs=("remove the role from", "removed the role from"),
+    prepare_undo=_undo_grant,
+    create_title="Assign a role",
+    create_intro=_GRANT_INTRO,
+    create_notice=_grant_notice,
+    delete_verbs=("remove the role from", "removed the role from"),
 )  # fmt: skip
-EVERYBODY: Resource[permissions.UserPermission] = Resource(
+EVERYONE: Resource[permissions.UserPermission] = Resource(
     "member with access", "everyone with access", permissions.ListAggregate,
-    about="Everyone who has access, with each person's highest role. The details show where the role comes from.",
+    description="Everyone who has access, with each person's highest role. The details show where the role comes from.",
     title=lambda each: each.user.name,
     key=lambda each: each.user.id,
     columns=(
-        Column("NAME", "user.name"),
-        Column("ROLE", "permission", 10, coded=True),
-        Column("CAN", lambda each: actions(each.permission), drop=2),
-        Column("EMAIL", "user.email", drop=1),
+        TableColumn("NAME", "user.name"),
+        TableColumn("ROLE", "permission", 10, is_code=True),
+        TableColumn("CAN", lambda each: actions(each.permission), drop_rank=2),
+        TableColumn("EMAIL", "user.email", drop_rank=1),
     ),
-    told=access_reading.of_person,
-    none="No one has a role here. To assign a role, go to Members or Teams.",
-    elsewhere="To change roles, press ] to go to Members or Teams.",
-    rights=Rights("", "", ""),
+    load_details=access_reading.role_facts_of_member,
+    empty_text="No one has a role here. To assign a role, go to Members or Teams.",
+    read_only_reason="To change roles, press ] to go to Members or Teams.",
+    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
-WHO_MERGES: Resource[permissions.UserPermission] = replace(
-    EVERYBODY,
-    one="member who can merge",
-    many="members who can merge",
-    about="Members whose role lets them merge change requests.",
-    none="No one can merge change requests here. In Members or Teams, assign the Creator or Admin role to a member or team.",
+MERGERS: Resource[permissions.UserPermission] = replace(
+    EVERYONE,
+    singular="member who can merge",
+    plural="members who can merge",
+    description="Members whose role lets them merge change requests.",
+    empty_text="No one can merge change requests here. In Members or Teams, assign the Creator or Admin role to a member or team.",
     items=lambda answer: tuple(each for each in answer.items if each.permission in MERGE_ROLES),
 )
-ACCESS = (EVERYBODY, WHO_MERGES, PEOPLE, TEAMS_WITH_A_ROLE)
+ACCESS_TABLES = (EVERYONE, MERGERS, MEMBER_ROLES, TEAM_ROLES)
 """The tables of access, in their order."""
 
 
-def in_space(known: Known, space: str) -> Known:
+def space_arguments(known: Arguments, space: str) -> Arguments:
     """Return what names a space and its organization to operations."""
     organization = known.get("organization_id") or known["at"].organization_id
     return {"at": SpaceRef(space_id=space), "organization_id": organization}
 
 
-IN_THE_TREE = (
+EDIT_IN_TREE = (
     "To create, edit, or delete spaces, go to the list of spaces. Press 2, then press esc until the list appears."
 )
 
 SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", spaces.List,
-    about="Spaces in the organization. Press enter to see who has access.",
+    description="Spaces in the organization. Press enter to see who has access.",
     title=lambda each: each.title or each.id,
-    named=lambda known, each: in_space(known, each.id),
+    ids=lambda known, each: space_arguments(known, each.id),
     columns=(
-        Column("SPACE", lambda each: each.title or each.id),
-        Column("IN", "parent", is_id=True, drop=1),
-        Column("DEFAULT ACCESS", "default_level", 14, none="none", coded=True),
-        Column("VISIBILITY", "visibility", 15, drop=2, coded=True),
-        Column("UPDATED", "updated_at", 7, right=True, drop=3),
+        TableColumn("SPACE", lambda each: each.title or each.id),
+        TableColumn("IN", "parent", is_id=True, drop_rank=1),
+        TableColumn("DEFAULT ACCESS", "default_level", 14, empty_text="none", is_code=True),
+        TableColumn("VISIBILITY", "visibility", 15, drop_rank=2, is_code=True),
+        TableColumn("UPDATED", "updated_at", 7, align_right=True, drop_rank=3),
     ),
-    elsewhere=IN_THE_TREE,
-    children=ACCESS,
-    rights=Rights("", "", ""),
+    read_only_reason=EDIT_IN_TREE,
+    children=ACCESS_TABLES,
+    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
     "space", "spaces", permissions.ListOfMember,
-    about="Spaces this member can see, and the member's role in each space. The details show where the role comes from.",
+    description="Spaces this member can see, and the member's role in each space. The details show where the role comes from.",
     title=lambda each: each.space.title,
     key=lambda each: each.space.id,
-    named=lambda known, each: in_space(known, each.space.id),
+    ids=lambda known, each: space_arguments(known, each.space.id),
     columns=(
-        Column("SPACE", "space.title"),
-        Column("ROLE", "permission", 10, coded=True),
-        Column("CAN", lambda each: actions(each.permission), drop=2),
-        Column("VISIBILITY", "space.visibility", 15, drop=1, coded=True),
+        TableColumn("SPACE", "space.title"),
+        TableColumn("ROLE", "permission", 10, is_code=True),
+        TableColumn("CAN", lambda each: actions(each.permission), drop_rank=2),
+        TableColumn("VISIBILITY", "space.visibility", 15, drop_rank=1, is_code=True),
     ),
-    told=access_reading.of_space,
-    elsewhere="To change the role, press enter to open the space, then go to Members.",
-    holder=lambda each: each.space,
-    children=ACCESS,
-    rights=Rights("", "", ""),
+    load_details=access_reading.role_facts_in_space,
+    read_only_reason="To change the role, press enter to open the space, then go to Members.",
+    permission_source=lambda each: each.space,
+    children=ACCESS_TABLES,
+    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip

@@ -13,20 +13,20 @@ from octavo.api.places import SiteRef
 from octavo.api.site_structure import OtherPart, Part, Position, SectionGroup, SiteSection, SiteSpace, SiteStructure
 from octavo.data.writes.direct import send_plain
 from octavo.tui.resources import site_tree
-from octavo.tui.resources.resource import Known, Resource
-from octavo.tui.resources.site_tree import Holder, Movable, Standing, title_of
+from octavo.tui.resources.resource import Arguments, Resource
+from octavo.tui.resources.site_tree import Movable, MoveTarget, PartRow, title_of
 from octavo.tui.shell.permissions import lacks_right
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
-    from octavo.tui.resources.acting import AtHand, Place
+    from octavo.tui.resources.acting import CreateTarget, Selection
 
-FIRST_AND_LAST = {-1: "first", 1: "last"}
+_END_NAMES = {-1: "first", 1: "last"}
 
 
 @dataclass(frozen=True)
-class Arranged:
+class StructureTarget:
     """A visible site structure and the selected part."""
 
     site: Model
@@ -45,24 +45,24 @@ class Arranged:
         """Return why the part cannot swap places with the next or previous part. None if it can."""
         if (why := self.why_not_moved()) is not None or self.part is None or self.structure is None:
             return why
-        if site_tree.a_step(self.structure, self.part, step) is None:
-            return f"{title_of(self.part)} is already the {FIRST_AND_LAST[step]} item at this level. To move it to another section or group, press M."
+        if site_tree.step_position(self.structure, self.part, step) is None:
+            return f"{title_of(self.part)} is already the {_END_NAMES[step]} item at this level. To move it to another section or group, press M."
         return None
 
 
-def arranged(kind: Resource[Any], known: Known, inside: Model, answer: Any, row: Any) -> Arranged:
+def structure_target(kind: Resource[Any], known: Arguments, inside: Model, answer: Any, row: Any) -> StructureTarget:
     """Return the target of the structure commands from the state of a table."""
     structure = answer if isinstance(answer, SiteStructure) and kind.list is site_structure.Get else None
-    part = row.part if isinstance(row, Standing) and not isinstance(row.part, OtherPart) else None
-    return Arranged(inside, known["at"], structure, part)
+    part = row.part if isinstance(row, PartRow) and not isinstance(row.part, OtherPart) else None
+    return StructureTarget(inside, known["at"], structure, part)
 
 
-def _step(step: Literal[-1, 1]) -> Callable[[Shell, Arranged], None]:
-    def move(app: Shell, here: Arranged) -> None:
+def _move_step(step: Literal[-1, 1]) -> Callable[[Shell, StructureTarget], None]:
+    def move(app: Shell, here: StructureTarget) -> None:
         if (
             here.structure is None
             or here.part is None
-            or (position := site_tree.a_step(here.structure, here.part, step)) is None
+            or (position := site_tree.step_position(here.structure, here.part, step)) is None
         ):
             return
         _move(
@@ -77,27 +77,27 @@ def _step(step: Literal[-1, 1]) -> Callable[[Shell, Arranged], None]:
     return move
 
 
-def _choose_holder(app: Shell, here: Arranged) -> None:
+def _choose_parent(app: Shell, here: StructureTarget) -> None:
     """Ask for the section or group to move the part to, and for a position there."""
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
     if (part := here.part) is None or (structure := here.structure) is None:
         return
-    now = site_tree.holder_of(part)
+    now = site_tree.parent_id(part)
     choices = []
-    for each in site_tree.holders_for(structure, part):
+    for each in site_tree.move_targets(structure, part):
         off = (
             ""
-            if each.row
-            else f"This destination is empty. The server can place a {_kind(part)} only next to another item."
+            if each.children
+            else f"This destination is empty. The server can place a {_noun(part)} only next to another item."
         )
         right = "current" if each.id == now else ""
         choices.append(Choice(each, f"{'  ' * each.depth}{each.title}", right=right, off=off))
 
-    def chosen(holder: Holder | None) -> None:
+    def chosen(holder: MoveTarget | None) -> None:
         if holder is not None:
-            _choose_neighbour(app, here, structure, part, holder)
+            _choose_position(app, here, structure, part, holder)
 
     app.push_screen(
         Picker(
@@ -110,11 +110,13 @@ def _choose_holder(app: Shell, here: Arranged) -> None:
     )
 
 
-def _choose_neighbour(app: Shell, here: Arranged, structure: SiteStructure, part: Movable, holder: Holder) -> None:
+def _choose_position(
+    app: Shell, here: StructureTarget, structure: SiteStructure, part: Movable, holder: MoveTarget
+) -> None:
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
-    row = [(title_of(each), site_tree.pointer(each)) for each in holder.row]
+    row = [(title_of(each), site_tree.pointer(each)) for each in holder.children]
     choices = [
         Choice(Position(after=row[-1][1]), "Last"),
         Choice(Position(before=row[0][1]), "First"),
@@ -129,12 +131,14 @@ def _choose_neighbour(app: Shell, here: Arranged, structure: SiteStructure, part
     app.push_screen(Picker(f"Choose a position for {title_of(part)} {where}", choices), chosen)
 
 
-def _move(app: Shell, here: Arranged, structure: SiteStructure, part: Movable, position: Position, said: str) -> None:
-    before, name = site_tree.place_of(structure, part), title_of(part)
+def _move(
+    app: Shell, here: StructureTarget, structure: SiteStructure, part: Movable, position: Position, said: str
+) -> None:
+    before, name = site_tree.current_position(structure, part), title_of(part)
     item = site_tree.pointer(part)
     sort = site_structure.Sort(at=here.at, item=item, position=position)
-    shown = (site_structure.Get(at=here.at), lambda now: site_tree.moved(now, sort))
-    if site_tree.moved(structure, sort) == structure:
+    shown = (site_structure.Get(at=here.at), lambda now: site_tree.move_part(now, sort))
+    if site_tree.move_part(structure, sort) == structure:
         app.say(f"{name} is already in this position.")
         return
     if before is None:
@@ -143,10 +147,10 @@ def _move(app: Shell, here: Arranged, structure: SiteStructure, part: Movable, p
         app.writes.send(f"move {name}", sending, said=said, final=final, is_shown=True)
         return
     back = site_structure.Sort(at=here.at, item=item, position=before)
-    _write(app, f"move {name}", sort, shown, said=said, back=back, said_back=f"Moved {name} back.")
+    _send_with_undo(app, f"move {name}", sort, shown, said=said, back=back, said_back=f"Moved {name} back.")
 
 
-def _write(
+def _send_with_undo(
     app: Shell, doing: str, op: Operation[Any], *edits: Any, said: str, back: Operation[Any], said_back: str
 ) -> None:
     from octavo.tui.shell.write_queue import DirectUndo
@@ -160,37 +164,37 @@ def _write(
 # The default part
 
 
-def make_default(app: Shell, at: AtHand) -> None:
+def make_default(app: Shell, at: Selection) -> None:
     """Make a section or space the default, where visitors start."""
-    part, where = at.thing, at.known["at"]
+    part, where = at.first, at.arguments["at"]
     shown = site_structure.Get(at=where)
     structure = app.session.live.peek(shown).value
     if structure is None or not isinstance(part, SiteSection | SiteSpace):
         return
-    name, before = title_of(part), site_tree.default_beside(structure, part)
-    edit = (shown, lambda now: site_tree.beginning_at(now, part))
-    said = f"Visitors to {_whose(structure, at.inside, part)} now see {name} first."
-    op = beginning(where, part)
+    name, before = title_of(part), site_tree.sibling_default(structure, part)
+    edit = (shown, lambda now: site_tree.set_default(now, part))
+    said = f"Visitors to {_parent_title(structure, at.parent, part)} now see {name} first."
+    op = set_default_operation(where, part)
     if before is None:
         doing = f"set {name} as default"
         app.writes.send(doing, send_plain(app.session.live, op, f"Could not {doing}", edit), said=said, is_shown=True)
     else:
-        back = beginning(where, before)
+        back = set_default_operation(where, before)
         said_back = f"Restored {title_of(before)} as the default."
-        _write(app, f"set {name} as default", op, edit, said=said, back=back, said_back=said_back)
+        _send_with_undo(app, f"set {name} as default", op, edit, said=said, back=back, said_back=said_back)
 
 
-def beginning(at: SiteRef, part: Movable) -> Operation[Any]:
+def set_default_operation(at: SiteRef, part: Movable) -> Operation[Any]:
     """Return the operation that makes a part the default."""
     if isinstance(part, SiteSection):
         return sites.Update(at=at, default_site_section=part.id)
-    if (section := site_tree.holder_of(part)) is not None:
+    if (section := site_tree.parent_id(part)) is not None:
         return site_structure.UpdateSection(at=at, site_section_id=section, default_site_space=part.id)
     return sites.Update(at=at, default_site_space=part.id)
 
 
-def _whose(structure: SiteStructure, site: Model, part: Movable) -> str:
-    holder = site_tree.holder_of(part) if isinstance(part, SiteSpace) else None
+def _parent_title(structure: SiteStructure, site: Model, part: Movable) -> str:
+    holder = site_tree.parent_id(part) if isinstance(part, SiteSpace) else None
     found = next((title_of(each) for each, _ in site_tree.walk(structure) if each.id == holder), None)
     return found or getattr(site, "title", "") or "the site"
 
@@ -198,19 +202,19 @@ def _whose(structure: SiteStructure, site: Model, part: Movable) -> str:
 # Adding
 
 
-def add(app: Shell, place: Place) -> None:
+def choose_new_part(app: Shell, place: CreateTarget) -> None:
     """Ask whether to add a section, a section group or a space, and open its form."""
     from octavo.tui.resources import filling  # lazy: the forms and their fields, not needed to browse
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
-    structure = app.session.live.peek(site_structure.Get(at=place.known["at"])).value or SiteStructure()
-    section, group = _around(structure, place.row.part if isinstance(place.row, Standing) else None)
+    structure = app.session.live.peek(site_structure.Get(at=place.arguments["at"])).value or SiteStructure()
+    section, group = _containers(structure, place.row.part if isinstance(place.row, PartRow) else None)
     choices: list[Choice[Callable[[], object]]] = []
 
     def offer(kind: str, title: str, detail: str, **more: str) -> None:
-        resource = replace(place.resource.parts[kind], new=title)
-        make = partial(filling.create, app, resource, {**place.known, **more}, place.then)
+        resource = replace(place.resource.row_resources[kind], create_title=title)
+        make = partial(filling.open_create_form, app, resource, {**place.arguments, **more}, place.on_created)
         assert resource.create is not None, "every part must have a create operation"
         choices.append(Choice(make, title, detail, off=app.session.live.unavailable(resource.create) or ""))
 
@@ -236,33 +240,33 @@ def add(app: Shell, place: Place) -> None:
     app.push_screen(Picker("Add to the site", choices), chosen)
 
 
-def _around(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:
+def _containers(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:
     """Return the section and the section group that contain a part, or that the part itself is."""
     parts = {each.id: each for each, _ in site_tree.walk(structure)}
-    holder = parts.get(site_tree.holder_of(part) or "") if isinstance(part, SiteSpace) else None
+    holder = parts.get(site_tree.parent_id(part) or "") if isinstance(part, SiteSpace) else None
     section = part if isinstance(part, SiteSection) else holder if isinstance(holder, SiteSection) else None
     inner = part if section is None else section
-    group = inner if isinstance(inner, SectionGroup) else parts.get(site_tree.holder_of(inner) or "") if inner else None
+    group = inner if isinstance(inner, SectionGroup) else parts.get(site_tree.parent_id(inner) or "") if inner else None
     return section, group if isinstance(group, SectionGroup) else None
 
 
-def _kind(part: Movable) -> str:
-    return site_tree.kind_of(part)
+def _noun(part: Movable) -> str:
+    return site_tree.noun_of(part)
 
 
-def _is_there(app: Shell, here: Arranged) -> bool:
+def _has_structure(app: Shell, here: StructureTarget) -> bool:
     return here.structure is not None
 
 
-STRUCTURE_KEYS: Commands[Arranged] = Commands(
+STRUCTURE_KEYS: Commands[StructureTarget] = Commands(
     "structure",
     (
-        Command("move", "M", "Move", "Move the item to another section or group", writes=True, there=_is_there,
-                run=_choose_holder, why_not=lambda _, here: here.why_not_moved()),
-        Command("move_up", "alt+up", "Move up", "Move the section, group, or space up", writes=True, shown=False, there=_is_there,
-                run=_step(-1), why_not=lambda _, here: here.why_no_step(-1)),
-        Command("move_down", "alt+down", "Move down", "Move the section, group, or space down", writes=True, shown=False, there=_is_there,
-                run=_step(1), why_not=lambda _, here: here.why_no_step(1)),
+        Command("move", "M", "Move", "Move the item to another section or group", writes=True, there=_has_structure,
+                run=_choose_parent, why_not=lambda _, here: here.why_not_moved()),
+        Command("move_up", "alt+up", "Move up", "Move the section, group, or space up", writes=True, shown=False, there=_has_structure,
+                run=_move_step(-1), why_not=lambda _, here: here.why_no_step(-1)),
+        Command("move_down", "alt+down", "Move down", "Move the section, group, or space down", writes=True, shown=False, there=_has_structure,
+                run=_move_step(1), why_not=lambda _, here: here.why_no_step(1)),
     ),
     context="site structure",
 )  # fmt: skip

@@ -12,16 +12,15 @@ from textual.events import Resize
 from textual.widgets import Static
 
 from octavo.api.labels import field_label
-from octavo.tui.resources.resource import Facts as Told
-from octavo.tui.resources.resource import Names, Resource
+from octavo.tui.resources.resource import DetailFacts, NameOf, Resource
 from octavo.tui.shell.info_facts import of_fields
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.fact_list import Fact, Facts
 
 TWO_COLUMNS = 84
 """Width in cells from which the facts can use two columns."""
-HIDDEN = "hidden"
-OWN_WORDS = frozenset({"ID", "path", "slug", "URL name", "host name", "subdomain", "title"})
+HIDDEN_VALUE = "hidden"
+LITERAL_FACTS = frozenset({"ID", "path", "slug", "URL name", "host name", "subdomain", "title"})
 """Facts that are never replaced by the name of another item, even if their value equals an ID."""
 
 
@@ -46,7 +45,7 @@ class Details(VerticalScroll, can_focus=False):
             yield Facts(classes="details--left")
             yield Facts(classes="details--right")
 
-    def show(self, resource: Resource[Any], thing: Any | None, names: Names, told: Told = ()) -> None:
+    def show(self, resource: Resource[Any], thing: Any | None, names: NameOf, told: DetailFacts = ()) -> None:
         """Show the facts about an item, with the facts `told` at the top. None clears the details."""
         title = Content.styled(resource.title(thing), "bold") if thing is not None else Content("")
         self.query_one(".details--title", Static).update(title)
@@ -75,18 +74,22 @@ class Details(VerticalScroll, can_focus=False):
         return self.scroll_offset.y != before
 
 
-def facts_of(resource: Resource[Any], thing: Any | None, names: Names) -> list[tuple[str, Any]]:
+def facts_of(resource: Resource[Any], thing: Any | None, names: NameOf) -> list[tuple[str, Any]]:
     """Return the facts about an item: those that its resource declares, then all fields with a value."""
     if thing is None:
         return []
     first = [(label, value) for label, value in resource.details(thing) if value]
     said, title = {label for label, _ in first}, resource.title(thing)
     called = {each.value: each.name for each in resource.columns if isinstance(each.value, str)}
-    fields = [each for each in of_fields(thing, resource.secrets, called) if each[0] not in said and each[1] != title]
-    drawn = {each.name: each.draw for each in resource.columns if each.draw is not None}
+    fields = [
+        each for each in of_fields(thing, resource.secret_fields, called) if each[0] not in said and each[1] != title
+    ]
+    drawn = {each.name: each.render for each in resource.columns if each.render is not None}
     rest = [
-        (label, drawn[label](value) if label in drawn else value if label in OWN_WORDS else names(value))
+        (label, drawn[label](value) if label in drawn else value if label in LITERAL_FACTS else names(value))
         for label, value in fields
     ]
-    hidden = [(field_label(name), HIDDEN) for name in sorted(resource.secrets) if getattr(thing, name, None)]
+    hidden = [
+        (field_label(name), HIDDEN_VALUE) for name in sorted(resource.secret_fields) if getattr(thing, name, None)
+    ]
     return [*first, *rest, *hidden]

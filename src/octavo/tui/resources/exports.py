@@ -10,27 +10,27 @@ from datetime import datetime
 from typing import Any
 
 from octavo.api.operation import Model
-from octavo.tui.resources.resource import Column, Names
+from octavo.tui.resources.resource import NameOf, TableColumn
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Characters that start a formula in a spreadsheet. Such a cell gets a leading quote, so that it is shown as text."""
 
 
-def as_csv(columns: Sequence[Column[Any]], things: Sequence[Any], names: Names) -> str:
+def as_csv(columns: Sequence[TableColumn[Any]], things: Sequence[Any], names: NameOf) -> str:
     """Return a header line and one line for each item."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow([each.title.lower() for each in columns])
     for thing in things:
-        cells = [_plain(each, thing, names) for each in columns]
+        cells = [_plain_text(each, thing, names) for each in columns]
         writer.writerow([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells])
     return out.getvalue()
 
 
-def as_markdown(columns: Sequence[Column[Any]], things: Sequence[Any], names: Names) -> str:
+def as_markdown(columns: Sequence[TableColumn[Any]], things: Sequence[Any], names: NameOf) -> str:
     """Return a Markdown table."""
     rows = [[each.title.capitalize() for each in columns], ["---" for _ in columns]]
-    rows += [[_escaped(_plain(each, thing, names)) for each in columns] for thing in things]
+    rows += [[_escaped(_plain_text(each, thing, names)) for each in columns] for thing in things]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
@@ -43,8 +43,8 @@ def as_json(things: Sequence[Model], without: frozenset[str]) -> str:
     )
 
 
-Written = Callable[[Sequence[Column[Any]], Sequence[Any], Names, frozenset[str]], str]
-FORMATS: Mapping[str, tuple[str, Written]] = {
+FormatWriter = Callable[[Sequence[TableColumn[Any]], Sequence[Any], NameOf, frozenset[str]], str]
+FORMATS: Mapping[str, tuple[str, FormatWriter]] = {
     "csv": ("CSV", lambda columns, things, names, _: as_csv(columns, things, names)),
     "json": ("JSON", lambda columns, things, names, without: as_json(things, without)),
     "md": ("Markdown", lambda columns, things, names, _: as_markdown(columns, things, names)),
@@ -52,8 +52,8 @@ FORMATS: Mapping[str, tuple[str, Written]] = {
 """Label and writer of each format, by file extension."""
 
 
-def _plain(column: Column[Any], thing: Any, names: Names) -> str:
-    value = column.of(thing)
+def _plain_text(column: TableColumn[Any], thing: Any, names: NameOf) -> str:
+    value = column.value_of(thing)
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, bool):

@@ -18,27 +18,27 @@ from octavo.api.sites import Checkout, Site
 from octavo.data.live import Live
 from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.resources import site_tree
-from octavo.tui.resources.access_reading import whole
-from octavo.tui.resources.resource import AT_ONCE, Facts, Known
+from octavo.tui.resources.access_reading import load_all
+from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.resources.acting import AtHand
+    from octavo.tui.resources.acting import Selection
     from octavo.tui.review.checked_dialog import Shown
 
-MOST_NAMED = 6
+MAX_TITLES = 6
 """Most titles in a list. The rest is counted."""
 
 
 @dataclass(frozen=True)
-class Found:
+class SiteSnapshot:
     """A site as it is now, with the number of share links and redirects."""
 
     site: Site
     structure: SiteStructure
-    links: int | None
+    active_links: int | None
     """Number of active share links. None if the server does not list them."""
     redirects: int | None
 
@@ -53,27 +53,27 @@ class Found:
         return [each for each, _ in site_tree.walk(self.structure) if isinstance(each, SiteSection)]
 
 
-async def look(live: Live, at: SiteRef) -> Found:
+async def load_snapshot(live: Live, at: SiteRef) -> SiteSnapshot:
     """Load a site, its structure and its links. Raises ApiError."""
     site, structure, links, leading = await asyncio.gather(
         live.send(sites.Get(at=at)),
         live.send(site_structure.Get(at=at)),
-        _all(live, share_links.List(at=at, limit=AT_ONCE)),
-        _all(live, redirects.List(at=at, limit=AT_ONCE)),
+        _load_or_none(live, share_links.List(at=at, limit=PAGE_SIZE)),
+        _load_or_none(live, redirects.List(at=at, limit=PAGE_SIZE)),
     )
     working = None if links is None else sum(1 for each in links if each.active)
-    return Found(site, structure, working, None if leading is None else len(leading))
+    return SiteSnapshot(site, structure, working, None if leading is None else len(leading))
 
 
-async def _all(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
+async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
     """Return all items of a list. None if the list cannot be loaded: the dialog then omits the count."""
     try:
-        return await whole(live, op)
+        return await load_all(live, op)
     except ApiError:
         return None
 
 
-async def of_share_link(live: Live, known: Known, link: share_links.ShareLink) -> Facts:
+async def share_link_facts(live: Live, known: Arguments, link: share_links.ShareLink) -> DetailFacts:
     """Return why a share link has no URL yet, and whether visitors need it. Raises ApiError."""
     site = await live.known(sites.Get(at=known["at"]))
     facts: list[tuple[str, str]] = []
@@ -86,29 +86,29 @@ async def of_share_link(live: Live, known: Known, link: share_links.ShareLink) -
     return facts
 
 
-def publish(app: Shell, at: AtHand) -> None:
+def confirm_publish(app: Shell, at: Selection) -> None:
     """Ask before a site is published."""
-    _ask(app, at.known_of_first["at"], at.thing, publishes=True)
+    _confirm(app, at.first_arguments["at"], at.first, publishes=True)
 
 
-def unpublish(app: Shell, at: AtHand) -> None:
+def confirm_unpublish(app: Shell, at: Selection) -> None:
     """Ask before a site is unpublished."""
-    _ask(app, at.known_of_first["at"], at.thing, publishes=False)
+    _confirm(app, at.first_arguments["at"], at.first, publishes=False)
 
 
-def _ask(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
+def _confirm(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
     from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite  # lazy: not needed to browse
 
     verb = "Publish" if publishes else "Unpublish"
-    write: CheckedWrite[Found] = CheckedWrite(
+    write: CheckedWrite[SiteSnapshot] = CheckedWrite(
         title=f"{verb} {site.title or site.id}?",
         verb=verb,
         intro="",
         label="site",
         not_yet="Octavo is still checking the site. Wait until the check is complete.",
         unknown=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
-        ask=lambda: look(app.session.live, at),
-        shown=before_publishing if publishes else before_unpublishing,
+        ask=lambda: load_snapshot(app.session.live, at),
+        shown=publish_facts if publishes else unpublish_facts,
         send=lambda found: _send(app, at, found.site, publishes=publishes),
         again=f"Review the details before you {verb.lower()} the site.",
         goes_live=True,
@@ -122,18 +122,18 @@ async def _send(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None
     name, live = site.title or site.id, app.session.live
     undo = DirectUndo(
         f"{'unpublish' if publishes else 'publish'} {name}",
-        partial(_sent, live, at, name, publishes=not publishes),
+        partial(_send_operation, live, at, name, publishes=not publishes),
         f"{name} is {'no longer published' if publishes else 'published again'}.",
     )
     app.writes.send(
         f"{'publish' if publishes else 'unpublish'} {name}",
-        _sent(live, at, name, publishes=publishes),
+        _send_operation(live, at, name, publishes=publishes),
         said=f"{'Published' if publishes else 'Unpublished'} {name}.",
         back=lambda _: undo,
     )
 
 
-async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> SendResult[Any]:
+async def _send_operation(live: Live, at: SiteRef, name: str, *, publishes: bool) -> SendResult[Any]:
     op = sites.Publish(at=at) if publishes else sites.Unpublish(at=at)
     sent = await send_plain(live, op, f"Could not {'publish' if publishes else 'unpublish'} {name}")
     if isinstance(sent.result, Checkout):
@@ -147,22 +147,22 @@ async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> SendR
 # Facts in the dialogs
 
 
-def before_publishing(found: Found) -> Shown:
+def publish_facts(found: SiteSnapshot) -> Shown:
     """Return who will see what at which link, and what stays hidden."""
     from octavo.tui.review.checked_dialog import Shown
 
     site, spaces = found.site, found.spaces
-    facts = [_audience(found), Fact("note", "link", _address(site)), Fact("note", "shows", _holds(found))]
-    if begins := _begins(found):
+    facts = [_audience(found), Fact("note", "link", _url_of(site)), Fact("note", "shows", _contents(found))]
+    if begins := _start_page(found):
         facts.append(Fact("note", "starts at", begins))
     if conditions := [each for each, _ in site_tree.walk(found.structure) if getattr(each, "condition", None)]:
         facts.append(
-            Fact("note", "conditional", f"{_named(conditions)}: shown only to visitors who meet the condition.")
+            Fact("note", "conditional", f"{_titles(conditions)}: shown only to visitors who meet the condition.")
         )
     if site.adaptive_content is not None and site.adaptive_content.enabled:
         facts.append(Fact("note", "adaptive", "Visitors see different content depending on their claims."))
     if empty := [each for each in found.sections if not each.site_spaces]:
-        facts.append(Fact("care", "not shown", f"{_named(empty)} (no spaces)"))
+        facts.append(Fact("care", "not shown", f"{_titles(empty)} (no spaces)"))
     drafts = sum(each.space.change_requests_open + each.space.change_requests_draft for each in spaces if each.space)
     if drafts:
         unmerged = plural(drafts, "unmerged change request")
@@ -175,15 +175,15 @@ def before_publishing(found: Found) -> Shown:
     return Shown(tuple(facts), intro="", after="You can undo this by pressing u.", blocked=blocked)
 
 
-def before_unpublishing(found: Found) -> Shown:
+def unpublish_facts(found: SiteSnapshot) -> Shown:
     """Return which links stop working, and what stays."""
     from octavo.tui.review.checked_dialog import Shown
 
     site = found.site
-    facts = [Fact("care", "link", f"{_address(site)} and all links under it will stop working.")]
-    facts.append(Fact("care", "hides", _holds(found)))
-    if found.links:
-        facts.append(Fact("care", "share links", f"{plural(found.links, 'share link')} will stop working."))
+    facts = [Fact("care", "link", f"{_url_of(site)} and all links under it will stop working.")]
+    facts.append(Fact("care", "hides", _contents(found)))
+    if found.active_links:
+        facts.append(Fact("care", "share links", f"{plural(found.active_links, 'share link')} will stop working."))
     if found.redirects:
         facts.append(Fact("care", "redirects", f"{plural(found.redirects, 'redirect')} will stop working."))
     if site.visibility == "public":
@@ -206,7 +206,7 @@ def before_unpublishing(found: Found) -> Shown:
     )
 
 
-def _audience(found: Found) -> Fact:
+def _audience(found: SiteSnapshot) -> Fact:
     match found.site.visibility:
         case "public":
             return Fact("care", "seen by", "everyone: the site is public, and search engines can index it")
@@ -214,38 +214,42 @@ def _audience(found: Found) -> Fact:
             return Fact(
                 "care", "seen by", "anyone with the link: the site is unlisted, and search engines do not index it"
             )
-        case "share-link" if found.links == 0:
+        case "share-link" if found.active_links == 0:
             return Fact(
                 "care",
                 "seen by",
                 "no one yet: visitors need an active share link. Create or activate a share link in Share links.",
             )
         case "share-link":
-            count = "a share link" if found.links is None else f"one of the {found.links} active share links"
-            return Fact("care", "seen by", f"anyone with {'the active share link' if found.links == 1 else count}")
+            count = (
+                "a share link" if found.active_links is None else f"one of the {found.active_links} active share links"
+            )
+            return Fact(
+                "care", "seen by", f"anyone with {'the active share link' if found.active_links == 1 else count}"
+            )
         case "visitor-auth":
             return Fact("care", "seen by", "visitors who sign in (visitor authentication)")
     return Fact("care", "seen by", found.site.visibility or "unknown: the server does not say")
 
 
-def _address(site: Site) -> str:
+def _url_of(site: Site) -> str:
     proxy = site.proxy.origin if site.proxy is not None else ""
     return site.urls.published or proxy or site.hostname or "assigned when the site is published"
 
 
-def _holds(found: Found) -> str:
+def _contents(found: SiteSnapshot) -> str:
     groups = sum(isinstance(each, SectionGroup) for each, _ in site_tree.walk(found.structure))
     counts = ((len(found.spaces), "space"), (len(found.sections), "section"), (groups, "group"))
     said = ", ".join(plural(number, what) for number, what in counts if number)
-    return f"{said}: {_named(found.sections or found.spaces)}" if said else "nothing"
+    return f"{said}: {_titles(found.sections or found.spaces)}" if said else "nothing"
 
 
-def _named(parts: Sequence[Any]) -> str:
-    more = f" and {len(parts) - MOST_NAMED} more" if len(parts) > MOST_NAMED else ""
-    return f"{', '.join(site_tree.title_of(each) for each in parts[:MOST_NAMED])}{more}"
+def _titles(parts: Sequence[Any]) -> str:
+    more = f" and {len(parts) - MAX_TITLES} more" if len(parts) > MAX_TITLES else ""
+    return f"{', '.join(site_tree.title_of(each) for each in parts[:MAX_TITLES])}{more}"
 
 
-def _begins(found: Found) -> str:
+def _start_page(found: SiteSnapshot) -> str:
     section = next((each for each in found.sections if each.default), None)
     spaces = section.site_spaces if section is not None else found.spaces
     space = next((each for each in spaces if each.default), None)

@@ -20,16 +20,16 @@ from octavo.api.text import SafeLine
 from octavo.data.live import Live
 from octavo.data.redirect_chains import End, RedirectChain, chain_ends, follow_redirects, path_on_site
 from octavo.tui.resources import site_tree
-from octavo.tui.resources.access_reading import whole
-from octavo.tui.resources.resource import AT_ONCE, Facts, Known
+from octavo.tui.resources.access_reading import load_all
+from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.widgets.safe_text import Words
 from octavo.tui.widgets.wording import plural
 
-ENDS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$error")}
+PROBLEM_LABELS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$error")}
 """Marks of broken redirects."""
 
 
-MOST_ASKED = 20
+MAX_REQUESTS = 20
 """Most redirects in a row that the server is asked about."""
 
 
@@ -39,15 +39,15 @@ class MarkedRedirect(redirects.Redirect):
     end: SafeLine = ""
 
 
-def marked(
+def with_problems(
     listed: Sequence[redirects.Redirect], site: Any, known: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
     """Return the redirects with their problems, once the site structure is loaded."""
     structure = known.get(site_structure.Get)
     if structure is None:
         return listed
-    parts = addresses(structure)
-    targets = {each.source: _target(each.destination, parts) for each in listed}
+    parts = part_urls(structure)
+    targets = {each.source: _target_url(each.destination, parts) for each in listed}
     how = chain_ends(targets, site.urls.published or "")
     return [
         each if how[each.source] == "leads" else MarkedRedirect.model_construct(**dict(each), end=how[each.source])
@@ -55,8 +55,8 @@ def marked(
     ]
 
 
-def pages_of(
-    listed: Sequence[redirects.Redirect], known: Known, answers: Mapping[type[Operation[Any]], Any]
+def page_lists(
+    listed: Sequence[redirects.Redirect], known: Arguments, answers: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
     """Return the operations that load the titles of target pages: the page trees of their spaces."""
     structure = answers.get(site_structure.Get)
@@ -65,15 +65,15 @@ def pages_of(
     holding = {each.destination.site_space_id for each in listed if each.destination.page_id}
     on_site = (each for each, _ in site_tree.walk(structure) if isinstance(each, site_structure.SiteSpace))
     found = [each.space.ref for each in on_site if each.id in holding and each.space is not None]
-    return [content.ListPages(at=at) for at in found[:MOST_ASKED]]
+    return [content.ListPages(at=at) for at in found[:MAX_REQUESTS]]
 
 
-def sign(end: str) -> Words:
+def problem_label(end: str) -> Words:
     """Return the cell for a problem."""
-    return Content.styled(*ENDS[end]) if end in ENDS else end
+    return Content.styled(*PROBLEM_LABELS[end]) if end in PROBLEM_LABELS else end
 
 
-def addresses(structure: site_structure.SiteStructure) -> dict[str, str]:
+def part_urls(structure: site_structure.SiteStructure) -> dict[str, str]:
     """Return the URL of each section and space by ID. The title replaces the URL of an unpublished part."""
     return {
         each.id: each.urls.published or site_tree.title_of(each)
@@ -83,39 +83,37 @@ def addresses(structure: site_structure.SiteStructure) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Way:
+class LinkTestResult:
     """The result of a link test."""
 
     chain: RedirectChain
-    begins: bool
+    has_redirect: bool
     """Whether a redirect starts at the link."""
-    at: str
+    target: str
     """Part of the site that the link leads to. Empty if it is unknown."""
-    among: Counter[End]
+    end_counts: Counter[End]
     """How all redirects of the site end."""
 
     @property
-    def counted(self) -> str:
+    def summary(self) -> str:
         """Number of redirects on the site, and of broken ones."""
-        counts = ((self.among["loop"], "loop"), (self.among["dead end"], "missing target"))
+        counts = ((self.end_counts["loop"], "loop"), (self.end_counts["dead end"], "missing target"))
         said = " and ".join(plural(number, what) for number, what in counts if number)
-        return (
-            f"{plural(self.among.total(), 'redirect')} on this site, {f'including {said}' if said else 'none broken'}"
-        )
+        return f"{plural(self.end_counts.total(), 'redirect')} on this site, {f'including {said}' if said else 'none broken'}"
 
 
-async def of_redirect(live: Live, known: Known, thing: redirects.Redirect) -> Facts:
+async def redirect_facts(live: Live, known: Arguments, thing: redirects.Redirect) -> DetailFacts:
     """Return where a redirect leads, and how many redirects of the site are broken."""
-    way = await find(live, known["at"], thing.source)
-    page = await _page(live, known["at"], thing) if len(way.chain.steps) == 2 and way.chain.end == "leads" else ""
-    facts = [("leads", way.chain.description), ("page", page or way.at), ("redirects", way.counted)]
+    way = await test_link(live, known["at"], thing.source)
+    page = await _page_title(live, known["at"], thing) if len(way.chain.steps) == 2 and way.chain.end == "leads" else ""
+    facts = [("leads", way.chain.description), ("page", page or way.target), ("redirects", way.summary)]
     return [each for each in facts if each[1]]
 
 
-async def _page(live: Live, at: SiteRef, thing: redirects.Redirect) -> str:
+async def _page_title(live: Live, at: SiteRef, thing: redirects.Redirect) -> str:
     """Return the title of the page that a redirect leads to. Empty without a page, or if its title cannot be loaded."""
     structure = await live.known(site_structure.Get(at=at))
-    for op in pages_of([thing], {}, {site_structure.Get: structure}):
+    for op in page_lists([thing], {}, {site_structure.Get: structure}):
         try:
             tree = await live.known(op)
         except ApiError:
@@ -125,18 +123,18 @@ async def _page(live: Live, at: SiteRef, thing: redirects.Redirect) -> str:
     return ""
 
 
-async def find(live: Live, at: SiteRef, address: str) -> Way:
+async def test_link(live: Live, at: SiteRef, address: str) -> LinkTestResult:
     """Return where a URL or a path of a site leads. Raises ApiError."""
     site, structure, listed = await asyncio.gather(
         live.known(sites.Get(at=at)),
         live.known(site_structure.Get(at=at)),
-        whole(live, redirects.List(at=at, limit=AT_ONCE)),
+        load_all(live, redirects.List(at=at, limit=PAGE_SIZE)),
     )
-    base, parts = site.urls.published or "", addresses(structure)
+    base, parts = site.urls.published or "", part_urls(structure)
     by_source = {each.source: each for each in listed}
-    targets = {each.source: _target(each.destination, parts) for each in listed}
+    targets = {each.source: _target_url(each.destination, parts) for each in listed}
     among = Counter(chain_ends(targets, base).values())
-    source = source_of(address, base)
+    source = path_of_link(address, base)
     asked: set[str] = set()
     while True:
         chain = follow_redirects(source, targets, base)
@@ -145,14 +143,14 @@ async def find(live: Live, at: SiteRef, address: str) -> Way:
         # A page can be deleted, and a URL has several spellings, so the server is asked.
         if (
             path in asked
-            or len(asked) > MOST_ASKED
+            or len(asked) > MAX_REQUESTS
             or (redirect is not None and redirect.destination.kind in ("site-section", "site-space"))
         ):
             break
         asked.add(path)
         if not await _resolve(live, at, path, targets):
             break
-    return Way(chain, source in targets, _part_at(structure, chain, base), among)
+    return LinkTestResult(chain, source in targets, _part_at_end(structure, chain, base), among)
 
 
 async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
@@ -174,7 +172,7 @@ async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | 
     return True
 
 
-def source_of(words: str, base: str) -> str:
+def path_of_link(words: str, base: str) -> str:
     """Return the path on the site for a link that the user typed: without the site's URL, with a slash, and escaped."""
     path = path_on_site(words.strip(), base)
     if "://" not in path and not path.startswith("/"):
@@ -182,7 +180,7 @@ def source_of(words: str, base: str) -> str:
     return path if "://" in path else quote(path.rstrip("/") or "/", safe="/-._~%")
 
 
-def _part_at(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
+def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
     """Return the part of the site that a chain ends at: the part with the longest URL that the last URL starts with."""
     if chain.end != "leads":
         return ""
@@ -191,12 +189,12 @@ def _part_at(structure: site_structure.SiteStructure, chain: RedirectChain, base
     for part, _ in site_tree.walk(structure):
         address = getattr(getattr(part, "urls", None), "published", None) or site_tree.title_of(part)
         if last.startswith(f"{address.rstrip('/')}/") and len(address) >= len(found):
-            found, title = address, f"{site_tree.kind_of(part)} {site_tree.title_of(part)}"
+            found, title = address, f"{site_tree.noun_of(part)} {site_tree.title_of(part)}"
     is_page = found and last.rstrip("/") != found.rstrip("/")
     return f"a page in the {title}" if is_page else f"the {title}" if title else ""
 
 
-def _target(to: redirects.DestinationRead, parts: Mapping[str, str]) -> str | None:
+def _target_url(to: redirects.DestinationRead, parts: Mapping[str, str]) -> str | None:
     """Return where a redirect leads. None if the target is no longer on the site."""
     match to.kind:
         case "site-section":

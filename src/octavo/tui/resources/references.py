@@ -11,68 +11,68 @@ from octavo.api.places import OrganizationRef, SiteRef
 from octavo.data.queries import spaces_of
 from octavo.tui.resources.form_references import References
 from octavo.tui.resources.form_values import Written
-from octavo.tui.resources.resource import Known
+from octavo.tui.resources.resource import Arguments
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.chooser import Choice
 
-Lists = Callable[[Shell, Known], References]
+ListFactory = Callable[[Shell, Arguments], References]
 
 
-def _here(shell: Shell) -> OrganizationRef:
+def _organization(shell: Shell) -> OrganizationRef:
     organization = shell.workspace.organization
     assert organization is not None, "a form must belong to an organization"
     return OrganizationRef(organization_id=organization.id)
 
 
-def _site(known: Known) -> SiteRef:
+def _site(known: Arguments) -> SiteRef:
     at: SiteRef = known["at"]
     return at
 
 
-def _titled(thing: Any) -> Choice[str]:
+def _choice(thing: Any) -> Choice[str]:
     space = getattr(thing, "space", None)
     return Choice(thing.id, thing.title or getattr(space, "title", "") or thing.id, getattr(thing, "path", "") or "")
 
 
-def people(shell: Shell, known: Known) -> References:
+def member_list(shell: Shell, known: Arguments) -> References:
     """Return the list of the organization's members."""
     return References(
-        organizations.ListMembers(at=_here(shell), limit=1000),
+        organizations.ListMembers(at=_organization(shell), limit=1000),
         lambda each: Choice(each.user.id, each.user.name, each.user.email or ""),
-        search=lambda words: organizations.ListMembers(at=_here(shell), search=words, limit=100),
+        search=lambda words: organizations.ListMembers(at=_organization(shell), search=words, limit=100),
     )
 
 
-def _teams(shell: Shell, known: Known) -> References:
-    return References(teams.List(at=_here(shell), limit=1000), _titled)
+def _team_list(shell: Shell, known: Arguments) -> References:
+    return References(teams.List(at=_organization(shell), limit=1000), _choice)
 
 
-def _spaces(shell: Shell, known: Known) -> References:
-    return References(spaces_of(_here(shell).organization_id), _titled)
+def _space_list(shell: Shell, known: Arguments) -> References:
+    return References(spaces_of(_organization(shell).organization_id), _choice)
 
 
-def _collections(shell: Shell, known: Known) -> References:
-    return References(collections.List(at=_here(shell), limit=1000), _titled)
+def _collection_list(shell: Shell, known: Arguments) -> References:
+    return References(collections.List(at=_organization(shell), limit=1000), _choice)
 
 
-def _sites(shell: Shell, known: Known) -> References:
-    return References(sites.List(at=_here(shell), limit=1000), _titled)
+def _site_list(shell: Shell, known: Arguments) -> References:
+    return References(sites.List(at=_organization(shell), limit=1000), _choice)
 
 
-def _sections(shell: Shell, known: Known) -> References:
-    return References(site_structure.ListSections(at=_site(known), limit=1000), _titled)
+def _section_list(shell: Shell, known: Arguments) -> References:
+    return References(site_structure.ListSections(at=_site(known), limit=1000), _choice)
 
 
-def groups(shell: Shell, known: Known) -> References:
+def group_list(shell: Shell, known: Arguments) -> References:
     """Return the list of the site's section groups."""
-    return References(site_structure.ListGroups(at=_site(known), limit=1000), _titled)
+    return References(site_structure.ListGroups(at=_site(known), limit=1000), _choice)
 
 
-def _site_spaces(shell: Shell, known: Known) -> References:
-    return References(site_structure.ListSiteSpaces(at=_site(known), limit=1000), _titled)
+def _site_space_list(shell: Shell, known: Arguments) -> References:
+    return References(site_structure.ListSiteSpaces(at=_site(known), limit=1000), _choice)
 
 
-def _pages(shell: Shell, known: Known) -> References:
+def _page_list(shell: Shell, known: Arguments) -> References:
     def ask(written: Written) -> Operation[Any] | None:
         from octavo.api import content  # lazy: the models of page content, rarely chosen in forms
 
@@ -89,42 +89,44 @@ def _pages(shell: Shell, known: Known) -> References:
     )
 
 
-_BY_FIELD: Mapping[str, Lists] = {
-    "user_id": people,
-    "users": people,
-    "members": people,
-    "teams": _teams,
-    "default_team": _teams,
-    "space": _spaces,
-    "space_id": _spaces,
-    "spaces": _spaces,
-    "source.space": _spaces,
-    "collection": _collections,
-    "parent": _collections,
-    "default_content.site": _sites,
-    "sections": _sections,
-    "section_id": _sections,
-    "default_site_section": _sections,
-    "destination.site_section_id": _sections,
-    "default_site_space": _site_spaces,
-    "destination.site_space_id": _site_spaces,
-    "destination.page_id": _pages,
+_LISTS_BY_FIELD: Mapping[str, ListFactory] = {
+    "user_id": member_list,
+    "users": member_list,
+    "members": member_list,
+    "teams": _team_list,
+    "default_team": _team_list,
+    "space": _space_list,
+    "space_id": _space_list,
+    "spaces": _space_list,
+    "source.space": _space_list,
+    "collection": _collection_list,
+    "parent": _collection_list,
+    "default_content.site": _site_list,
+    "sections": _section_list,
+    "section_id": _section_list,
+    "default_site_section": _section_list,
+    "destination.site_section_id": _section_list,
+    "default_site_space": _site_space_list,
+    "destination.site_space_id": _site_space_list,
+    "destination.page_id": _page_list,
 }
 """Lists by the field name in a request."""
 
 
-def listed_for(shell: Shell, known: Known, other: Mapping[str, Lists], name: str) -> list[Any] | None:
+def loaded_items(shell: Shell, known: Arguments, other: Mapping[str, ListFactory], name: str) -> list[Any] | None:
     """Return the items that can be chosen for a field. None if they are not loaded."""
-    lists = {**_BY_FIELD, **other}[name](shell, known)
+    lists = {**_LISTS_BY_FIELD, **other}[name](shell, known)
     op = lists.op({})
     listed = None if op is None else shell.session.live.peek(op).value
     return None if listed is None else list(lists.items(listed))
 
 
-def references(shell: Shell, known: Known, other: Mapping[str, Lists]) -> dict[str, References]:
+def reference_lists(shell: Shell, known: Arguments, other: Mapping[str, ListFactory]) -> dict[str, References]:
     """Return the lists for the fields of a request. `other` has lists for fields with a different meaning."""
     in_site = isinstance(known.get("at"), SiteRef)
-    of_sites = {_sections, _site_spaces, _pages, groups}
+    of_sites = {_section_list, _site_space_list, _page_list, group_list}
     return {
-        name: lists(shell, known) for name, lists in {**_BY_FIELD, **other}.items() if in_site or lists not in of_sites
+        name: lists(shell, known)
+        for name, lists in {**_LISTS_BY_FIELD, **other}.items()
+        if in_site or lists not in of_sites
     }

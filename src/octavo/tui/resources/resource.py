@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Model)
 
-Known: TypeAlias = Mapping[str, Any]
+Arguments: TypeAlias = Mapping[str, Any]
 """Arguments that an operation takes from its place: `at`, and the IDs of the open items by field name."""
-Names: TypeAlias = Callable[[str], str]
+NameOf: TypeAlias = Callable[[str], str]
 """Returns the name of the item with an ID, or the ID itself if the name is not loaded."""
-Unmaking: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
+UndoFactory: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
 """Returns the operations that undo an operation. None if the operation cannot be undone."""
-UNNAMED = "Could not open this item: the server did not send a valid ID."
+NO_VALID_ID = "Could not open this item: the server did not send a valid ID."
 _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
-Facts: TypeAlias = Sequence[tuple[str, Words]]
+DetailFacts: TypeAlias = Sequence[tuple[str, Words]]
 """Labels and values for the details."""
-AT_ONCE = 1000
+PAGE_SIZE = 1000
 """Items in one response: the most that the API allows."""
 
 
 @dataclass(frozen=True)
-class Column(Generic[M]):
+class TableColumn(Generic[M]):
     """A column of a table. The type of a value determines how the value is shown."""
 
     title: str
@@ -59,18 +59,18 @@ class Column(Generic[M]):
     """Attribute of an item, such as `user.name`, or a function that returns the value."""
     width: int = 0
     """Width in cells. 0 for a share of the remaining space."""
-    drop: int = 0
+    drop_rank: int = 0
     """Rank for a narrow table: the columns with the highest number are hidden first."""
-    none: str = ""
+    empty_text: str = ""
     """Text of an empty cell."""
     is_id: bool = False
     """The value is the ID of another item, and the name of that item is shown."""
-    coded: bool = False
+    is_code: bool = False
     """The value is a code of the API, and its label is shown."""
-    right: bool = False
-    draw: Callable[[Any], Words] | None = None
+    align_right: bool = False
+    render: Callable[[Any], Words] | None = None
     """Returns the cell for a value, if the type of the value does not determine it."""
-    shown: bool = True
+    is_shown: bool = True
     """False if the column is hidden until the user chooses it."""
 
     @cached_property
@@ -82,7 +82,7 @@ class Column(Generic[M]):
         """The title in running text, for example `last seen`."""
         return heading_label(self.title)
 
-    def of(self, thing: M) -> Any:
+    def value_of(self, thing: M) -> Any:
         """Return the value for an item. None if the item has no value."""
         if callable(self.value):
             return self.value(thing)
@@ -91,46 +91,46 @@ class Column(Generic[M]):
         except AttributeError:
             return None  # The object that contains the attribute is None.
 
-    def cell(self, thing: M, names: Names) -> Words:
+    def cell(self, thing: M, names: NameOf) -> Words:
         """Return the text of the cell for an item."""
-        return self._written(self.of(thing), names)
+        return self._render_value(self.value_of(thing), names)
 
-    def _text(self, value: Any, names: Names) -> str:
+    def _label_of(self, value: Any, names: NameOf) -> str:
         """Return the name for an ID, the label for a code, and any other value as text."""
-        return names(str(value)) if self.is_id else label(str(value)) if self.coded else str(value)
+        return names(str(value)) if self.is_id else label(str(value)) if self.is_code else str(value)
 
-    def _written(self, value: Any, names: Names) -> Words:
+    def _render_value(self, value: Any, names: NameOf) -> Words:
         if value is None or value == "":
-            return Content.styled(self.none, "$octavo-muted") if self.none else ""
-        if self.draw is not None:
-            return self.draw(value)
+            return Content.styled(self.empty_text, "$octavo-muted") if self.empty_text else ""
+        if self.render is not None:
+            return self.render(value)
         if isinstance(value, datetime):
             return Content.styled(short_age(value), "$octavo-muted")
         if isinstance(value, bool):
             return "✓" if value else ""
         if isinstance(value, tuple):
-            return ", ".join(self._text(each, names) for each in value)
-        return self._text(value, names)
+            return ", ".join(self._label_of(each, names) for each in value)
+        return self._label_of(value, names)
 
-    def words(self, thing: M, names: Names) -> str:
+    def search_text(self, thing: M, names: NameOf) -> str:
         """Return the text that a filter searches: names, labels and plain text, but no numbers and no ages."""
-        value = self.of(thing)
+        value = self.value_of(thing)
         if isinstance(value, str):
-            return self._text(value, names)
+            return self._label_of(value, names)
         if isinstance(value, tuple):
-            return " ".join(self._text(each, names) for each in value)
-        return self.none if value is None else ""
+            return " ".join(self._label_of(each, names) for each in value)
+        return self.empty_text if value is None else ""
 
-    def key(self, thing: M, names: Names) -> str | float | None:
+    def sort_key(self, thing: M, names: NameOf) -> str | float | None:
         """Return the sort key of an item. None if the item has no value: such items come last."""
-        value = self.of(thing)
+        value = self.value_of(thing)
         if value is None or value == "":
             return None
         if isinstance(value, datetime):
             return value.timestamp()
         if isinstance(value, int | float):
             return value
-        words = self._written(value, names)
+        words = self._render_value(value, names)
         return fold(words if isinstance(words, str) else words.plain)
 
 
@@ -143,67 +143,67 @@ class Action(Generic[M]):
     help: str
     """Sentence that explains the effect of the command."""
     operation: type[Operation[Any]]
-    done: str = ""
+    done_text: str = ""
     """End of the notice after the title of the item, for example `was published`."""
     values: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the operation besides the place and the IDs."""
-    back: type[Operation[Any]] | None = None
+    undo_operation: type[Operation[Any]] | None = None
     """Operation that undoes the action."""
-    back_values: Mapping[str, Any] = field(default_factory=dict)
-    why_not: Callable[[M], str | None] = lambda thing: None
+    undo_values: Mapping[str, Any] = field(default_factory=dict)
+    disabled_reason: Callable[[M], str | None] = lambda thing: None
     """Returns why the action is not possible for an item. None if it is possible."""
-    right: Callable[[M], str] = lambda thing: ""
+    permission: Callable[[M], str] = lambda thing: ""
     """Returns the permission that the action needs. Empty if it is the permission to edit the item."""
-    ask: Callable[[Shell, Any], None] | None = None
+    run: Callable[[Shell, Any], None] | None = None
     """Runs the action on the selected items, if a confirmation alone is not enough."""
 
 
 @dataclass(frozen=True)
-class Question:
+class TableCommand:
     """A read-only command of a table, for example “Test a link”."""
 
     name: str
     """Title of the command."""
-    ask: Callable[[Shell, Any], None]
-    """Runs the command at an `acting.Place`."""
+    run: Callable[[Shell, Any], None]
+    """Runs the command at an `acting.CreateTarget`."""
     operation: type[Operation[Any]]
     """Operation that the command needs. The command is disabled if the server does not have the operation."""
 
 
 @dataclass(frozen=True)
-class Rights:
+class RequiredPermissions:
     """Permissions needed to write, by their names in the API. Empty if only the server knows whether a write is
     allowed."""
 
     create: str = "admin"
-    change: str = "admin"
+    update: str = "admin"
     delete: str = "admin"
-    of_thing: bool = False
+    on_item: bool = False
     """Edit and delete need permissions on the item itself, not on the place that contains it."""
-    places: Mapping[str, str] = field(default_factory=dict)
+    place_fields: Mapping[str, str] = field(default_factory=dict)
     """Fields that name a space or collection, with the permission needed there to create an item.
 
     An item in a space or collection is checked against the permissions there, not against those of the listed place.
     """
-    one_leaves: bool = False
+    allows_leaving: bool = False
     """Users may delete the item that represents themselves, without the permission: they leave."""
 
 
-def by(id_field: str, key: str = "id") -> Callable[[Known, Any], Known]:
+def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Arguments]:
     """Return a function that names an item to operations by one of its fields."""
     return lambda known, thing: {id_field: attrgetter(key)(thing)}
 
 
-def _items(answer: Any) -> Sequence[Any]:
+def _response_items(answer: Any) -> Sequence[Any]:
     return tuple(answer.items)
 
 
-def _no_more(known: Known, thing: Any) -> Operation[Any] | None:
+def _not_recreatable(known: Arguments, thing: Any) -> Operation[Any] | None:
     return None
 
 
-def _asks_nothing(
-    things: Sequence[Any], known: Known, answers: Mapping[type[Operation[Any]], Any]
+def _no_operations(
+    things: Sequence[Any], known: Arguments, answers: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
     return ()
 
@@ -212,16 +212,16 @@ def _asks_nothing(
 class Resource(Generic[M]):
     """A kind of item: its name, its operations, and how its items are shown."""
 
-    one: str
-    many: str
+    singular: str
+    plural: str
     list: type[Operation[Any]]
     """Operation that loads the items of a place. `items` picks the items from its response."""
-    columns: tuple[Column[M], ...]
+    columns: tuple[TableColumn[M], ...]
     title: Callable[[M], str]
     """Returns the title of an item, for sentences and breadcrumbs."""
-    named: Callable[[Known, M], Known] = lambda known, thing: {}
+    ids: Callable[[Arguments, M], Arguments] = lambda known, thing: {}
     """Returns the IDs that name an item to its own operations and to those of its children."""
-    about: str = ""
+    description: str = ""
     """Sentence that explains the items."""
     key: Callable[[M], str] = lambda thing: str(getattr(thing, "id", ""))
     """Returns the text that identifies an item in the list."""
@@ -229,137 +229,137 @@ class Resource(Generic[M]):
     create: type[Operation[Any]] | None = None
     update: type[Operation[Any]] | None = None
     delete: type[Operation[Any]] | None = None
-    asked: Mapping[str, Any] = field(default_factory=dict)
+    list_arguments: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the list operation besides the place."""
-    page: int = AT_ONCE
+    page_size: int = PAGE_SIZE
     """Items requested at a time. 0 if the operation has no limit."""
-    items: Callable[[Any], Sequence[M]] = _items
+    items: Callable[[Any], Sequence[M]] = _response_items
     """Returns the items in a response of `list`."""
-    sorted_by: str = ""
+    default_sort: str = ""
     """Title of the column for the initial order. Empty for the order of the server."""
-    of_kinds: Callable[[M], tuple[Resource[Any], Any]] | None = None
+    resolve_row: Callable[[M], tuple[Resource[Any], Any]] | None = None
     """Returns the resource and the item of a row, in a list with items of several kinds. Such a list cannot be
     sorted."""
-    parts: Mapping[str, Resource[Any]] = field(default_factory=dict)
+    row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
     """Resources of the rows in a list with items of several kinds, by their names in that list."""
-    add: Callable[[Shell, Any], None] | None = None
-    """Asks which kind of item to create at an `acting.Place`, in a list with items of several kinds."""
-    opens: Callable[[M], Route | None] = lambda thing: None
+    add_item: Callable[[Shell, Any], None] | None = None
+    """Asks which kind of item to create at an `acting.CreateTarget`, in a list with items of several kinds."""
+    route: Callable[[M], Route | None] = lambda thing: None
     """Returns the view that enter opens for an item. None if enter stays in the tables."""
     lookups: tuple[type[Operation[Any]], ...] = ()
     """Operations whose responses contain the names of the IDs in the items."""
-    also_named: Callable[[Sequence[M], Known, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
-        _asks_nothing
+    more_lookups: Callable[[Sequence[M], Arguments, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
+        _no_operations
     )
     """Returns more operations that load names, given the items and the responses of `lookups`."""
     children: tuple[Resource[Any], ...] = ()
     """Tables inside an item."""
     actions: tuple[Action[M], ...] = ()
-    ask: Question | None = None
+    command: TableCommand | None = None
     """Read-only command of the table."""
-    beside: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
+    derive: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
     """Returns the items with values that depend on the whole list, the parent and the responses of `lookups`."""
-    absent: Callable[[Any], str | None] = lambda inside: None
+    unavailable_reason: Callable[[Any], str | None] = lambda inside: None
     """Returns why a parent has no such items, before any request. None if it may have some."""
-    rights: Rights = Rights()
-    details: Callable[[M], Facts] = lambda thing: ()
+    permissions: RequiredPermissions = RequiredPermissions()
+    details: Callable[[M], DetailFacts] = lambda thing: ()
     """Returns facts for the top of the details, besides the fields of an item."""
-    told: Callable[[Live, Known, M], Awaitable[Facts]] | None = None
+    load_details: Callable[[Live, Arguments, M], Awaitable[DetailFacts]] | None = None
     """Loads more facts for the top of the details after the cursor stays on an item. Raises ApiError."""
-    state: Callable[[M], str] = lambda thing: ""
+    status: Callable[[M], str] = lambda thing: ""
     """Returns the status of an item, shown while its children are open."""
-    secrets: frozenset[str] = frozenset()
+    secret_fields: frozenset[str] = frozenset()
     """Fields whose values are hidden until the user reveals them. They are never exported."""
-    holder: Callable[[M], Any] = lambda thing: thing
+    permission_source: Callable[[M], Any] = lambda thing: thing
     """Returns the object with the user's permissions for an item and its children."""
-    written: Callable[[M], Model] = lambda thing: thing
+    as_update: Callable[[M], Model] = lambda thing: thing
     """Returns an item with the field names of `update`, if they differ."""
-    references: Mapping[str, Any] = field(default_factory=dict)
+    reference_lists: Mapping[str, Any] = field(default_factory=dict)
     """Lists to choose from for fields that mean something else in this resource than in others."""
-    needs: str = ""
+    required_argument: str = ""
     """Argument without which the table is not shown."""
-    hangs_on: Callable[[M], Sequence[str]] = lambda thing: ()
+    delete_effects: Callable[[M], Sequence[str]] = lambda thing: ()
     """Returns sentences about what else is lost when an item is deleted."""
-    again: Callable[[Known, M], Operation[Any] | None] = _no_more
+    recreate: Callable[[Arguments, M], Operation[Any] | None] = _not_recreatable
     """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
-    unmaking: Callable[[Live, Known], Unmaking] | None = None
+    prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
     """Returns the undo of a creation, if deleting the new item does not undo it. Called before the creation."""
-    said_new: Callable[[Any, Any], str] | None = None
+    create_notice: Callable[[Any, Any], str] | None = None
     """Returns the notice after a creation from the operation and its response. The response is None if it was lost."""
-    afterwards: Callable[[Shell, Known, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
+    after_write: Callable[[Shell, Arguments, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
     """Runs after a creation or an action, with the operation that was sent and its response."""
-    elsewhere: str = ""
+    read_only_reason: str = ""
     """Sentence that says where items are created, edited or deleted, if not in this table."""
-    making: str = ""
+    create_intro: str = ""
     """Introduction of the form that creates an item. Empty for `about`."""
-    shows: Callable[[Shell, Known, M], None] | None = None
+    open_dialog: Callable[[Shell, Arguments, M], None] | None = None
     """Opens a dialog for an item when the user presses enter, if the item has no children."""
-    single: bool = False
+    is_single: bool = False
     """Whether there is at most one item. The server answers 404 if there is none."""
-    none: str = ""
+    empty_text: str = ""
     """Sentence for an empty table. Empty for the default sentence."""
-    new: str = ""
+    create_title: str = ""
     """Title of the command that creates an item. Empty for `New` and the name of the resource."""
-    verbs: tuple[str, str] = ("delete", "deleted")
+    delete_verbs: tuple[str, str] = ("delete", "deleted")
     """Verb of the deletion and its past participle, for example `remove` and `removed`. A title follows both."""
-    out_of: str = ""
+    container: str = ""
     """Noun for the container that a deletion removes the item from, if the item exists elsewhere too: `team`."""
-    required: frozenset[str] = frozenset()
+    required_fields: frozenset[str] = frozenset()
     """Fields that must be filled in to create an item, although the API does not require them."""
-    address: Callable[[M], str | None] = lambda thing: None
+    url_of: Callable[[M], str | None] = lambda thing: None
     """Returns the URL of an item, if its `urls` field does not contain the URL."""
-    count: Callable[[Any], int | None] = lambda parent: None
+    count_in: Callable[[Any], int | None] = lambda parent: None
     """Returns the number of items that a parent reports. None if the parent reports none."""
 
     @property
     def heading(self) -> str:
         """The plural with a capital letter."""
-        return f"{self.many[:1].upper()}{self.many[1:]}"
+        return f"{self.plural[:1].upper()}{self.plural[1:]}"
 
     @property
-    def verb(self) -> str:
+    def delete_label(self) -> str:
         """Label of the button that deletes."""
-        return self.verbs[0].partition(" ")[0].capitalize()
+        return self.delete_verbs[0].partition(" ")[0].capitalize()
 
     @property
-    def called_new(self) -> str:
+    def create_label(self) -> str:
         """Title of the command that creates an item."""
-        return self.new or f"New {self.one}"
+        return self.create_title or f"New {self.singular}"
 
-    def itself(self, row: Any) -> tuple[Resource[Any], Any]:
+    def item_of(self, row: Any) -> tuple[Resource[Any], Any]:
         """Return the resource and the item of a row."""
-        return (self, row) if self.of_kinds is None else self.of_kinds(row)
+        return (self, row) if self.resolve_row is None else self.resolve_row(row)
 
     @property
     def name(self) -> str:
         """Unique name of the resource, for example `teams.ListMembers`."""
         return SPECS[self.list].name
 
-    def list_op(self, known: Known) -> Operation[Any]:
+    def list_operation(self, known: Arguments) -> Operation[Any]:
         """Return the operation that lists the items of a place."""
-        return made(self.list, {**known, **_limit(self.list, self.page), **self.asked})
+        return build_operation(self.list, {**known, **_limit(self.list, self.page_size), **self.list_arguments})
 
-    def is_there(self, known: Known) -> bool:
+    def is_available(self, known: Arguments) -> bool:
         """Return whether the table is available: all arguments of its list operation are known and valid."""
-        if self.needs and self.needs not in known:
+        if self.required_argument and self.required_argument not in known:
             return False
         try:
-            self.list_op(known)
+            self.list_operation(known)
         except ValidationError:
             return False
         return True
 
-    def as_it_was(self, known: Known, thing: M) -> Operation[Any] | None:
+    def recreate_operation(self, known: Arguments, thing: M) -> Operation[Any] | None:
         """Return the operation that creates a deleted item again. None if no request can hold its values."""
         try:
-            return self.again(known, thing)
+            return self.recreate(known, thing)
         except ValidationError:
             return None
 
-    def is_named(self, known: Known, thing: M) -> bool:
+    def has_valid_ids(self, known: Arguments, thing: M) -> bool:
         """Return whether the server sent valid IDs for an item, so that requests can name the item."""
         try:
-            named = self.named(known, thing).values()
+            named = self.ids(known, thing).values()
             for name in named:
                 if isinstance(name, str):
                     _ID.validate_python(name)
@@ -367,26 +367,26 @@ class Resource(Generic[M]):
             return False  # The ID is missing, or is not valid in a request.
         return all(named)
 
-    def known_of(self, known: Known, thing: M) -> Known:
+    def arguments_for(self, known: Arguments, thing: M) -> Arguments:
         """Return the arguments for operations on an item and on its children."""
-        return {**known, **self.named(known, thing)}
+        return {**known, **self.ids(known, thing)}
 
 
-def made(operation: type[Operation[Any]], known: Known) -> Operation[Any]:
+def build_operation(operation: type[Operation[Any]], known: Arguments) -> Operation[Any]:
     """Build an operation from those arguments that it has fields for."""
     return operation(**{name: value for name, value in known.items() if name in operation.model_fields})
 
 
-def listed(operation: type[Operation[Any]], known: Known) -> Operation[Any]:
+def build_full_list(operation: type[Operation[Any]], known: Arguments) -> Operation[Any]:
     """Build the operation that lists as many items as one response can hold."""
-    return made(operation, {**known, **_limit(operation, AT_ONCE)})
+    return build_operation(operation, {**known, **_limit(operation, PAGE_SIZE)})
 
 
-def _limit(operation: type[Operation[Any]], page: int) -> Known:
+def _limit(operation: type[Operation[Any]], page: int) -> Arguments:
     return {"limit": page} if page and issubclass(operation, Listing) else {}
 
 
-def names_in(answer: Any) -> dict[str, str]:
+def names_by_id(answer: Any) -> dict[str, str]:
     """Return the names of all objects in a response, however deeply nested, by their IDs."""
     found: dict[str, str] = {}
     waiting: list[Any] = [answer]

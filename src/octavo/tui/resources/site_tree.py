@@ -22,12 +22,12 @@ from octavo.api.site_structure import (
 Movable = SiteSection | SectionGroup | SiteSpace
 
 
-class Standing(Model):
+class PartRow(Model):
     """A row of the structure: a part, its depth, and the titles of all parts in it for the filter."""
 
     part: Part
     depth: int = 0
-    inside: str = ""
+    child_titles: str = ""
 
     @property
     def id(self) -> str:
@@ -41,7 +41,7 @@ def title_of(part: Part) -> str:
     return part.title or space or part.id or "Untitled"
 
 
-def kind_of(part: Part) -> str:
+def noun_of(part: Part) -> str:
     """Return the noun for a part."""
     match part:
         case SiteSection():
@@ -53,22 +53,22 @@ def kind_of(part: Part) -> str:
     return part.object.removeprefix("site-").replace("-", " ") or "part"
 
 
-def parts_in(part: Part) -> tuple[Part, ...]:
+def children_of(part: Part) -> tuple[Part, ...]:
     """Return the direct children of a part with the ID of their parent, which some servers omit."""
     match part:
         case SiteSection():
             return tuple(each.model_copy(update={"section": part.id}) for each in part.site_spaces)
         case SectionGroup():
             held = part.children or part.sections
-            return tuple(_held(each, part.id) for each in held)
+            return tuple(_in_group(each, part.id) for each in held)
     return ()
 
 
-def _held(part: Part, group: str | None) -> Part:
+def _in_group(part: Part, group: str | None) -> Part:
     return part.model_copy(update={"section_group": group}) if isinstance(part, SiteSection | SectionGroup) else part
 
 
-def standings(structure: SiteStructure) -> tuple[Standing, ...]:
+def part_rows(structure: SiteStructure) -> tuple[PartRow, ...]:
     """Return a row for each part, in the order of the site."""
     parts = list(walk(structure))
     titles = [title_of(part) for part, _ in parts]
@@ -77,10 +77,10 @@ def standings(structure: SiteStructure) -> tuple[Standing, ...]:
         while within and parts[within[-1]][1] >= depth:
             ends[within.pop()] = at
         within.append(at)
-    found: dict[str, Standing] = {}
+    found: dict[str, PartRow] = {}
     for at, (part, depth) in enumerate(parts):
-        inside = " ".join(titles[at + 1 : ends[at]])
-        found.setdefault(part.id, Standing.model_construct(part=part, depth=depth, inside=inside))
+        child_titles = " ".join(titles[at + 1 : ends[at]])
+        found.setdefault(part.id, PartRow.model_construct(part=part, depth=depth, child_titles=child_titles))
     return tuple(found.values())
 
 
@@ -90,10 +90,10 @@ def walk(structure: SiteStructure) -> Iterator[tuple[Part, int]]:
     while waiting:
         part, depth = waiting.pop()
         yield part, depth
-        waiting += [(each, depth + 1) for each in reversed(parts_in(part))]
+        waiting += [(each, depth + 1) for each in reversed(children_of(part))]
 
 
-def holder_of(part: Part) -> str | None:
+def parent_id(part: Part) -> str | None:
     """Return the ID of a part's parent. None at the top level."""
     return part.section if isinstance(part, SiteSpace) else getattr(part, "section_group", None)
 
@@ -103,18 +103,18 @@ def pointer(part: Movable) -> Pointer:
     return Pointer(type=part.object, id=part.id)
 
 
-def row_of(structure: SiteStructure, holder: str | None) -> list[Movable]:
+def movable_children(structure: SiteStructure, holder: str | None) -> list[Movable]:
     """Return the movable children of a part, or of the site."""
     if holder is None:
         found: Sequence[Part] = structure.structure
     else:
-        found = next((parts_in(part) for part, _ in walk(structure) if part.id == holder), ())
+        found = next((children_of(part) for part, _ in walk(structure) if part.id == holder), ())
     return [part for part in found if not isinstance(part, OtherPart)]
 
 
-def a_step(structure: SiteStructure, part: Movable, step: Literal[-1, 1]) -> Position | None:
+def step_position(structure: SiteStructure, part: Movable, step: Literal[-1, 1]) -> Position | None:
     """Return the position after moving a part up (-1) or down (1). None at the first or last place."""
-    row = row_of(structure, holder_of(part))
+    row = movable_children(structure, parent_id(part))
     ids = [each.id for each in row]
     to = ids.index(part.id) + step if part.id in ids else -1
     if not 0 <= to < len(row):
@@ -122,9 +122,9 @@ def a_step(structure: SiteStructure, part: Movable, step: Literal[-1, 1]) -> Pos
     return Position(before=pointer(row[to])) if step < 0 else Position(after=pointer(row[to]))
 
 
-def place_of(structure: SiteStructure, part: Movable) -> Position | None:
+def current_position(structure: SiteStructure, part: Movable) -> Position | None:
     """Return the present position of a part, to undo a move. None if the part has no sibling."""
-    row = row_of(structure, holder_of(part))
+    row = movable_children(structure, parent_id(part))
     ids = [each.id for each in row]
     at = ids.index(part.id) if part.id in ids else 0
     if at > 0:
@@ -133,37 +133,37 @@ def place_of(structure: SiteStructure, part: Movable) -> Position | None:
 
 
 @dataclass(frozen=True)
-class Holder:
+class MoveTarget:
     """A possible parent of a part."""
 
     id: str | None
     """None for the site itself."""
     title: str
     depth: int
-    row: tuple[Movable, ...]
+    children: tuple[Movable, ...]
     """Children of the parent without the part itself."""
 
 
-def holders_for(structure: SiteStructure, part: Movable) -> list[Holder]:
+def move_targets(structure: SiteStructure, part: Movable) -> list[MoveTarget]:
     """Return the possible parents of a part: sections for a space, and section groups or the site for other parts."""
     wanted = SiteSection if isinstance(part, SiteSpace) else SectionGroup
-    below = {part.id} | {each.id for each, _ in walk(SiteStructure.model_construct(structure=parts_in(part)))}
+    below = {part.id} | {each.id for each, _ in walk(SiteStructure.model_construct(structure=children_of(part)))}
     found = [
-        Holder(each.id, title_of(each), depth, _others(structure, part, each.id))
+        MoveTarget(each.id, title_of(each), depth, _other_children(structure, part, each.id))
         for each, depth in walk(structure)
         if isinstance(each, wanted) and each.id not in below
     ]
-    if not isinstance(part, SiteSpace) or holder_of(part) is None:
-        found.insert(0, Holder(None, "Top level of the site", 0, _others(structure, part, None)))
+    if not isinstance(part, SiteSpace) or parent_id(part) is None:
+        found.insert(0, MoveTarget(None, "Top level of the site", 0, _other_children(structure, part, None)))
     return found
 
 
-def _others(structure: SiteStructure, part: Movable, holder: str | None) -> tuple[Movable, ...]:
+def _other_children(structure: SiteStructure, part: Movable, holder: str | None) -> tuple[Movable, ...]:
     alike = SiteSpace if isinstance(part, SiteSpace) else (SiteSection, SectionGroup)
-    return tuple(each for each in row_of(structure, holder) if each.id != part.id and isinstance(each, alike))
+    return tuple(each for each in movable_children(structure, holder) if each.id != part.id and isinstance(each, alike))
 
 
-def moved(structure: SiteStructure, sort: Sort) -> SiteStructure:
+def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
     """Return the structure after a move. Unchanged if the part or its new sibling does not exist."""
     part = next((each for each, _ in walk(structure) if each.id == sort.item.id), None)
     beside = sort.position.before or sort.position.after
@@ -172,20 +172,20 @@ def moved(structure: SiteStructure, sort: Sort) -> SiteStructure:
     step = 0 if sort.position.before else 1
 
     def arranged(parts: Sequence[Part], holder: str | None) -> tuple[Part, ...]:
-        row = [_with(each, arranged(parts_in(each), each.id)) for each in parts if each.id != part.id]
+        row = [_with_children(each, arranged(children_of(each), each.id)) for each in parts if each.id != part.id]
         at = next((index for index, each in enumerate(row) if each.id == beside.id), None)
         if at is not None:
-            row.insert(at + step, _in(part, holder))
+            row.insert(at + step, _with_parent(part, holder))
         return tuple(row)
 
     return structure.model_copy(update={"structure": arranged(structure.structure, None)})
 
 
-def _in(part: Part, holder: str | None) -> Part:
-    return part.model_copy(update={"section": holder}) if isinstance(part, SiteSpace) else _held(part, holder)
+def _with_parent(part: Part, holder: str | None) -> Part:
+    return part.model_copy(update={"section": holder}) if isinstance(part, SiteSpace) else _in_group(part, holder)
 
 
-def _with(part: Part, inside: tuple[Part, ...]) -> Part:
+def _with_children(part: Part, inside: tuple[Part, ...]) -> Part:
     match part:
         case SiteSection():
             return part.model_copy(update={"site_spaces": inside})
@@ -194,15 +194,15 @@ def _with(part: Part, inside: tuple[Part, ...]) -> Part:
     return part
 
 
-def beginning_at(structure: SiteStructure, part: Movable) -> SiteStructure:
+def set_default(structure: SiteStructure, part: Movable) -> SiteStructure:
     """Return the structure after a part became the default. A site has only one default section."""
-    holder, is_space = holder_of(part), isinstance(part, SiteSpace)
+    holder, is_space = parent_id(part), isinstance(part, SiteSpace)
 
     def marked(parts: Sequence[Part]) -> tuple[Part, ...]:
         row: list[Part] = []
         for each in parts:
-            changed = _with(each, marked(parts_in(each)))
-            if _stands_with(changed, is_space, holder):
+            changed = _with_children(each, marked(children_of(each)))
+            if _is_sibling(changed, is_space, holder):
                 changed = changed.model_copy(update={"default": changed.id == part.id})
             row.append(changed)
         return tuple(row)
@@ -210,13 +210,13 @@ def beginning_at(structure: SiteStructure, part: Movable) -> SiteStructure:
     return structure.model_copy(update={"structure": marked(structure.structure)})
 
 
-def default_beside(structure: SiteStructure, part: Movable) -> Movable | None:
+def sibling_default(structure: SiteStructure, part: Movable) -> Movable | None:
     """Return the present default among the siblings of a part. None if no other part is the default."""
-    is_space, holder = isinstance(part, SiteSpace), holder_of(part)
+    is_space, holder = isinstance(part, SiteSpace), parent_id(part)
     chosen = (each for each, _ in walk(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
-    return next((each for each in chosen if each.id != part.id and _stands_with(each, is_space, holder)), None)
+    return next((each for each in chosen if each.id != part.id and _is_sibling(each, is_space, holder)), None)
 
 
-def _stands_with(part: Part, is_space: bool, holder: str | None) -> bool:
+def _is_sibling(part: Part, is_space: bool, holder: str | None) -> bool:
     """Return whether a part is a space of the parent `holder`, or else a section."""
-    return isinstance(part, SiteSpace) and holder_of(part) == holder if is_space else isinstance(part, SiteSection)
+    return isinstance(part, SiteSpace) and parent_id(part) == holder if is_space else isinstance(part, SiteSection)

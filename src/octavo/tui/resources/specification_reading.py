@@ -11,7 +11,7 @@ from octavo.api.errors import ApiError
 from octavo.api.labels import label
 from octavo.api.operation import Operation
 from octavo.data.live import Live
-from octavo.tui.resources.resource import Facts, Known
+from octavo.tui.resources.resource import Arguments, DetailFacts
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.widgets.wording import long_age, plural
 
@@ -22,13 +22,13 @@ STATUS_INTERVAL = 1.0
 """Seconds between two status requests after an upload."""
 STATUS_REQUESTS = 60
 """Most status requests after an upload."""
-MOST_SHOWN = 400_000
+MAX_SHOWN = 400_000
 """Most characters of a specification that are shown."""
 _PENDING_STATES = ("pending", "progress")
 _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
 
 
-async def of_specification(live: Live, known: Known, thing: openapi.OpenApiSpec) -> Facts:
+async def specification_facts(live: Live, known: Arguments, thing: openapi.OpenApiSpec) -> DetailFacts:
     """Return the latest version that the server could process."""
     if thing.last_version is None:
         return (("latest version", "no version processed yet"),)
@@ -40,7 +40,7 @@ async def of_specification(live: Live, known: Known, thing: openapi.OpenApiSpec)
     )
 
 
-async def follow(shell: Shell, known: Known, sent: Operation[Any], answer: Any) -> None:
+async def watch_processing(shell: Shell, known: Arguments, sent: Operation[Any], answer: Any) -> None:
     """Report the result of an upload once the server has processed it, and refresh pages that show its operations."""
     live, slug = (
         shell.session.live,
@@ -67,12 +67,12 @@ async def follow(shell: Shell, known: Known, sent: Operation[Any], answer: Any) 
             if live.peek(listed := openapi.List(at=known["at"], limit=100)).value is not None:
                 await live.fetch(listed)
             live.specifications_read += 1
-            shell.say(f"Processed {slug}: {_in_short(text)}. Pages that show its operations are up to date.")
+            shell.say(f"Processed {slug}: {_operation_count(text)}. Pages that show its operations are up to date.")
     except ApiError as error:
         shell.say(f"Could not check whether {slug} was processed: {error}", tone="failed")
 
 
-def _in_short(text: openapi.VersionContent) -> str:
+def _operation_count(text: openapi.VersionContent) -> str:
     """Return the number of operations."""
     files = text.filesystem if isinstance(text.filesystem, dict) else {}
     count = 0
@@ -83,12 +83,12 @@ def _in_short(text: openapi.VersionContent) -> str:
     return plural(count, "operation")
 
 
-def open_version(shell: Shell, known: Known, version: openapi.Version) -> None:
+def open_version(shell: Shell, known: Arguments, version: openapi.Version) -> None:
     """Show the text of a version. Only the latest version can be shown: for others the server sends only a URL."""
-    shell.background(_open(shell, known, version))
+    shell.background(_show_version(shell, known, version))
 
 
-async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
+async def _show_version(shell: Shell, known: Arguments, version: openapi.Version) -> None:
     from octavo.documents.blocks import Block
     from octavo.documents.parse import parse  # lazy: the Markdown parser and the reader, rarely used here
     from octavo.tui.reader.note import NoteSheet
@@ -110,11 +110,9 @@ async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
         return
     text = await asyncio.to_thread(_as_text, found.filesystem)
     left = (
-        f"\n\nOnly the first {MOST_SHOWN:,} of {len(text):,} characters are shown.\n"
-        if len(text) > MOST_SHOWN
-        else "\n"
+        f"\n\nOnly the first {MAX_SHOWN:,} of {len(text):,} characters are shown.\n" if len(text) > MAX_SHOWN else "\n"
     )
-    document = await asyncio.to_thread(parse, f"```json\n{text[:MOST_SHOWN]}\n```{left}")
+    document = await asyncio.to_thread(parse, f"```json\n{text[:MAX_SHOWN]}\n```{left}")
     if shell.screen is on_show:
         shell.push_screen(
             NoteSheet(

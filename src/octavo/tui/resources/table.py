@@ -9,97 +9,101 @@ from typing import Any, cast
 from textual.content import Content
 
 from octavo.data.state_db import StateDb
-from octavo.tui.resources.resource import Column, Names, Resource
+from octavo.tui.resources.resource import NameOf, Resource, TableColumn
 from octavo.tui.widgets import row_list
 from octavo.tui.widgets.row_list import Row
 
-LEAST = 10
+MIN_COLUMN_WIDTH = 10
 """Least width in cells of a column without a fixed width. A narrower column is hidden."""
-NAME = 21
+MIN_FIRST_WIDTH = 21
 """Least width in cells of the first column. Other columns are hidden first."""
 
 
-class Table:
+class TableState:
     """The columns and the order of one table."""
 
     def __init__(self, resource: Resource[Any], state: StateDb) -> None:
         self.resource, self._state = resource, state
-        kept = state.get_fact(self._name("columns"))
+        kept = state.get_fact(self._fact_name("columns"))
         titles = {each.title for each in resource.columns}
         # Columns can be renamed in a new version of Octavo. A choice with an unknown title is ignored.
         is_whole = isinstance(kept, list) and titles.issuperset(kept)
         chosen = [each for each in resource.columns if is_whole and each.title in kept]
-        self.columns = tuple(chosen or (each for each in resource.columns if each.shown))
+        self.columns = tuple(chosen or (each for each in resource.columns if each.is_shown))
         """Visible columns."""
-        order = state.get_fact(self._name("order"))
-        by, descends = order if isinstance(order, list) and len(order) == 2 else (resource.sorted_by, False)
-        self.by = next((each for each in resource.columns if each.title == by), None)
+        order = state.get_fact(self._fact_name("order"))
+        by, descends = order if isinstance(order, list) and len(order) == 2 else (resource.default_sort, False)
+        self.sort_column = next((each for each in resource.columns if each.title == by), None)
         """Column to sort by. None for the order of the server."""
-        self.descends = bool(descends)
-        self._sorted: Sequence[Any] = ()
-        self._keys: dict[Column[Any], list[str | float | None]] = {}
+        self.is_descending = bool(descends)
+        self._sorted_items: Sequence[Any] = ()
+        self._sort_keys: dict[TableColumn[Any], list[str | float | None]] = {}
         """Sort keys of the last sorted items, for each column sorted by."""
 
-    def _name(self, what: str) -> str:
+    def _fact_name(self, what: str) -> str:
         return f"{what} of {self.resource.name}"
 
     def headings(self) -> list[row_list.Column]:
         """Return the headings of the list, with an arrow at the column to sort by."""
         return [
             row_list.Column(
-                f"{each.title} {'▼' if self.descends else '▲'}" if each is self.by else each.title,
-                each.width and max(each.width, len(each.title) + 2 * (each is self.by)),
-                right=each.right,
-                drop=each.drop,
-                least=LEAST if at else NAME,
+                f"{each.title} {'▼' if self.is_descending else '▲'}" if each is self.sort_column else each.title,
+                each.width and max(each.width, len(each.title) + 2 * (each is self.sort_column)),
+                right=each.align_right,
+                drop=each.drop_rank,
+                least=MIN_COLUMN_WIDTH if at else MIN_FIRST_WIDTH,
             )
             for at, each in enumerate(self.columns)
         ]
 
-    def row(self, thing: Any, names: Names) -> Row:
+    def render_row(self, thing: Any, names: NameOf) -> Row:
         """Return the row for an item."""
         cells = [each.cell(thing, names) for each in self.columns]
         first = Content(cells[0]) if cells and isinstance(cells[0], str) else cells[0] if cells else ""
         return Row(cells=(first, *cells[1:]))
 
-    def words(self, thing: Any, names: Names) -> str:
+    def search_text(self, thing: Any, names: NameOf) -> str:
         """Return the text that a filter searches, including hidden columns."""
-        return " ".join([each.words(thing, names) for each in self.resource.columns])
+        return " ".join([each.search_text(thing, names) for each in self.resource.columns])
 
-    def forget(self) -> None:
+    def clear_sort_keys(self) -> None:
         """Forget the sort keys after names or items have changed."""
-        self._sorted, self._keys = (), {}
+        self._sorted_items, self._sort_keys = (), {}
 
-    def sorted(self, things: Iterable[Any], names: Names) -> Sequence[Any]:
+    def sort_items(self, things: Iterable[Any], names: NameOf) -> Sequence[Any]:
         """Return the items in the chosen order."""
-        by, things = self.by, tuple(things)
+        by, things = self.sort_column, tuple(things)
         if by is None:
             return things
-        if len(things) != len(self._sorted) or not all(map(is_, things, self._sorted)):
-            self._sorted, self._keys = things, {}
-        if (keys := self._keys.get(by)) is None:
-            keys = self._keys[by] = [by.key(each, names) for each in things]
+        if len(things) != len(self._sorted_items) or not all(map(is_, things, self._sorted_items)):
+            self._sorted_items, self._sort_keys = things, {}
+        if (keys := self._sort_keys.get(by)) is None:
+            keys = self._sort_keys[by] = [by.sort_key(each, names) for each in things]
         # Indexes instead of pairs: many new objects would trigger the garbage collector during the sort.
         there = [place for place, key in enumerate(keys) if key is not None]
-        there.sort(key=cast(Callable[[int], Any], keys.__getitem__), reverse=self.descends)
+        there.sort(key=cast(Callable[[int], Any], keys.__getitem__), reverse=self.is_descending)
         return [things[place] for place in there] + [
             thing for thing, key in zip(things, keys, strict=True) if key is None
         ]
 
-    def sort(self, by: Column[Any] | None) -> None:
+    def sort_by(self, by: TableColumn[Any] | None) -> None:
         """Sort by a column, or reverse the order if the column is the present one."""
-        self.descends = by is not None and by is self.by and not self.descends
-        self.by = by
-        self._state.set_fact(self._name("order"), [by.title if by is not None else "", self.descends])
+        self.is_descending = by is not None and by is self.sort_column and not self.is_descending
+        self.sort_column = by
+        self._state.set_fact(self._fact_name("order"), [by.title if by is not None else "", self.is_descending])
 
-    def toggle(self, column: Column[Any]) -> None:
+    def toggle_column(self, column: TableColumn[Any]) -> None:
         """Show or hide a column. The last visible column stays."""
         shown = [each for each in self.resource.columns if (each in self.columns) != (each is column)]
         if shown:
             self.columns = tuple(shown)
-            self._state.set_fact(self._name("columns"), [each.title for each in shown])
+            self._state.set_fact(self._fact_name("columns"), [each.title for each in shown])
 
     @property
-    def said(self) -> str:
+    def sort_label(self) -> str:
         """Description of the order for the status line."""
-        return f"sorted by {self.by.name} {'▼' if self.descends else '▲'}" if self.by is not None else ""
+        return (
+            f"sorted by {self.sort_column.name} {'▼' if self.is_descending else '▲'}"
+            if self.sort_column is not None
+            else ""
+        )

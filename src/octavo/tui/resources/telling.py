@@ -12,62 +12,62 @@ from textual.worker import Worker
 
 from octavo.api.errors import ApiError
 from octavo.data.live import Live
-from octavo.tui.resources.resource import UNNAMED, Facts, Known, Resource
+from octavo.tui.resources.resource import NO_VALID_ID, Arguments, DetailFacts, Resource
 from octavo.tui.shell.view import View
 
-RESTS = 0.3
+LOAD_DELAY = 0.3
 """Seconds on a row before its details are loaded, which can take a dozen requests."""
-WAITS: Facts = (("", "Loading…"),)
+LOADING: DetailFacts = (("", "Loading…"),)
 
 
-class Telling:
+class DetailLoader:
     """Loads the details of one row at a time."""
 
     def __init__(self, view: View, live: Callable[[], Live], changed: Callable[[], None]) -> None:
         """`changed` is called when details are loaded."""
-        self._view, self._live, self._changed = view, live, changed
-        self._known: dict[tuple[str, str], Facts] = {}
-        self._wanted: tuple[str, str] | None = None
-        self._resting: Timer | None = None
-        self._asking: Worker[None] | None = None
+        self._view, self._live, self._on_loaded = view, live, changed
+        self._facts: dict[tuple[str, str], DetailFacts] = {}
+        self._key: tuple[str, str] | None = None
+        self._timer: Timer | None = None
+        self._worker: Worker[None] | None = None
 
     def forget(self) -> None:
         """Forget the loaded details, which may be outdated."""
-        self._known.clear()
+        self._facts.clear()
         self._stop()
 
-    def of(self, resource: Resource[Any], known: Known, thing: Any | None) -> Facts:
+    def details_of(self, resource: Resource[Any], known: Arguments, thing: Any | None) -> DetailFacts:
         """Return the details of an item. If they are not loaded, load them once the cursor stays on the row."""
-        if resource.told is None or thing is None:
+        if resource.load_details is None or thing is None:
             self._stop()
             return ()
-        key = (resource.many, resource.key(thing))
-        if key in self._known:
-            return self._known[key]
-        if key != self._wanted:
+        key = (resource.plural, resource.key(thing))
+        if key in self._facts:
+            return self._facts[key]
+        if key != self._key:
             self._stop()
-            self._wanted = key
-            self._resting = self._view.set_timer(RESTS, lambda: self._ask(resource, known, thing, key))
-        return WAITS
+            self._key = key
+            self._timer = self._view.set_timer(LOAD_DELAY, lambda: self._start(resource, known, thing, key))
+        return LOADING
 
     def _stop(self) -> None:
-        self._wanted = None
-        if self._resting is not None:
-            self._resting.stop()
-        if self._asking is not None:
-            self._asking.cancel()
+        self._key = None
+        if self._timer is not None:
+            self._timer.stop()
+        if self._worker is not None:
+            self._worker.cancel()
 
-    def _ask(self, resource: Resource[Any], known: Known, thing: Any, key: tuple[str, str]) -> None:
+    def _start(self, resource: Resource[Any], known: Arguments, thing: Any, key: tuple[str, str]) -> None:
         # Not a coroutine, because that of a worker canceled before its start would never be awaited.
-        ask = partial(self._answer, resource, known, thing, key)
-        self._asking = self._view.run_worker(ask, exclusive=True, group="telling")
+        ask = partial(self._load, resource, known, thing, key)
+        self._worker = self._view.run_worker(ask, exclusive=True, group="telling")
 
-    async def _answer(self, resource: Resource[Any], known: Known, thing: Any, key: tuple[str, str]) -> None:
-        assert resource.told is not None, "checked above"
+    async def _load(self, resource: Resource[Any], known: Arguments, thing: Any, key: tuple[str, str]) -> None:
+        assert resource.load_details is not None, "checked above"
         try:
-            self._known[key] = await resource.told(self._live(), known, thing)
+            self._facts[key] = await resource.load_details(self._live(), known, thing)
         except ApiError as error:
-            self._known[key] = (("error", f"Could not load more details: {error}"),)
+            self._facts[key] = (("error", f"Could not load more details: {error}"),)
         except ValidationError:
-            self._known[key] = (("error", UNNAMED),)
-        self._changed()
+            self._facts[key] = (("error", NO_VALID_ID),)
+        self._on_loaded()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from octavo.api import search
 from octavo.api.errors import ApiError
 from octavo.tui.resources import redirect_reading
-from octavo.tui.resources.redirect_reading import Way
+from octavo.tui.resources.redirect_reading import LinkTestResult
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
@@ -15,37 +15,37 @@ from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.resources.acting import Place
+    from octavo.tui.resources.acting import CreateTarget
     from octavo.tui.widgets.confirm import Confirmed
 
-MOST_WORDS = 512
+MAX_QUERY_LENGTH = 512
 """Most characters of a query that the API accepts."""
-MOST_FOUND = 100
+MAX_SPACES = 100
 """Most spaces in the search results."""
 
 
-def ask_address(app: Shell, place: Place, typed: str = "", facts: tuple[Fact, ...] = ()) -> None:
+def open_link_test(app: Shell, place: CreateTarget, typed: str = "", facts: tuple[Fact, ...] = ()) -> None:
     """Ask for a link and show where it leads, until the dialog is closed."""
     from octavo.tui.widgets.confirm import Confirm, Field
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.background(_say_way(app, place, answer.text))
+            app.background(_show_result(app, place, answer.text))
 
     field = Field("Link", typed, placeholder="/old/page", required="Type a link or a path on the site.")
     intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
     app.push_screen(Confirm("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided)
 
 
-async def _say_way(app: Shell, place: Place, address: str) -> None:
+async def _show_result(app: Shell, place: CreateTarget, address: str) -> None:
     try:
-        facts = said(await redirect_reading.find(app.session.live, place.known["at"], address))
+        facts = result_facts(await redirect_reading.test_link(app.session.live, place.arguments["at"], address))
     except ApiError as error:
         facts = (Fact("bad", "error", str(error)),)
-    ask_address(app, place, address, facts)
+    open_link_test(app, place, address, facts)
 
 
-def said(way: Way) -> tuple[Fact, ...]:
+def result_facts(way: LinkTestResult) -> tuple[Fact, ...]:
     """Return the steps of a link as facts."""
     first, *others = way.chain.steps
     facts = [Fact("note", "from", first), *(Fact("note", "leads to", each) for each in others)]
@@ -60,35 +60,35 @@ def said(way: Way) -> tuple[Fact, ...]:
                     "The redirect leads to a page, section, or space that is no longer on the site.",
                 )
             )
-        case "leads" if not way.begins:
-            facts.append(Fact("care", "no redirect", f"No redirect starts at this path. {_there(way)}"))
+        case "leads" if not way.has_redirect:
+            facts.append(Fact("care", "no redirect", f"No redirect starts at this path. {_page_at_path(way)}"))
         case "leads":
-            facts.append(Fact("ok", "page", way.at or "outside this site, or an unknown part of the site"))
-    facts.append(Fact("note", "redirects", way.counted))
+            facts.append(Fact("ok", "page", way.target or "outside this site, or an unknown part of the site"))
+    facts.append(Fact("note", "redirects", way.summary))
     return tuple(facts)
 
 
-def _there(way: Way) -> str:
-    return f"Visitors see {way.at}." if way.at else "Visitors see the page at this path, if there is one."
+def _page_at_path(way: LinkTestResult) -> str:
+    return f"Visitors see {way.target}." if way.target else "Visitors see the page at this path, if there is one."
 
 
-def ask_words(app: Shell, place: Place) -> None:
+def open_site_search(app: Shell, place: CreateTarget) -> None:
     """Ask for a query, list the pages of the site that match, and open the chosen page."""
     from octavo.tui.widgets.confirm import Confirm, Field
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.background(_list_pages(app, place, answer.text[:MOST_WORDS]))
+            app.background(_show_results(app, place, answer.text[:MAX_QUERY_LENGTH]))
 
     field = Field("Search for", required="Type the words to search for.")
     app.push_screen(Confirm("Search the site", verb="Search", cancel="Close", field=field), decided)
 
 
-async def _list_pages(app: Shell, place: Place, words: str) -> None:
+async def _show_results(app: Shell, place: CreateTarget, words: str) -> None:
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
-    op = search.InSite(at=place.known["at"], query=words, scope=search.All(), limit=MOST_FOUND)
+    op = search.InSite(at=place.arguments["at"], query=words, scope=search.All(), limit=MAX_SPACES)
     try:
         with meanwhile(app, f"Searching for “{words}”…"):
             found = await app.session.live.send(op)

@@ -24,10 +24,10 @@ from octavo.tui.widgets.safe_text import safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 
 if TYPE_CHECKING:
-    from octavo.tui.resources.resource import Known
+    from octavo.tui.resources.resource import Arguments
     from octavo.tui.shell.shell import Shell
 
-TRY_KEYS: Commands[TryCondition] = Commands(
+TEST_COMMANDS: Commands[ConditionTest] = Commands(
     "condition",
     (
         Command("close", "escape", "Close", "Close the dialog and keep the claims", run=lambda _, view: view.leave(), priority=True),
@@ -37,12 +37,12 @@ TRY_KEYS: Commands[TryCondition] = Commands(
 )  # fmt: skip
 
 
-def open_condition(shell: Shell, known: Known, condition: Any) -> None:
+def open_condition(shell: Shell, known: Arguments, condition: Any) -> None:
     """Open the test of a condition."""
-    shell.push_screen(TryCondition(shell, known["at"].site_id, condition.condition))
+    shell.push_screen(ConditionTest(shell, known["at"].site_id, condition.condition))
 
 
-class TryCondition(Dialog[None]):
+class ConditionTest(Dialog[None]):
     """A condition and visitor claims to test it with. The claims are saved for all conditions of the site."""
 
     CONTEXT: ClassVar[str] = "test a condition"
@@ -55,7 +55,7 @@ class TryCondition(Dialog[None]):
         STYLES / "dialog.tcss",
         PurePath(__file__).with_name("form.tcss"),
     ]
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TRY_KEYS,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TEST_COMMANDS,)
 
     def __init__(self, shell: Shell, site: str, condition: str) -> None:
         super().__init__()
